@@ -4,7 +4,7 @@ use super::fixture::{FixtureFile, Shared, read_text, write_section};
 use super::output_case::{Settings, check_case};
 use super::round_trip::Chat;
 use crate::derive::{ReadableTurn, ReadableTurns};
-use crate::json::Value;
+use crate::json::{Object, Value};
 use crate::template::Template;
 
 /// How the file names what it is about.
@@ -16,6 +16,8 @@ pub struct Names<'n> {
     pub template: &'n str,
     /// The chat template.
     pub chat_template: &'n str,
+    /// The variables of every render, besides those of the chat template's own files.
+    pub variables: &'n Object,
 }
 
 /// A file of cases, and how many of them the template does not read as they were said.
@@ -66,12 +68,15 @@ impl Plan<'_> {
     }
 
     fn text(&self) -> String {
-        let Names { template, chat_template, .. } = self.names;
+        let Names { template, chat_template, variables, .. } = self.names;
         let ReadableTurns { messages, tools, turns } = self.turns;
         let mut text = format!(
             "# Made from renders of the chat template. Add recorded outputs of the model.\n\
              template: {template}\nchat-template: {chat_template}\n"
         );
+        for (name, value) in variables {
+            text += &format!("set: {name}={value}\n");
+        }
         let stop = shared(turns.iter().map(|turn| turn.stop.as_deref()));
         if let Some(Some(stop)) = stop {
             text += &format!("stop: {}\n", written(stop));

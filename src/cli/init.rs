@@ -12,7 +12,7 @@ use crate::chat::source::{self as chat_source, Source};
 use crate::check::{self, Chat, Names};
 use crate::derive::{self, Derivation, Options, Sample, Status};
 use crate::diagnostic::{Diagnostic, Sources, escape, shell_word};
-use crate::json::Value;
+use crate::json::{Object, Value};
 use crate::suite::{self, Home};
 use crate::template::Template;
 use crate::template::source::{SourceErrorKind, replace_file, write_into};
@@ -158,7 +158,8 @@ fn fixtures(
     } else {
         let chat = Chat::open(&home.folder.display().to_string())
             .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
-        let names = Names { file: &shown, template: &config, chat_template: &from(&home.folder) };
+        let names =
+            Names { file: &shown, template: &config, chat_template: &from(&home.folder), variables: &Object::new() };
         let made = check::scaffold(&turns, template, &chat, names);
         log.write(&file, &made.text, &format!("{} cases that the chat template renders", made.cases))?;
         if made.failing > 0 {

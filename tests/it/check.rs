@@ -519,6 +519,17 @@ fn a_first_file_of_cases_is_made_from_a_model() {
 }
 
 #[test]
+fn a_first_file_sets_the_variables_that_were_given() {
+    let asking = format!("{{% if not style %}}{{{{ raise_exception('no style') }}}}{{% endif %}}{MODEL}");
+    let project = Project::new(&[("model/chat_template.jinja", &asking)]);
+    let new = ["--new", "model", "--template", "t.json"];
+    assert_eq!(project.check(&new).code, 2, "nothing can be rendered");
+    assert_eq!(project.check(&[&new[..], &["--set", "style=plain"]].concat()).code, 0);
+    assert!(project.read("model.fixture").contains("\nset: style=\"plain\"\n"), "{}", project.read("model.fixture"));
+    assert_eq!(project.check(&["model.fixture"]).code, 0);
+}
+
+#[test]
 fn a_first_file_says_what_was_said_even_if_the_template_misreads_it() {
     let other = TEMPLATE.replace("<think>", "[think]");
     let project = Project::new(&[("model/chat_template.jinja", MODEL), ("other.json", &other)]);

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::case_selection::Cases;
+use super::chat_options::assignment;
 use super::diagnostic_outputs::Outputs;
 use super::progress::Progress;
 use super::report::Report as Page;
@@ -18,6 +19,7 @@ use super::{Failure, Global, input, signals};
 use crate::check::fixture::FixtureFile;
 use crate::check::{self, Entry, Loaded, Pending, Report, Settings, Which};
 use crate::diagnostic::{self, Diagnostic, Severity};
+use crate::json::Value;
 use crate::template::source::replace_file;
 
 /// Check templates against fixtures
@@ -68,6 +70,9 @@ pub struct Check {
     /// complete output once
     #[arg(long, value_name = "RECORD", requires = "new")]
     from: Option<String>,
+    /// With --new, set a chat template variable; the value is JSON, or else text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "new", conflicts_with = "from")]
+    set: Vec<(String, Value)>,
     #[command(flatten)]
     outputs: Outputs,
     #[command(flatten)]
@@ -131,7 +136,7 @@ impl FromStr for Shard {
 impl Check {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(model) = &self.new {
-            return new::run(model, self.from.as_deref(), &self.cases, global);
+            return new::run(model, self.from.as_deref(), &self.set, &self.cases, global);
         }
         self.may_bless()?;
         let started = Instant::now();

@@ -11,10 +11,17 @@ use crate::cli::chat_options::{NOW, source_failure};
 use crate::cli::{Failure, Global, input, note, signals};
 use crate::derive::{self, Options};
 use crate::diagnostic::{Diagnostic, Place, escape};
+use crate::json::{Object, Value};
 use crate::template::source::{SourceError, replace_file};
 
 /// Writes the file, and says what is in it.
-pub fn run(model: &str, record: Option<&str>, cases: &Cases, global: &Global) -> Result<ExitCode, Failure> {
+pub fn run(
+    model: &str,
+    record: Option<&str>,
+    set: &[(String, Value)],
+    cases: &Cases,
+    global: &Global,
+) -> Result<ExitCode, Failure> {
     let path = target(model, cases);
     let shown = path.display().to_string();
     if path.exists() {
@@ -24,7 +31,7 @@ pub fn run(model: &str, record: Option<&str>, cases: &Cases, global: &Global) ->
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let new = match record {
         Some(record) => of_record(model, record, &shown, folder, cases)?,
-        None => of_renders(model, &shown, folder, cases)?,
+        None => of_renders(model, set, &shown, folder, cases)?,
     };
     signals::uninterrupted(|| {
         std::fs::create_dir_all(folder)?;
@@ -58,17 +65,20 @@ struct New {
 }
 
 /// Everyday turns as the chat template writes them.
-fn of_renders(model: &str, file: &str, folder: &Path, cases: &Cases) -> Result<New, Failure> {
+fn of_renders(model: &str, set: &[(String, Value)], file: &str, folder: &Path, cases: &Cases) -> Result<New, Failure> {
     let source = chat::source::open(model, None).map_err(source_failure)?.for_tools();
     let template_name = cases.template.as_deref().unwrap_or(model);
     let opened = input::template(template_name).map_err(|error| without_template(error, model, cases))?;
     let template = opened.loaded.template;
-    let options = Options { variables: source.special_tokens.clone(), now: Some(NOW.to_owned()), ..Options::default() };
+    let set: Object = set.iter().cloned().collect();
+    let mut variables = source.special_tokens.clone();
+    variables.extend(set.clone());
+    let options = Options { variables, now: Some(NOW.to_owned()), ..Options::default() };
     let turns = derive::readable_turns(&source.template, &template, &options)?;
     let (template_path, chat_path) = (relative(folder, template_name)?, relative(folder, model)?);
     let chat = Chat::open(&input::place(model)?)
         .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
-    let names = Names { file, template: &template_path, chat_template: &chat_path };
+    let names = Names { file, template: &template_path, chat_template: &chat_path, variables: &set };
     let new = check::scaffold(&turns, &template, &chat, names);
     Ok(New { text: new.text, cases: new.cases, failing: new.failing, said: "rendered", notes: Vec::new() })
 }
