@@ -9,6 +9,7 @@ mod aliases;
 mod builtins;
 mod engine;
 mod jinja;
+mod origin;
 mod render;
 pub mod source;
 mod switches;
@@ -25,4 +26,5 @@ pub(crate) use engine::now::check_time;
 #[doc(hidden)]
 pub use engine::read_recorder::Watched;
 pub(crate) use engine::stopwatch::Stopwatch;
+pub use origin::Origin;
 pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered};

@@ -17,6 +17,7 @@ use crate::chat::engine::read_recorder::Watched;
 use crate::chat::engine::run::Run;
 use crate::chat::jinja::survey::Survey;
 use crate::chat::jinja::syntax::{self, SyntaxError};
+use crate::chat::origin::Origin;
 use crate::diagnostic::{Diagnostic, Place, line_column};
 use crate::json;
 
@@ -58,6 +59,7 @@ impl fmt::Debug for ChatTemplate {
 pub struct RenderOptions {
     pub(crate) now: Option<String>,
     pub(crate) watch: bool,
+    pub(crate) origins: bool,
 }
 
 impl RenderOptions {
@@ -65,6 +67,13 @@ impl RenderOptions {
     #[must_use]
     pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
         self.now = now.into();
+        self
+    }
+
+    /// Whether to note which place of the template prints each piece. That changes no byte of the render.
+    #[must_use]
+    pub fn origins(mut self, origins: bool) -> Self {
+        self.origins = origins;
         self
     }
 
@@ -85,6 +94,9 @@ pub struct Rendered {
     pub text: String,
     /// The spans that `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
     pub assistant_spans: Vec<(usize, usize)>,
+    /// Which place of the template printed each piece of the text, in order, if [`RenderOptions::origins`] was set. They
+    /// cover all of the text.
+    pub origins: Vec<Origin>,
     /// What the template read, if `watch` was set.
     #[doc(hidden)]
     pub watched: Option<Watched>,
@@ -268,15 +280,15 @@ impl ChatTemplate {
             }
             Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
         }
-        let (text, assistant_spans) = evaluator.into_rendered();
-        Ok(Rendered { text, assistant_spans, watched: None })
+        let (text, assistant_spans, origins) = evaluator.into_parts();
+        Ok(Rendered { text, assistant_spans, origins, watched: None })
     }
 }
 
 /// The state of one render.
 fn begin(options: &RenderOptions) -> Result<Run, RenderError> {
     let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
-    Ok(Run::new(now, options.watch))
+    Ok(Run::new(now, options.watch, options.origins))
 }
 
 /// The message of an error, without the kind that goes before it.

@@ -15,7 +15,7 @@ use crate::json::{Object, Value};
 /// The output of `backchat doctor --format json`.
 pub fn doctor(template: &ChatTemplate, options: &doctor::Options) -> Value {
     let report = doctor::examine(template, options);
-    let render = RenderOptions { now: options.now.clone(), watch: false };
+    let render = RenderOptions::default().now(options.now.clone());
     super::doctor::json(&report, check_generation_blocks(template, &options.variables, &render))
 }
 

@@ -181,7 +181,7 @@ pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
 
 /// The comparison of the template's generation blocks with the mask, if it has any.
 fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, String>> {
-    let render = RenderOptions { now: options.now.clone(), watch: false };
+    let render = RenderOptions::default().now(options.now.clone());
     chats::check_generation_blocks(template, &options.variables, &render)
 }
 

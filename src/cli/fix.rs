@@ -50,7 +50,7 @@ impl Fix {
         let source = source::open(&self.source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
         let mut variables = source.special_tokens.clone();
         variables.extend(self.set.iter().cloned());
-        let options = RenderOptions { now: Some(self.now.clone()), watch: false };
+        let options = RenderOptions::default().now(Some(self.now.clone()));
         super::doctor::compile(&source)?;
         self.budget.begin();
         let patched = chats::add_generation_blocks(&source.template, &variables, &options);

@@ -34,6 +34,7 @@ mod lint;
 mod lint_config;
 mod man;
 mod mask;
+mod origins;
 mod parse;
 mod progress;
 mod prove;

@@ -10,7 +10,7 @@ use super::chat_options::{assignment, source_failure, template_name, time};
 use super::mask::{self, Tokenized};
 use super::token_ids;
 use super::tokenizers::Tokenizers;
-use super::{Failure, Global, chat_rows, colored_chat, input, rows};
+use super::{Failure, Global, chat_rows, colored_chat, input, origins, rows};
 use crate::chat::source::{self, Source, SourceError};
 use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
 use crate::chats::{MaskPart, MaskRule};
@@ -27,7 +27,8 @@ use crate::tokens::{Tokenizer, Tokens};
   backchat render chat_template.jinja --jsonl rows.jsonl
 
 A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer
-is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. With --mask it may have \"offsets\",
+is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. With --origins it also has
+\"origins\": [start, end, line, column] of each piece. With --mask a row may have \"offsets\",
 or \"tokenizer\", \"mask_rule\" and \"token_ids\", for \"token_ids\" and \"token_mask\". A row's
 context gets no default variables unless an option asks for them.
 
@@ -77,6 +78,9 @@ pub struct Render {
     /// Show who wrote what: with colors on a terminal, else as the assistant's spans on stderr
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
+    /// Show each piece of the render with the place of the template that printed it
+    #[arg(long, conflicts_with_all = ["mask", "show_spans"])]
+    origins: bool,
 }
 
 impl Render {
@@ -125,7 +129,7 @@ impl Render {
             }
         };
         let template = ChatTemplate::compile(&source.template).map_err(failed)?;
-        let options = RenderOptions { now: self.now.clone(), watch: false };
+        let options = RenderOptions::default().now(self.now.clone()).origins(self.origins);
         let rendered = template.render(&context, &options).map_err(failed)?;
         let mut out = io::stdout().lock();
         if !self.mask.is_empty() {
@@ -144,6 +148,11 @@ impl Render {
                 }
             }
             writeln!(out, "{}", Value::Object(answer))?;
+            out.flush()?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.origins {
+            out.write_all(origins::lines(&rendered, template.source()).as_bytes())?;
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -224,7 +233,7 @@ impl Render {
         let for_tools = context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null));
         let template = templates.of_row(row, self.source.as_deref(), self.template_name.as_deref(), for_tools)?;
         let now = chat_rows::text(row, "now")?.map(str::to_owned).or_else(|| self.now.clone());
-        let options = RenderOptions::default().now(now);
+        let options = RenderOptions::default().now(now).origins(self.origins);
         if !self.mask.is_empty() {
             let tokenized = self.tokenized(row, known)?;
             return mask::answer(&template, &context, &options, &self.mask, tokenized);
@@ -233,10 +242,9 @@ impl Render {
         let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
         let spans = rendered.assistant_spans.iter();
         let spans = spans.map(|(start, end)| Value::List(vec![bound(*start), bound(*end)])).collect();
-        Ok(Object::from_iter([
-            ("text".to_owned(), rendered.text.into()),
-            ("assistant_spans".to_owned(), Value::List(spans)),
-        ]))
+        let origins = self.origins.then(|| ("origins".to_owned(), origins::row(&rendered, template.source())));
+        let text = [("text".to_owned(), rendered.text.into()), ("assistant_spans".to_owned(), Value::List(spans))];
+        Ok(text.into_iter().chain(origins).collect())
     }
 
     /// The tokens that a row asks a mask for.

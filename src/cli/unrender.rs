@@ -75,7 +75,7 @@ impl Unrender {
         let mut variables = source.special_tokens.clone();
         variables.extend(self.set.iter().cloned());
         let text = input::text(&self.text)?;
-        let options = RenderOptions { now: Some(self.now.clone()), watch: false };
+        let options = RenderOptions::default().now(Some(self.now.clone()));
         self.budget.begin();
         let read = Unrenderer::new(&template, variables, options).unrender(&text);
         self.budget.report(&source.file, global);
@@ -141,7 +141,7 @@ impl Known {
         if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
-        let learned = Arc::new(Unrenderer::new(template, variables, RenderOptions { now: Some(now), watch: false }));
+        let learned = Arc::new(Unrenderer::new(template, variables, RenderOptions::default().now(Some(now))));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, learned.clone());
         learned
     }

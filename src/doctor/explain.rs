@@ -189,7 +189,7 @@ fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<Str
         context.extend(options.variables.clone());
         context.extend(exhibit.variables.clone());
         context.insert(name.to_owned(), value.into());
-        let now = RenderOptions { now: options.now.clone(), watch: false };
+        let now = RenderOptions::default().now(options.now.clone());
         template.render(&context, &now).ok().map(|rendered| rendered.text)
     };
     let report = examine(template, options);

@@ -84,7 +84,7 @@ impl<'t> Probe<'t> {
         Self {
             template,
             options,
-            render: RenderOptions { now: options.now.clone(), watch: false },
+            render: RenderOptions::default().now(options.now.clone()),
             parts_first: Cell::new(false),
             watch: Stopwatch::start(),
             stopped: RefCell::default(),

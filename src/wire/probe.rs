@@ -9,7 +9,7 @@ use foldhash::fast::FixedState;
 
 use super::conversation::{Answer, Call, Message, Offer, ReasoningInput, RequestShape};
 use super::steady::Varying;
-use crate::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions};
+use crate::chat::{ChatTemplate, Origin, RenderError, RenderErrorKind, RenderOptions};
 use crate::json::{Object, Value};
 
 /// Strings that cannot occur by accident, so that their position shows the text around a value.
@@ -280,6 +280,17 @@ impl<'t> Prober<'t> {
         let options = RenderOptions { watch: true, ..self.options.as_ref().clone() };
         let watched = self.template.render(&context, &options).ok().and_then(|rendered| rendered.watched);
         watched.map_or_else(Vec::new, |watched| watched.paths)
+    }
+
+    /// Which place of the template printed each piece of this render of a conversation; nothing if no request shape gives
+    /// that text.
+    pub fn origins(&self, messages: &[Message], setting: &Setting, text: &str) -> Option<Vec<Origin>> {
+        let options = RenderOptions { origins: true, ..self.options.as_ref().clone() };
+        let own = self.request_shape;
+        own.forms().chain(own.remedies()).find_map(|shape| {
+            let rendered = self.template.render(&self.context(shape, messages, setting, false), &options).ok()?;
+            (rendered.text == text).then_some(rendered.origins)
+        })
     }
 
     /// The context of a render.

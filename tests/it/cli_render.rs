@@ -125,6 +125,30 @@ fn who_wrote_what_is_colored_or_listed() {
 }
 
 #[test]
+fn every_piece_is_listed_with_the_place_that_printed_it() {
+    let template = "{% for m in messages %}\n<{{ m.role }}>\n{{ m.content\n   | upper }}{{ '\\x1b' }}\n{% endfor %}";
+    let rows = r#"{"id": 1, "context": {"messages": [{"role": "é", "content": "b"}]}}"#;
+    let folder = folder_of(&[
+        ("t.jinja", template),
+        ("m.json", r#"[{"role": "user", "content": "h\u00e9"}]"#),
+        ("rows.jsonl", rows),
+    ]);
+    let (code, out, said) = outcome(&render(folder.path(), &["t.jinja", "--messages", "m.json", "--origins"], ""));
+    let expected = [
+        r#" 2:1  "<""#,
+        r#" 2:5  "user"  ← m.role"#,
+        r#"2:14  ">\n""#,
+        r#" 3:4  "HÉ"  ← m.content | upper"#,
+        r#"4:17  "\u001b"  ← '\x1b'"#,
+        r#"4:26  "\n""#,
+    ];
+    assert_eq!((code, out.lines().collect::<Vec<_>>(), said.as_str()), (0, expected.to_vec(), ""));
+    let (_, out, _) = outcome(&render(folder.path(), &["t.jinja", "--jsonl", "rows.jsonl", "--origins"], ""));
+    let origins = json::read(&out).unwrap().get("origins").unwrap().to_string();
+    assert_eq!(origins, "[[0, 1, 2, 1], [1, 2, 2, 5], [2, 4, 2, 14], [4, 5, 3, 4], [5, 6, 4, 17], [6, 7, 4, 26]]");
+}
+
+#[test]
 fn what_goes_wrong_is_told_with_its_place() {
     let folder = folder_of(&[
         (

@@ -19,16 +19,19 @@ pub(crate) struct Run {
     raised: RefCell<Option<String>>,
     namespaces: RefCell<Vec<Arc<Namespace>>>,
     pub(crate) recorder: Option<Arc<Recorder>>,
+    /// Whether the places that print are noted.
+    pub(crate) traces: bool,
 }
 
 impl Run {
-    pub(crate) fn new(now: Option<DateTime>, watch: bool) -> Self {
+    pub(crate) fn new(now: Option<DateTime>, watch: bool, traces: bool) -> Self {
         Self {
             now,
             escapes: Cell::new(false),
             raised: RefCell::default(),
             namespaces: RefCell::default(),
             recorder: watch.then(Arc::default),
+            traces,
         }
     }
 

@@ -8,10 +8,12 @@ use super::case::{Case, Cutter, Grounds};
 use super::conversations::{History, Reach, Said, call, name_ids, one_tool, typed};
 use super::judge::{Judge, Outcome};
 use super::reading::{message_of, reasoning_field};
+use crate::chat::Origin;
 use crate::json::{Object, Value};
 use crate::parser::{Options, Parser, Tools};
 use crate::template::Template;
 use crate::wire::conversation::{Answer, Message};
+use crate::wire::probe::Prober;
 
 /// The text of one turn, and its message.
 #[doc(hidden)]
@@ -31,6 +33,8 @@ pub struct ReadableTurn {
     pub message: Object,
     /// The difference that the chat template does not write, if the message is not the answer for that reason.
     pub loss: Option<String>,
+    /// Which places of the chat template print the output and its stop; empty if that is not known.
+    pub origins: Vec<Origin>,
 }
 
 /// The turns, and the conversation and tools they share.
@@ -126,7 +130,8 @@ impl Proof<'_> {
             let Some(case) = cutter.cases(&[said], &mut HashSet::new()).into_iter().next() else { continue };
             // An answer without the half of it that the template drops is another one's case.
             if !case.drops_content {
-                turns.push(turn(name, &case, &judge, &known_tools));
+                let prober = if case.offers_tools { &offering } else { &self.plain };
+                turns.push(ReadableTurn { origins: origins(&case, prober), ..turn(name, &case, &judge, &known_tools) });
             }
         }
         let messages = match request.request_shape.messages(&messages, None) {
@@ -160,7 +165,17 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tool
         _ => Object::new(),
     };
     let message = whole.filter(|_| is_read).unwrap_or_else(said);
-    ReadableTurn { name, prefix, output, stop, variables: case.setting.clone(), message, loss }
+    ReadableTurn { name, prefix, output, stop, variables: case.setting.clone(), message, loss, origins: Vec::new() }
+}
+
+/// Which places of the chat template print the text of a case.
+fn origins(case: &Case, prober: &Prober<'_>) -> Vec<Origin> {
+    let messages = [case.history.as_slice(), &[Message::Assistant(case.said.clone())]].concat();
+    let Some(start) = case.whole.rfind(&case.text) else { return Vec::new() };
+    let end = start + case.text.len();
+    let known = prober.origins(&messages, &case.setting, &case.whole).unwrap_or_default();
+    let inside = known.into_iter().filter(|origin| origin.text.end > start && origin.text.start < end);
+    inside.map(|origin| origin.between(start..end)).collect()
 }
 
 /// The prompt from the user's turn on: from the line of the question, or from the last place in it where one mark

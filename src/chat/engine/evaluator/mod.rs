@@ -21,6 +21,7 @@ use super::limits;
 use super::program::{Body, Function, FunctionId, Name, Otherwise, Place, Program, Scope, Slot};
 use super::run::Run;
 use crate::chat::jinja::syntax::tree::Span;
+use crate::chat::origin::Origin;
 use crate::chat::values::{Result, error};
 
 use loops::Loop;
@@ -75,7 +76,7 @@ impl<'r> Evaluator<'r> {
             activations: Vec::new(),
             at: 0,
             spare: Vec::new(),
-            output: output::Output::new(room),
+            output: output::Output::new(room, run.traces),
             captured: None,
             steps: 0,
             depth: 0,
@@ -90,9 +91,9 @@ impl<'r> Evaluator<'r> {
         limits::check()
     }
 
-    /// What was printed, and the spans of generation blocks in it.
-    pub(crate) fn into_rendered(self) -> (String, Vec<(usize, usize)>) {
-        self.output.into_rendered()
+    /// What was printed, the spans of generation blocks in it, and what came from where.
+    pub(crate) fn into_parts(self) -> (String, Vec<(usize, usize)>, Vec<Origin>) {
+        self.output.into_parts()
     }
 
     /// Bytes of the source: the expression or statement that failed.

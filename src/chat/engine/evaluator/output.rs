@@ -6,6 +6,8 @@ use minijinja::Value;
 
 use super::Evaluator;
 use crate::chat::engine::limits;
+use crate::chat::jinja::syntax::tree::Span;
+use crate::chat::origin::Origin;
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Result, markup};
 
@@ -23,15 +25,24 @@ pub(super) struct Output {
     /// The code points of the output when what is going on `apart` began.
     reached: Option<usize>,
     spans: Vec<(usize, usize)>,
+    /// Which place of the template printed what, if that is asked for.
+    origins: Option<Vec<Origin>>,
 }
 
 impl Output {
-    pub(super) fn new(room: usize) -> Self {
-        Self { text: String::with_capacity(room), captures: 0, counted: (0, 0), reached: None, spans: Vec::new() }
+    pub(super) fn new(room: usize, traces: bool) -> Self {
+        Self {
+            text: String::with_capacity(room),
+            captures: 0,
+            counted: (0, 0),
+            reached: None,
+            spans: Vec::new(),
+            origins: traces.then(Vec::new),
+        }
     }
 
-    pub(super) fn into_rendered(self) -> (String, Vec<(usize, usize)>) {
-        (self.text, self.spans)
+    pub(super) fn into_parts(self) -> (String, Vec<(usize, usize)>, Vec<Origin>) {
+        (self.text, self.spans, self.origins.unwrap_or_default())
     }
 
     fn push(&mut self, text: &str) -> Result<()> {
@@ -55,12 +66,22 @@ impl Output {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Writes text of the template.
-    pub(super) fn text(&mut self, text: &str) -> Result<()> {
+    /// Writes text of the template, which is at that place of it.
+    pub(super) fn text(&mut self, text: &str, place: &Span) -> Result<()> {
         if self.output.captures > 0 && text.len() > SHORT_TEXT {
             limits::charge_printed(text)?;
         }
-        self.output.push(text)
+        self.output.push(text)?;
+        if self.output.captures == 0
+            && let Some(origins) = &mut self.output.origins
+        {
+            let (mut to, mut from) = (self.output.text.len() - text.len(), place.start);
+            for line in text.split_inclusive('\n') {
+                origins.push(Origin { text: to..to + line.len(), source: from..from + line.len() });
+                (to, from) = (to + line.len(), from + line.len());
+            }
+        }
+        Ok(())
     }
 
     /// Prints a value.
@@ -86,8 +107,22 @@ impl<'r> Evaluator<'r> {
         self.output.text.len()
     }
 
+    /// Notes that the expression or block at this place printed what no other place inside it has printed.
+    pub(super) fn printed_by(&mut self, place: &Span) {
+        let Output { text, captures: 0, origins: Some(origins), .. } = &mut self.output else { return };
+        let start = origins.last().map_or(0, |last| last.text.end);
+        if start < text.len() {
+            origins.push(Origin { text: start..text.len(), source: place.clone() });
+        }
+    }
+
     /// Takes what was printed from there on back from the output.
     pub(super) fn take_back(&mut self, start: usize) -> String {
+        if self.output.captures == 0
+            && let Some(origins) = &mut self.output.origins
+        {
+            origins.truncate(origins.partition_point(|origin| origin.text.end <= start));
+        }
         self.output.text.split_off(start)
     }
 

@@ -5,6 +5,7 @@ use minijinja::Value;
 use super::Evaluator;
 use super::expression::{Operand, charged};
 use crate::chat::engine::program::{Arguments, Expression, Kind, Link, LinkKind, Name};
+use crate::chat::jinja::syntax::tree::Span;
 use crate::chat::values::{Result, operators};
 
 /// Text that is joined to other text as it is.
@@ -18,11 +19,14 @@ impl<'r> Evaluator<'r> {
         // Where text is escaped, it matters what its parts were.
         if self.run.escapes() {
             let value = self.evaluate(expression)?;
-            return self.print(&value);
+            self.print(&value)?;
+        } else {
+            self.step()?;
+            let printed = self.nested(|evaluator| evaluator.printed(expression));
+            self.at_span(&expression.span, printed)?;
         }
-        self.step()?;
-        let printed = self.nested(|evaluator| evaluator.printed(expression));
-        self.at_span(&expression.span, printed)
+        self.printed_by(&expression.span);
+        Ok(())
     }
 
     fn printed(&mut self, expression: &'r Expression) -> Result<()> {
@@ -30,8 +34,10 @@ impl<'r> Evaluator<'r> {
             Kind::Constant(value) => self.print(value),
             Kind::Concat(parts) => self.apart(|evaluator| {
                 parts.iter().try_for_each(|part| {
-                    let part = evaluator.operand(part)?;
-                    evaluator.print(&part)
+                    let value = evaluator.operand(part)?;
+                    evaluator.print(&value)?;
+                    evaluator.printed_by(&part.span);
+                    Ok(())
                 })
             }),
             Kind::Condition(condition) => {
@@ -54,7 +60,8 @@ impl<'r> Evaluator<'r> {
         let (before, added) = links.split_at(links.len() - sum);
         if !added.is_empty() {
             let value = if before.is_empty() { self.evaluate(first)? } else { self.chain(first, before)? };
-            return self.apart(|evaluator| evaluator.print_sum(value, added));
+            let place = before.last().map_or(&first.span, |link| &link.span);
+            return self.apart(|evaluator| evaluator.print_sum(value, place, added));
         }
         let Some((Link { kind: LinkKind::Call(arguments), span }, before)) = links.split_last() else {
             let value = self.chain(first, links)?;
@@ -74,20 +81,24 @@ impl<'r> Evaluator<'r> {
         self.print_call(&called, &arguments)
     }
 
-    /// Prints `value + …`: as long as everything is plain text, its parts one after the other.
-    fn print_sum(&mut self, value: Value, added: &'r [Link]) -> Result<()> {
+    /// Prints `value + …`, of which the value is at this place: as long as everything is plain text, its parts one after
+    /// the other.
+    fn print_sum(&mut self, value: Value, place: &Span, added: &'r [Link]) -> Result<()> {
         let start = self.printed_so_far();
         let mut sum = Operand::Computed(value);
         let mut is_printed = false;
         for link in added {
             let LinkKind::Add(right) = &link.kind else { continue };
+            let part = &right.span;
             let right = self.operand(right)?;
             if (is_printed || is_plain(&sum)) && is_plain(&right) {
                 if !is_printed {
                     self.print(&sum)?;
+                    self.printed_by(place);
                     is_printed = true;
                 }
                 self.print(&right)?;
+                self.printed_by(part);
                 continue;
             }
             if is_printed {

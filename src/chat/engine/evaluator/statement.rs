@@ -11,7 +11,7 @@ use crate::chat::values::{Kind, Result, error, items_of, measure, type_name};
 impl<'r> Evaluator<'r> {
     pub(super) fn statement(&mut self, statement: &'r Statement) -> Result<Flow> {
         match &statement.kind {
-            StatementKind::Text(text) => self.text(text)?,
+            StatementKind::Text(text) => self.text(text, &statement.span)?,
             StatementKind::Output(value) => self.print_expression(value)?,
             StatementKind::Set(target, value) => {
                 let value = self.evaluate(value)?;
@@ -55,6 +55,7 @@ impl<'r> Evaluator<'r> {
                     return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
                 };
                 self.print_text(text)?;
+                self.printed_by(&statement.span);
             }
             StatementKind::Generation(inside) => {
                 self.generation(|evaluator| evaluator.scoped(inside).map(drop))?;
