@@ -1,109 +1,188 @@
 
-// A text field over a copy of its text in color. The copy has the size of the text, so that the two never part.
+// A text field with colors behind its text: a copy of the rows in view, in letters that cannot be seen. However long the
+// text is, nothing but these rows is made again for a keystroke.
 class Editor {
   constructor(root, changed) {
     this.root = root;
     this.area = root.querySelector("textarea");
     this.back = root.querySelector(".back");
     this.numbers = root.querySelector(".numbers");
-    // The copy as it is: [class, text] of each of its nodes.
-    this.pieces = [];
+    this.wraps = root.classList.contains("wrap");
+    // Colored stretches of the text: [start, end, class] in order, none over another.
+    this.stretches = [];
     this.area.addEventListener("input", () => {
       this.follow();
       changed();
     });
+    // The page scrolls as well as the field.
+    document.addEventListener("scroll", () => this.show(), { capture: true, passive: true });
+    new ResizeObserver(() => {
+      this.measure();
+      this.show();
+    }).observe(this.area);
+    this.learn();
   }
 
   get text() {
-    return this.area.value;
+    return this.known;
   }
 
   // Another text. It is no change of the user's.
   set text(text) {
-    if (this.area.value !== text) this.area.value = text;
-    this.plain();
-  }
-
-  // The text without color.
-  plain() {
+    if (this.known !== text) {
+      this.area.value = text;
+      this.learn();
+    }
     this.paint([]);
   }
 
-  // The text after a change, in the colors from before: whoever knows better paints it again.
+  // Asks the field for its text, which takes its time.
+  learn() {
+    this.known = this.area.value;
+    this.lines = this.known.split("\n").length;
+    if (this.numbers) this.numbers.style.minWidth = `calc(${String(this.lines).length}ch + 1.2rem)`;
+  }
+
+  // Stretches of the text with classes: [start, end, class] in order; of two that overlap, the first counts.
+  paint(stretches) {
+    let at = 0;
+    this.stretches = stretches.filter(([start, end]) => {
+      if (start < at || end <= start) return false;
+      at = end;
+      return true;
+    });
+    this.show();
+  }
+
+  // The colors from before around what was typed: whoever knows better paints it again.
   follow() {
-    const text = `${this.text}\n`;
-    const before = this.pieces.map(([, part]) => part).join("");
+    const before = this.known;
+    this.learn();
+    const { text } = this;
     let start = 0;
     while (start < before.length && before[start] === text[start]) start++;
     let kept = 0;
     const most = Math.min(before.length, text.length) - start;
     while (kept < most && before[before.length - 1 - kept] === text[text.length - 1 - kept]) kept++;
     const end = before.length - kept;
-    const pieces = [];
-    let at = 0;
-    let inserted = text.slice(start, text.length - kept);
-    for (const [name, part] of this.pieces) {
-      const head = part.slice(0, Math.max(0, start - at));
-      const tail = part.slice(Math.max(0, end - at));
-      at += part.length;
-      const middle = at >= start ? inserted : "";
-      if (at >= start) inserted = "";
-      if (head + middle + tail) pieces.push([name, head + middle + tail]);
-    }
-    if (inserted) pieces.push(["", inserted]);
-    this.put(pieces);
+    const more = text.length - before.length;
+    const moved = this.stretches.map(([from, to, name]) => {
+      if (to < start) return [from, to, name];
+      if (from >= end) return [from + more, to + more, name];
+      return [Math.min(from, start), Math.max(to + more, start), name];
+    });
+    this.paint(moved);
   }
 
-  // Stretches of the text with classes: [start, end, class] in order; of two that overlap, the first counts.
-  paint(stretches) {
+  // The height of a row as the browser rounds it, and the room around the text.
+  measure() {
+    const ROWS = 64;
+    const probe = element("pre", { class: "back" }, "\n".repeat(ROWS));
+    this.back.after(probe);
+    this.rowHeight = probe.getBoundingClientRect().height / ROWS;
+    probe.remove();
+    this.top = parseFloat(getComputedStyle(this.area).paddingTop);
+  }
+
+  // Shows the rows in view in color, before the next frame.
+  show() {
+    if (this.isAwaited) return;
+    this.isAwaited = true;
+    requestAnimationFrame(() => {
+      this.isAwaited = false;
+      this.copy();
+    });
+  }
+
+  copy() {
+    const { area, back, numbers, wraps, rowHeight } = this;
+    const seen = area.getBoundingClientRect();
+    const from = Math.max(seen.top, 0) + 1;
+    const below = Math.min(seen.bottom, innerHeight) - from;
+    if (!rowHeight || below <= 0) return;
+    const rows = Math.ceil(below / rowHeight) + 1;
+    const row = Math.max(0, Math.floor((from - seen.top - this.top + area.scrollTop) / rowHeight));
+    if (numbers) {
+      const count = Math.min(rows, this.lines - row);
+      numbers.firstChild.textContent = Array.from({ length: count }, (_, index) => row + index + 1).join("\n");
+      numbers.firstChild.style.transform = `translateY(${this.top + row * rowHeight - area.scrollTop}px)`;
+    }
+    const at = row && this.offsetAt(seen.left + area.clientWidth / 2, from);
+    if (at === null) return;
+    // A row is wrapped as in the whole text only if its line is copied from its start.
+    const start = this.text.lastIndexOf("\n", at - 1) + 1;
+    // No letter of a fixed width is narrower than that.
+    const most = Math.ceil(area.clientWidth / 4);
+    const end = wraps ? at + rows * most : this.endOfLines(start, rows);
+    const pieces = this.pieces(start, Math.max(start, at - most), end);
+    const key = JSON.stringify(pieces);
+    if (key !== this.key) {
+      this.key = key;
+      back.replaceChildren(...pieces.map(([text, name]) => (name ? element("span", { class: name }, text) : text)));
+    }
+    if (wraps) back.style.width = `${area.clientWidth}px`;
+    const above = at > start ? this.rowOf(at - start) : 0;
+    const top = this.top + (row - above) * rowHeight - area.scrollTop;
+    back.style.transform = `translate(${-area.scrollLeft}px, ${top}px)`;
+  }
+
+  // The offset of the character at a point of the window; null if something else is there.
+  offsetAt(x, y) {
+    const caret = document.caretPositionFromPoint?.(x, y);
+    return caret?.offsetNode === this.area ? caret.offset : null;
+  }
+
+  // Where so many lines end that begin at an offset.
+  endOfLines(start, count) {
+    let end = start - 1;
+    for (let line = 0; line < count; line++) {
+      end = this.text.indexOf("\n", end + 1);
+      if (end < 0) return this.text.length;
+    }
+    return end;
+  }
+
+  // The text between two offsets as pieces with classes, from another offset on.
+  pieces(start, colored, end) {
     const { text } = this;
-    const pieces = [];
-    let at = 0;
-    for (const [start, end, name] of stretches) {
-      if (start < at || end <= start) continue;
-      if (start > at) pieces.push(["", text.slice(at, start)]);
-      pieces.push([name, text.slice(start, end)]);
-      at = end;
+    const made = [];
+    let at = start;
+    for (const [from, to, name] of this.stretches) {
+      if (to <= colored) continue;
+      if (from >= end) break;
+      const first = Math.max(from, colored);
+      if (first > at) made.push([text.slice(at, first)]);
+      at = Math.min(to, end);
+      made.push([text.slice(first, at), name]);
     }
-    pieces.push(["", `${text.slice(at)}\n`]);
-    this.put(pieces);
+    made.push([`${text.slice(at, end)}\n`]);
+    return made;
   }
 
-  // Makes the copy of these pieces; nodes that stay the same stay.
-  put(pieces) {
-    const old = this.pieces;
-    const same = (one, other) => one[0] === other[0] && one[1] === other[1];
-    let start = 0;
-    while (start < old.length && start < pieces.length && same(old[start], pieces[start])) start++;
-    let kept = 0;
-    const most = Math.min(old.length, pieces.length) - start;
-    while (kept < most && same(old[old.length - 1 - kept], pieces[pieces.length - 1 - kept])) kept++;
-    const nodes = this.back.childNodes;
-    for (let index = old.length - kept - 1; index >= start; index--) nodes[index].remove();
-    const made = document.createDocumentFragment();
-    for (const [name, text] of pieces.slice(start, pieces.length - kept)) {
-      made.append(name ? element("span", { class: name }, text) : document.createTextNode(text));
+  // The row of the copy that holds a character of it.
+  rowOf(offset) {
+    const range = document.createRange();
+    for (const piece of this.back.childNodes) {
+      const node = piece.firstChild ?? piece;
+      if (offset < node.length) {
+        range.setStart(node, offset);
+        range.setEnd(node, offset + 1);
+        break;
+      }
+      offset -= node.length;
     }
-    this.back.insertBefore(made, nodes[start] ?? null);
-    this.pieces = pieces;
-    this.number();
-  }
-
-  number() {
-    if (!this.numbers) return;
-    const count = this.text.split("\n").length;
-    if (count === this.count) return;
-    this.count = count;
-    this.numbers.textContent = Array.from({ length: count }, (_, index) => index + 1).join("\n");
+    const place = range.getClientRects()[0];
+    if (!place) return 0;
+    return Math.floor((place.top + place.height / 2 - this.back.getBoundingClientRect().top) / this.rowHeight);
   }
 
   // Selects a stretch and brings it into view.
   select(start, end) {
-    this.area.focus({ preventScroll: true });
-    this.area.setSelectionRange(start, end);
+    const { area } = this;
+    area.focus({ preventScroll: true });
+    area.setSelectionRange(start, end);
     const line = this.text.slice(0, start).split("\n").length - 1;
-    const height = parseFloat(getComputedStyle(this.area).lineHeight);
-    this.root.scrollTop = Math.max(0, line * height - this.root.clientHeight / 3);
+    area.scrollTop = Math.max(0, line * this.rowHeight - area.clientHeight / 3);
     this.root.scrollIntoView({ block: "nearest" });
   }
 

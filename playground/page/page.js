@@ -9,6 +9,7 @@ const slow = new Engine();
 // `template` is null while it is the derived one, `turn` while the output is the user's own.
 const state = { source: "example", template: null, turn: "", variables: null };
 let derivation = null;
+let examples = null;
 let expected = null;
 let reading = null;
 
@@ -44,6 +45,15 @@ const verdict = (word, mood, text) => {
   $("headline").replaceChildren(...prose(text));
 };
 
+// Fills a part of the page, unless it shows this already: what stays the same is not laid out again.
+const shown = new Map();
+const fill = (id, what, make) => {
+  const key = JSON.stringify(what);
+  if (shown.get(id) === key) return;
+  shown.set(id, key);
+  $(id).replaceChildren(...make());
+};
+
 const stopped = (problem) => verdict("stopped", "bad", `the module stopped: ${problem.message}`);
 
 // Chat template → draft.
@@ -51,7 +61,7 @@ const derive = async () => {
   remember();
   expected = null;
   if (!chat.text.trim()) {
-    derivation = null;
+    derivation = examples = null;
     $("chat-notes").replaceChildren();
     $("derive-notes").replaceChildren();
     $("readers").replaceChildren();
@@ -73,24 +83,30 @@ const derive = async () => {
   chat.paint(derivation.notes.filter(({ span }) => span).map(({ span, severity }) => [span[0], Math.max(span[1], span[0] + 1), severity]));
   $("readers").replaceChildren(readersOf(derivation.readers));
   if (state.template === null) template.text = derivation.template ?? "";
-  offerTurns();
+  // The draft is shown before the turns are rendered that it reads, and before its proof.
+  const turns = derivation.template && slow.ask("turns", chat.text, derivation.template, state.variables ?? undefined);
   templateChanged();
+  const found = await Promise.resolve(turns).catch(() => null);
+  if (!found && turns) return;
+  examples = found?.value ?? null;
+  offerTurns();
+  read();
 };
 
 const offerTurns = () => {
   const options = [new Option("your own", "")];
-  for (const { name } of derivation?.turns ?? []) options.push(new Option(name, name));
+  for (const { name } of examples?.turns ?? []) options.push(new Option(name, name));
   $("turn").replaceChildren(...options);
   // The turn with the most to see, until somebody types.
   const rich = ["a thought, an answer and two calls", "a thought and a call", "an answer and a call", "a call", "a thought and an answer"];
-  const known = (name) => derivation?.turns.some((turn) => turn.name === name);
+  const known = (name) => examples?.turns.some((turn) => turn.name === name);
   if (state.turn === null) return;
-  const turn = known(state.turn) ? state.turn : (rich.find(known) ?? derivation?.turns[0]?.name);
+  const turn = known(state.turn) ? state.turn : (rich.find(known) ?? examples?.turns[0]?.name);
   if (turn) takeTurn(turn);
 };
 
 const takeTurn = (name) => {
-  const turn = derivation.turns.find((known) => known.name === name);
+  const turn = examples.turns.find((known) => known.name === name);
   state.turn = name;
   $("turn").value = name;
   prompt.text = turn.prefix;
@@ -203,29 +219,34 @@ const read = async () => {
   const tail = prompt.text.slice(-60);
   $("prompt-end").textContent = tail ? `… ${tail.replaceAll("\n", "↵")}` : "none";
   $("take-fixture").disabled = $("take-template").disabled = $("take-patch").disabled = !template.text.trim();
+  const { text } = output;
   const answer = await fast
-    .ask("read", template.text, prompt.text, output.text, derivation?.tools ?? undefined)
+    .ask("read", template.text, prompt.text, text, examples?.tools ?? undefined)
     .catch(() => ({ value: null }));
-  if (!answer) return;
-  reading = answer.value;
+  // Of a text that is no longer there, the next answer knows better.
+  if (!answer || text !== output.text) return;
+  reading = answer.value && { ...answer.value, text };
   if (answer.took !== undefined) say("parsed", answer.took);
-  $("mark").replaceChildren();
   if (!reading) {
-    $("message").replaceChildren(paragraph("The response template does not load.", "aside"));
-    $("legend").replaceChildren();
-    $("output-notes").replaceChildren();
-    return output.plain();
+    fill("mark", null, () => []);
+    fill("message", null, () => [paragraph("The response template does not load.", "aside")]);
+    fill("legend", [], () => []);
+    fill("output-notes", [], () => []);
+    return output.paint([]);
   }
   paintOutput();
-  $("message").replaceChildren(...messageOf(reading.message, expected));
+  explainCaret();
+  showMessage();
   $("message-title").textContent = expected === null ? "Message" : "Messages differ";
-  const problems = reading.problems.map((message) => noteItem({ severity: "warning", id: "", message, help: null }));
-  $("output-notes").replaceChildren(...problems);
+  fill("output-notes", reading.problems, () => problemsOf(reading.problems));
   if ($("steps-part").open) later(step, 200);
 };
 
-// The class of a segment; nothing for text that no field takes.
-const segmentClass = (code) => (code < 2 ? "x" : `f f${((code - 2) >> 1) % 8}${code % 2 ? " d" : ""}`);
+const showMessage = () => {
+  const { message } = reading;
+  const showAll = () => $("message").replaceChildren(element("pre", { class: "text json", tabindex: "0" }, message));
+  fill("message", [message, expected], () => messageOf(message, expected, showAll));
+};
 
 const paintOutput = () => {
   const stretches = [];
@@ -235,53 +256,48 @@ const paintOutput = () => {
     start = reading.runs[i];
   }
   output.paint(stretches);
-  const items = reading.fields.map((name, index) => {
-    const item = element("li");
-    item.append(element("span", { class: `f f${index % 8}` }, name));
-    return item;
-  });
-  for (const [name, label] of [["f d", "delimiter"], ["x", "in no field"]]) {
-    const item = element("li");
-    item.append(element("span", { class: name }, label));
-    items.push(item);
-  }
-  $("legend").replaceChildren(...items);
+  fill("legend", reading.fields, () => legendOf(reading.fields));
 };
 
 // What the text under the caret is, and which lines say so.
 const explainCaret = () => {
-  if (!reading || document.activeElement !== output.area) return;
+  if (!reading || reading.text !== output.text || document.activeElement !== output.area) return;
   const at = output.area.selectionStart;
   let i = 0;
   while (i + 2 < reading.runs.length && reading.runs[i] <= at) i += 2;
   const code = reading.runs[i + 1];
-  if (code === undefined) return $("mark").replaceChildren();
+  if (code === undefined) return fill("mark", null, () => []);
   const text = output.text.slice(i ? reading.runs[i - 2] : 0, reading.runs[i]);
+  if (code < 2) return fill("mark", "", () => prose("This text is in no field."));
+  const closes = i > 0 && reading.runs[i - 1] === code - 1;
+  fill("mark", [text, code, closes, template.text, examples?.writers], () => explanation(text, code, closes));
+};
+
+const explanation = (text, code, closes) => {
   const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-  if (code < 2) return $("mark").replaceChildren(...prose("This text is in no field."));
   const name = reading.fields[(code - 2) >> 1];
   const parts = [element("code", {}, short), code % 2 ? " is a delimiter of " : " is text of "];
   parts.push(element("span", { class: segmentClass(code & ~1) }, name), ".");
   const place = reading.places[(code - 2) >> 1];
   if (place) parts.push(link(`response template, line ${place.line}`, () => template.select(...place.span)));
   if (code % 2) {
-    for (const line of linesWith(text.trim())) parts.push(link(`chat template, line ${line}`, () => chat.selectLine(line)));
+    for (const line of linesThatPrint(name, closes, text.trim())) parts.push(link(`chat template, line ${line}`, () => chat.selectLine(line)));
   }
-  $("mark").replaceChildren(...parts);
+  return parts;
 };
 
-// The first lines of the chat template that contain a delimiter, counted from 1.
-const MOST_LINES = 3;
-const linesWith = (text) => {
-  const lines = chat.text.split("\n").map((line, index) => (line.includes(text) ? index + 1 : 0));
-  return text ? lines.filter(Boolean).slice(0, MOST_LINES) : [];
+// The lines of the chat template that print a delimiter in its turns: this text, or what else opens or closes the field.
+const linesThatPrint = (field, closes, text) => {
+  const writers = (examples?.writers ?? []).filter((writer) => writer.field === field && writer.closes === closes);
+  const same = writers.filter((writer) => writer.text === text);
+  return [...new Set((same.length ? same : writers).flatMap(({ lines }) => lines))];
 };
 
 const link = (label, act) => button(label, act, { class: "go" });
 
 const step = async () => {
   const answer = await fast
-    .ask("steps", template.text, prompt.text, output.text, derivation?.tools ?? undefined)
+    .ask("steps", template.text, prompt.text, output.text, examples?.tools ?? undefined)
     .catch(() => null);
   if (!answer?.value) return;
   // The markup is the module's own, and text enters it escaped.
@@ -303,7 +319,7 @@ const take = async (name, call, ...args) => {
 
 $("take-template").addEventListener("click", () => download("response_template.json", `${template.text.trimEnd()}\n`));
 $("take-fixture").addEventListener("click", () =>
-  take("output.fixture", "fixture", template.text, prompt.text, output.text, derivation?.tools ?? undefined));
+  take("output.fixture", "fixture", template.text, prompt.text, output.text, examples?.tools ?? undefined));
 $("take-patch").addEventListener("click", () => take("tokenizer_config.patch.json", "patch", template.text));
 
 $("share").addEventListener("click", async () => {

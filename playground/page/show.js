@@ -120,9 +120,51 @@ const linesOf = (text, others, name) => {
 
 const lineSet = (text) => new Set(text.split("\n").map((line) => line.replace(/,$/, "")));
 
+// The class of a segment of an output.
+const segmentClass = (code) => (code < 2 ? "x" : `f f${((code - 2) >> 1) % 8}${code % 2 ? " d" : ""}`);
+
+// What the colors of an output mean.
+const legendOf = (fields) => {
+  const known = fields.map((name, index) => [`f f${index % 8}`, name]);
+  return [...known, ["f d", "delimiter"], ["x", "in no field"]].map(([name, label]) => {
+    const item = element("li");
+    item.append(element("span", { class: name }, label));
+    return item;
+  });
+};
+
+// Different problems that are shown.
+const MOST_PROBLEMS = 20;
+
+// The problems of an output, each once.
+const problemsOf = (problems) => {
+  const counts = new Map();
+  for (const problem of problems) counts.set(problem, (counts.get(problem) ?? 0) + 1);
+  const note = (message) => noteItem({ severity: "warning", id: "", message, help: null });
+  const items = [...counts].slice(0, MOST_PROBLEMS).map(([problem, count]) =>
+    note(count > 1 ? `${problem} (${count} times)` : problem));
+  if (counts.size > MOST_PROBLEMS) items.push(note(`and ${counts.size - MOST_PROBLEMS} other problems`));
+  return items;
+};
+
+// Characters of a message that are shown at either end of it.
+const SHOWN = 4000;
+
+// A message; of a long one its ends, so that it is not laid out again as a whole whenever a letter is typed.
+const partsOf = (message, showAll) => {
+  const pre = (text) => element("pre", { class: "text json", tabindex: "0" }, text);
+  if (message.length <= 2 * SHOWN) return [pre(message)];
+  const head = message.slice(0, whole(message, SHOWN));
+  const tail = message.slice(whole(message, message.length - SHOWN));
+  const left = message.length - head.length - tail.length;
+  const rest = element("p", { class: "rest" });
+  rest.append(button(`Show ${left.toLocaleString("en")} more characters`, showAll));
+  return [pre(head), rest, pre(tail)];
+};
+
 // The message, next to the one that went in if they differ.
-const messageOf = (message, expected) => {
-  if (expected === null) return [element("pre", { class: "text json", tabindex: "0" }, message)];
+const messageOf = (message, expected, showAll) => {
+  if (expected === null) return partsOf(message, showAll);
   const sides = element("div", { class: "sides" });
   for (const [title, own, other, name] of [["went in", expected, message, "del"], ["came back", message, expected, "ins"]]) {
     const figure = element("figure");

@@ -102,7 +102,7 @@ onPage("every mark is colored as the field that it opens, and leads to its line"
   await page.paste("#output textarea", "<think>Hm.</think>Yes.<end>");
   await page.until("document.querySelector('#output .d')?.textContent === '<think>'");
   await page.value("document.querySelector('#output textarea').setSelectionRange(2, 2)");
-  await page.until("document.querySelector('#mark .go')");
+  await page.until("document.getElementById('mark').textContent.includes('chat template')");
   assert.match(await page.value("document.getElementById('mark').textContent"), /^<think> is a delimiter of/);
   assert.match(await page.value("document.getElementById('mark').textContent"), /chat template, line 10/);
   await page.click("#mark .go");
@@ -207,23 +207,59 @@ for (const width of [390, 768, 1280, 1600]) {
   }
 }
 
-onPage("a keystroke in 64 KB is not slower than it was", () => address, {}, async (page) => {
-  await page.until(PROVED);
-  const part = "<think>Two cities, so I compare them.</think>Take a coat to Oslo, please.<call>{\"name\": \"a\"}</call>\n";
+// A long output in the field, scrolled to a share of its height.
+const fillOutput = async (page, output, share = 0) => {
   await page.value(`(() => { const area = document.querySelector('#output textarea');
-    area.value = ${JSON.stringify(part)}.repeat(${Math.ceil(65536 / part.length)}); area.dispatchEvent(new Event('input')); })()`);
-  await page.until("document.querySelectorAll('#output .back span').length > 1000");
-  await page.value("(() => { const a = document.querySelector('#output textarea'); a.focus(); a.setSelectionRange(30, 30); })()");
-  const rounds = 12;
-  const before = await page.used();
-  for (let round = 0; round < rounds; round++) {
-    const length = await page.value(`${text("output")}.length`);
-    await page.send("Input.insertText", { text: "x" });
-    await page.until(`${text("output")}.length > ${length}`);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    area.value = ${JSON.stringify(output)}; area.dispatchEvent(new Event('input')); })()`);
+  await page.until(`reading?.text.length === ${output.length}`);
+  await page.value(`(() => { const area = document.querySelector('#output textarea');
+    area.scrollTop = ${share} * area.scrollHeight; })()`);
+  await page.value("new Promise((resolve) => setTimeout(resolve, 200))");
+};
+
+const PART = '<think>Two cities, so I compare them.</think>Take a coat to Oslo, please.<call>{"name": "a"}</call>\n';
+
+onPage("however long the output is, only what is in view becomes nodes", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const nodes = "[document.querySelectorAll('#output .back span').length, document.querySelectorAll('*').length]";
+  const counts = [];
+  for (const kilobytes of [8, 64, 512]) {
+    for (const separator of ["\n", " "]) {
+      const output = PART.replace("\n", separator).repeat(Math.ceil((1024 * kilobytes) / PART.length));
+      await fillOutput(page, output, 0.5);
+      counts.push(await page.value(nodes));
+    }
   }
-  const each = ((await page.used()) - before) / rounds;
-  console.log(`a keystroke in 64 KB: ${each.toFixed(1)} ms of processor time; ${await page.value("document.getElementById('took').textContent")}`);
-  // Typing, parsing and painting all of it took 309 ms on a busy machine: a guard against more, far from a frame.
-  assert.ok(each < 600, `${each} ms`);
+  for (const [spans, all] of counts) {
+    assert.ok(spans > 20 && spans < 1000, `${counts}`);
+    assert.ok(all < counts[0][1] + 1000, `${counts}`);
+  }
+  assert.ok((await page.value("document.getElementById('message').textContent.length")) < 10_000);
+});
+
+onPage("colors lie behind their text wherever it is scrolled to", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const rows = ["\tIt rains.", "日本語 and 🚆🚆 in one line, which is long enough to wrap, " + "word ".repeat(40), "שלום עולם"];
+  const output = rows.map((row) => PART.replace("Take a coat", row)).join("").repeat(40);
+  for (const share of [0, 0.31, 0.62, 1]) {
+    await fillOutput(page, output, share);
+    const strays = await page.value(`(() => {
+      const area = document.querySelector('#output textarea');
+      const seen = area.getBoundingClientRect();
+      const wrong = [];
+      let looked = 0;
+      for (const span of document.querySelectorAll('#output .back span.d')) {
+        const [rect] = span.getClientRects();
+        const y = rect.top + rect.height / 2;
+        if (y < seen.top + 2 || y > Math.min(seen.bottom, innerHeight) - 2 || rect.width < 10) continue;
+        const { offset } = document.caretPositionFromPoint(rect.left + 2, y);
+        looked++;
+        if (!area.value.startsWith(span.textContent, offset) && !area.value.startsWith(span.textContent, offset - 1)) {
+          wrong.push([span.textContent, area.value.slice(offset - 5, offset + 20)]);
+        }
+      }
+      return looked > 3 ? wrong : ["only " + looked];
+    })()`);
+    assert.deepEqual(strays, [], `at ${share}`);
+  }
 });

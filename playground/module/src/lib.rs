@@ -8,10 +8,15 @@ mod inspection;
 mod keeping;
 mod request;
 mod stepping;
+mod turns;
 mod utf16;
 
 use backchat::json::Value;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.d.ts");
@@ -20,6 +25,12 @@ const TYPES: &str = include_str!("types.d.ts");
 #[wasm_bindgen(skip_typescript)]
 pub fn derive(chat_template: &str, variables: Option<String>) -> JsValue {
     object(&derivation::derive(chat_template, variables.as_deref()))
+}
+
+/// The turns that a chat template writes in an everyday conversation, for a response template to read.
+#[wasm_bindgen(skip_typescript)]
+pub fn turns(chat_template: &str, template: &str, variables: Option<String>) -> JsValue {
+    object(&turns::turns(chat_template, template, variables.as_deref()))
 }
 
 /// Lints a response template, and proves it if a chat template is given.

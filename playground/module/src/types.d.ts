@@ -22,6 +22,13 @@ export interface Turn {
   prefix: string;
   output: string;
 }
+/** A text that opens or closes a field in turns of the chat template, and the lines that print it, counted from 1. */
+export interface Writer {
+  field: string;
+  closes: boolean;
+  text: string;
+  lines: number[];
+}
 export interface Derivation {
   status: "proved" | "partial" | "inexpressible" | "failed";
   headline: string;
@@ -29,8 +36,12 @@ export interface Derivation {
   template: string | null;
   readers: Reader[];
   notes: Note[];
+}
+export interface Turns {
+  /** JSON. */
   tools: string | null;
   turns: Turn[];
+  writers: Writer[];
 }
 export interface Conversation {
   said: string;
@@ -78,6 +89,7 @@ export interface Reading {
   problems: string[];
 }
 export function derive(chatTemplate: string, variables?: string): Derivation;
+export function turns(chatTemplate: string, template: string, variables?: string): Turns | null;
 export function inspect(template: string, chatTemplate?: string, variables?: string): Inspection;
 export function repairs(template: string, chatTemplate: string, variables?: string): Repair[];
 export function read(template: string, prefix: string, output: string, tools?: string): Reading | null;

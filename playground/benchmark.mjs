@@ -1,0 +1,50 @@
+// Prints how long the page takes for what should feel immediate: `node playground/benchmark.mjs`, after
+// `playground/build`, on a machine that does nothing else.
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import { Browser } from "./test/browser.mjs";
+
+const ROUNDS = 20;
+const address = pathToFileURL(fileURLToPath(new URL("../target/playground/index.html", import.meta.url))).href;
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const spread = (figures) => {
+  figures.sort((one, other) => one - other);
+  return `${figures[figures.length >> 1].toFixed(1)} ms (the least ${figures[0].toFixed(1)})`;
+};
+const took = (page, what) =>
+  page.value(`Number(document.getElementById('took').textContent.match(/${what} in ([\\d.]+)/)?.[1] ?? 0)`);
+
+const browser = await Browser.start();
+const opened = { paint: [], derived: [], proved: [] };
+for (let round = 0; round < 5; round++) {
+  const page = await browser.page(address);
+  await page.until("document.getElementById('badge').textContent === 'proved'");
+  await page.until("document.getElementById('took').textContent.includes('proved')");
+  opened.paint.push(await page.value("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"));
+  opened.derived.push(await took(page, "derived"));
+  opened.proved.push(await took(page, "proved"));
+  await page.close();
+}
+for (const [what, figures] of Object.entries(opened)) console.log(`${what}: ${spread(figures)}`);
+
+const part = '<think>Two cities, so I compare them.</think>Take a coat to Oslo, please.<call>{"name": "a"}</call>\n';
+const lines = part.repeat(Math.ceil(65536 / part.length));
+for (const [what, text] of [["64 KB in lines", lines], ["64 KB in one line", lines.replaceAll("\n", " ")]]) {
+  for (const [place, at] of [["start", 30], ["end", text.length - 30]]) {
+    const page = await browser.page(address);
+    await page.until("document.getElementById('badge').textContent === 'proved'");
+    await page.value(`(() => { const area = document.querySelector('#output textarea'); area.value = ${JSON.stringify(text)};
+      area.dispatchEvent(new Event('input')); area.focus(); area.setSelectionRange(${at}, ${at}); })()`);
+    await pause(1500);
+    const figures = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = await page.used();
+      await page.send("Input.insertText", { text: "x" });
+      await pause(250);
+      figures.push((await page.used()) - before);
+    }
+    console.log(`a keystroke at the ${place} of ${what}: ${spread(figures)}`);
+    await page.close();
+  }
+}
+await browser.close();
