@@ -101,12 +101,26 @@ struct MaskedTurn {
     parts: Vec<PartSpan>,
 }
 
+/// The end of a turn.
+struct Closing<'h> {
+    /// The last text.
+    last: &'h Hit,
+    /// Its last repetition, or the text itself.
+    hit: &'h Hit,
+    /// How many texts are repeated after it.
+    repeated: usize,
+    /// The render up to the next message.
+    alone: Option<String>,
+}
+
 /// The needle conversation of one context.
 struct Work<'w> {
     template: &'w ChatTemplate,
     context: &'w Object,
     options: &'w RenderOptions,
     messages: &'w [Value],
+    /// The render, whose texts no needle is in.
+    real: &'w str,
     needles: Needles,
     replaced: Vec<Value>,
     texts: Vec<Text>,
@@ -128,7 +142,7 @@ impl<'w> Work<'w> {
         template: &'w ChatTemplate,
         context: &'w Object,
         options: &'w RenderOptions,
-        real: &str,
+        real: &'w str,
         messages: &'w [Value],
     ) -> Self {
         Self {
@@ -136,6 +150,7 @@ impl<'w> Work<'w> {
             context,
             options,
             messages,
+            real,
             needles: Needles::new(real),
             replaced: Vec::new(),
             texts: Vec::new(),
@@ -249,7 +264,7 @@ impl<'w> Work<'w> {
 
     /// The text that opens a user's turn: common to the first one and to one after an answer.
     fn user_header(&self) -> Option<String> {
-        let mut needles = Needles::new("");
+        let mut needles = Needles::new(self.real);
         let said = |role: &str, text: String| Value::from([("role", role.into()), ("content", text.into())]);
         let messages = [said("user", needles.next()), said("assistant", needles.next()), said("user", needles.next())];
         let render = self.render_with(&messages, Some(false))?;
@@ -280,7 +295,7 @@ impl<'w> Work<'w> {
 
     /// The text that opens a tool result: common to the first and the second one after two calls.
     fn result_header(&self) -> Option<String> {
-        let mut needles = Needles::new("");
+        let mut needles = Needles::new(self.real);
         let mut next = || Value::from(needles.next());
         let role = |role: &str| ("role", Value::from(role));
         let ids = [Value::from("qzId1aaaa"), Value::from("qzId2bbbb")];
@@ -337,7 +352,8 @@ impl<'w> Work<'w> {
         for own in &runs {
             let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
             let start = if turns.is_empty() { self.start(index, first, real) } else { first.real.0 };
-            let end = last.real.1 + self.stop(last, real);
+            let closing = self.closing(last);
+            let end = closing.hit.real.1 + self.stop(&closing, real);
             let parts = self.parts(index, own, (start, end), real);
             turns.push(MaskedTurn { start, end, parts });
         }
@@ -376,17 +392,40 @@ impl<'w> Work<'w> {
         self.needles.find(tail).is_empty().then_some(tail)
     }
 
-    /// The length of the marker after the last text of a run, from the end of that text.
-    fn stop(&self, last: &Hit, real: &str) -> usize {
-        let next = self.hits.iter().find(|hit| hit.real.0 >= last.real.1);
+    /// The number of the first message after this one that shows a text after it: one that stands in this gap is no matter
+    /// of the turn's end.
+    fn next_message(&self, hit: &Hit) -> usize {
+        let own = self.message_of(hit);
+        let mut later = self.hits.iter().filter(|later| later.real.0 >= hit.real.1);
+        later.find_map(|later| self.message_of(later).filter(|next| Some(*next) > own)).unwrap_or(self.messages.len())
+    }
+
+    /// How a turn goes on after its last text: a marker that closes a call may repeat its name. The header of a result may
+    /// do so, too, but only if there is a result.
+    fn closing<'h>(&'h self, last: &'h Hit) -> Closing<'h> {
+        let earlier = self.replaced.get(..self.next_message(last));
+        let alone = earlier.and_then(|messages| self.render_with(messages, Some(false)));
+        let needle = self.texts.get(last.text).map(|text| text.needle.as_str());
+        let rest = needle.zip(alone.as_deref()).and_then(|(needle, alone)| Some(alone.split_once(needle)?.1));
+        let after = self.hits.iter().skip_while(|hit| hit.real.0 < last.real.1);
+        let own = after.take_while(|hit| self.message_of(hit) == self.message_of(last));
+        let repeated = self.needles.find(rest.unwrap_or_default()).into_iter().zip(own);
+        let repeated: Vec<&Hit> =
+            repeated.take_while(|((number, _), hit)| *number == hit.text).map(|(_, hit)| hit).collect();
+        Closing { last, hit: repeated.last().copied().unwrap_or(last), repeated: repeated.len(), alone }
+    }
+
+    /// The length of the marker after the last text of a run, from the end of that text or of its repetition.
+    fn stop(&self, closing: &Closing<'_>, real: &str) -> usize {
+        let Closing { last, hit, repeated, alone } = closing;
+        let next = self.hits.iter().find(|next| next.real.0 >= hit.real.1);
         let to = next.map_or(real.len(), |hit| hit.real.0);
-        let gap = slice(real, last.real.1..to);
+        let gap = slice(real, hit.real.1..to);
         let mut stop = gap;
-        // The conversation up to the next text, and the one in which a user goes on, end the turn alike.
-        let before = next.and_then(|hit| self.message_of(hit)).unwrap_or(self.messages.len());
-        let alone = self.replaced.get(..before).and_then(|messages| self.render_with(messages, Some(false)));
-        let alone = alone.as_deref().and_then(|alone| self.after(alone, last)).map(str::to_owned);
-        let followed = if next.is_none() { self.followed(last) } else { None };
+        // The conversation up to the next message, and the one in which a user goes on, end the turn alike.
+        let alone = alone.as_deref().and_then(|alone| self.after(alone, last, *repeated)).map(str::to_owned);
+        let is_last = self.next_message(last) == self.messages.len();
+        let followed = if is_last { self.followed(last, *repeated) } else { None };
         for other in [alone, followed].into_iter().flatten() {
             let shared = slice(stop, ..whole_marks(stop, common_start(stop, &other).len(), &other));
             stop = match self.other_stop(stop, &other) {
@@ -406,7 +445,7 @@ impl<'w> Work<'w> {
     }
 
     /// The stop of this text, if another render ends the same turn with another one: some templates write one stop in
-    /// history and another at the end of all.
+    /// history and another at the end of all, and some close a part of the turn that history drops.
     fn other_stop<'s>(&self, text: &'s str, other: &str) -> Option<&'s str> {
         let (own, other) = (leading_marker(text)?, leading_marker(other)?);
         // The marker that opens a turn is no stop, and needs none before it.
@@ -415,29 +454,33 @@ impl<'w> Work<'w> {
                 || self.prompt.as_deref().is_some_and(|prompt| prompt.contains(marker))
                 || [&self.header, &self.result_header].into_iter().flatten().any(|header| header.contains(marker))
         };
-        (own != other && !opens(own.trim_start()) && !opens(other.trim_start())).then_some(own)
+        let differ = own != other && !opens(own.trim_start()) && !opens(other.trim_start());
+        let through = text.find(other.trim_start()).and_then(|at| text.get(..at + other.trim_start().len()));
+        differ.then_some(through.unwrap_or(own))
     }
 
-    /// The text after this one in a render, up to the next one.
-    fn after<'r>(&self, render: &'r str, last: &Hit) -> Option<&'r str> {
+    /// The text after this one and its repetitions in a render, up to the next one.
+    fn after<'r>(&self, render: &'r str, last: &Hit, repeated: usize) -> Option<&'r str> {
         let text = self.texts.get(last.text)?;
         let at = match render.find(&text.needle) {
             Some(at) => at + text.needle.len(),
             None => render.rfind(text.original.trim())? + text.original.trim().len(),
         };
         let rest = render.get(at..)?;
-        let next = self.needles.find(rest).first().map_or(rest.len(), |(_, (start, _))| *start);
-        rest.get(..next)
+        let needles = self.needles.find(rest);
+        let from = repeated.checked_sub(1).map_or(Some(0), |index| needles.get(index).map(|(_, (_, end))| *end))?;
+        let next = needles.get(repeated).map_or(rest.len(), |(_, (start, _))| *start);
+        rest.get(from..next)
     }
 
     /// The text after the last answer if a user message follows.
-    fn followed(&self, last: &Hit) -> Option<String> {
+    fn followed(&self, last: &Hit, repeated: usize) -> Option<String> {
         let mut messages = self.replaced.clone();
         let later = "Qzlaterq";
         messages.push(Value::from([("role", "user".into()), ("content", later.into())]));
         let render = self.render_with(&messages, Some(false))?;
         let before = render.get(..render.rfind(later)?)?;
-        self.after(before, last).map(str::to_owned)
+        self.after(before, last, repeated).map(str::to_owned)
     }
 
     fn parts(&self, index: usize, own: &[&Hit], span: (usize, usize), real: &str) -> Vec<PartSpan> {

@@ -118,11 +118,110 @@ fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
 
 #[test]
 fn a_template_that_gets_no_blocks_says_which_text_is_in_the_way() {
-    let source = "{% for m in messages %}{{ ('<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | trim }}{% endfor %}\
-                  {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let source = "{% for m in messages %}{{ ('#' * loop.index ~ '<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | trim }}\
+                  {% endfor %}{% if add_generation_prompt %}{{ '#' * (messages | length + 1) }}<|assistant|>{% endif %}";
     let refused = add_generation_blocks(source, &Object::new(), &RenderOptions::default()).unwrap_err();
     let wanted = "one expression writes the header and the beginning of the assistant's text \"Qz";
     assert!(refused.message.starts_with(wanted), "{}", refused.message);
+}
+
+#[test]
+fn blocks_need_nothing_but_tags_where_the_source_has_places_for_them() {
+    let tags = ["{%- generation %}", "{% generation %}", "{% endgeneration %}", "{% endgeneration +%}"];
+    for (name, rewrites) in [("seed_oss", false), ("mistral_nemo", false), ("gpt_oss", true), ("granite_3_3", true)] {
+        let path = root().join("chat_templates").join(format!("{name}.jinja"));
+        let source = fs::read_to_string(path).unwrap();
+        let patched = add_generation_blocks(&source, &Object::new(), &RenderOptions::default());
+        let patched = patched.unwrap_or_else(|refused| panic!("{name}: {refused}"));
+        let without = tags.iter().fold(patched.template, |text, tag| text.replace(tag, ""));
+        assert_eq!((without != source, !patched.rewritten.is_empty()), (rewrites, rewrites), "{name}");
+    }
+}
+
+#[test]
+fn expressions_that_no_block_divides_keep_their_bytes_and_their_operators() {
+    let turns = |head: &str, user: &str, answer: &str| {
+        format!(
+            "{head}{{%- for m in messages %}}{{%- if m.role == 'user' %}}{user}{{%- elif m.role == 'assistant' %}}<|bot|>{answer}{{%- endif %}}{{%- endfor %}}\
+             {{%- if add_generation_prompt %}}<|bot|>{{%- endif %}}"
+        )
+    };
+    let tags = [
+        "{% generation %}",
+        "{%+ generation %}",
+        "{% endgeneration %}",
+        "{% endgeneration +%}",
+        "{%+ endgeneration +%}",
+    ];
+    for (head, user, answer) in [
+        // `~` takes what is not defined, `+` does not; a sum of numbers is not divided.
+        ("{{-bos_token ~ '<chat>\\n' }}", "{{ '<|user|>'~m.content  ~ '<|end|>\\n'}}", "{{ m.content + '<|end|>' }}\n"),
+        ("{{ 1 + 2 }}", "{{ '#' ~ (loop.index0 + 1)  ~ m.content + '\\n' }}", "{{ m.content }}<|end|>\n"),
+    ] {
+        let source = turns(head, user, answer);
+        let patched = add_generation_blocks(&source, &Object::new(), &RenderOptions::default()).unwrap();
+        let without = tags.iter().fold(patched.template.clone(), |text, tag| text.replace(tag, ""));
+        assert_eq!((without, patched.rewritten), (source, vec![]), "{}", patched.template);
+    }
+}
+
+#[test]
+fn a_turn_that_one_expression_writes_is_gathered_and_divided() {
+    let source = "{%- macro turn(role, text) %}{{ '<|' ~ role ~ '|>' ~ text ~ '<|end|>\n' }}{%- endmacro %}\
+                  {%- for m in messages %}{{ turn(m.role, m.content) | string }}{%- endfor %}\
+                  {%- if add_generation_prompt %}<|assistant|>{%- endif %}\n";
+    let patched = add_generation_blocks(source, &Object::new(), &RenderOptions::default()).unwrap();
+    assert_eq!(patched.rewritten.len(), 1, "{}", patched.template);
+    assert!(patched.template.ends_with("{%- endif %}\n"), "the last line break of the file is kept");
+    let chat =
+        context(r#"{"messages": [{"role": "user", "content": "Hé"}, {"role": "assistant", "content": "Yé\n"}]}"#);
+    let options = RenderOptions::default();
+    let (before, after) =
+        (compiled(source).render(&chat, &options), compiled(&patched.template).render(&chat, &options));
+    let (before, after) = (before.unwrap(), after.unwrap());
+    assert_eq!(before.text, after.text);
+    let spans: Vec<String> = (after.assistant_spans.iter())
+        .map(|(start, end)| after.text.chars().skip(*start).take(end - start).collect())
+        .collect();
+    assert_eq!(spans, ["Yé\n<|end|>"], "{}", patched.template);
+}
+
+#[test]
+fn the_end_of_a_turn_is_found_behind_texts_that_the_template_repeats_moves_or_drops() {
+    // A call's name closes it, and heads its result.
+    let named = "{% for m in messages %}<|{{ m.role }}|>{% if m.tool_calls %}{% set name = m.tool_calls[0].function.name %}\
+                 <{{ name }}>{{ m.tool_calls[0].function.arguments | tojson }}</{{ name }}>\
+                 {% else %}{% if m.role == 'tool' %}from {{ m.name }}: {% endif %}{{ m.content }}{% endif %}<|end|>\n{% endfor %}\
+                 {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let call = r#"{"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function",
+                   "function": {"name": "look", "arguments": {"at": "sky"}}}]}"#;
+    let called = format!(r#"[{{"role": "user", "content": "a"}}, {call}]"#);
+    let answered = format!(
+        r#"[{{"role": "user", "content": "a"}}, {call}, {{"role": "tool", "name": "look", "content": "blue"}}]"#
+    );
+    // The system prompt is written before the last user message, after the first answer.
+    let moved = "{% for m in messages %}{% if m.role == 'user' %}{% if loop.last or loop.index == messages | length - 1 %}\
+                 [SYS]{{ messages[0].content }}[/SYS]{% endif %}[INST]{{ m.content }}[/INST]\
+                 {% elif m.role == 'assistant' %}{{ m.content }}</s>{% endif %}{% endfor %}";
+    let twice = r#"[{"role": "system", "content": "Brief."}, {"role": "user", "content": "a"},
+                    {"role": "assistant", "content": "One."}, {"role": "user", "content": "b"},
+                    {"role": "assistant", "content": "Two."}]"#;
+    // Only the last turn shows its reasoning, and closes its answer.
+    let closed = "{% for m in messages %}<|{{ m.role }}|>{% if m.thinking and loop.last %}<think>{{ m.thinking }}</think>\
+                  <say>{{ m.content }}</say>{% else %}{{ m.content }}{% endif %}<|end|>\n{% endfor %}\
+                  {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let thought = r#"[{"role": "user", "content": "a"}, {"role": "assistant", "thinking": "b", "content": "c"}]"#;
+    for (source, messages, wanted) in [
+        (named, called.as_str(), vec!["<look>{\"at\": \"sky\"}</look><|end|>"]),
+        (named, answered.as_str(), vec!["<look>{\"at\": \"sky\"}</look><|end|>"]),
+        (moved, twice, vec!["One.</s>", "Two.</s>"]),
+        (closed, thought, vec!["<think>b</think><say>c</say><|end|>"]),
+    ] {
+        let chat = context(&format!("{{\"messages\": {messages}}}"));
+        let masked = mask(&compiled(source), &chat, &RenderOptions::default()).unwrap();
+        let spans: Vec<&str> = masked.spans.iter().map(|(start, end)| &masked.text[*start..*end]).collect();
+        assert_eq!(spans, wanted, "{}", masked.text);
+    }
 }
 
 /// Whether a value fits a schema, as far as the schemas of inputs go.

@@ -3,6 +3,7 @@
 //! Markers between the pieces of the source show where each piece writes; the pieces whose markers are at the ends of
 //! the masked spans get the tags. Nothing is printed that was not rendered and compared.
 
+mod gathered;
 mod reason;
 mod several;
 mod source;
@@ -95,6 +96,26 @@ impl Case {
         text.is_empty() || to == self.text.trim_end().len() && Some(text) == eos
     }
 
+    /// The position some characters after another one.
+    fn later(&self, from: usize, characters: usize) -> usize {
+        let rest = self.text.get(from..).unwrap_or_default();
+        from + rest.char_indices().nth(characters).map_or(rest.len(), |(at, _)| at)
+    }
+
+    /// The position some characters before another one.
+    fn earlier(&self, from: usize, characters: usize) -> usize {
+        let before = self.text.get(..from).unwrap_or_default();
+        characters.checked_sub(1).map_or(from, |last| before.char_indices().nth_back(last).map_or(0, |(at, _)| at))
+    }
+
+    /// Whether a stretch of the text is written in an iteration over the messages that writes no answer.
+    fn is_foreign(&self, (start, end): (usize, usize), iterations: &[usize]) -> bool {
+        let first = iterations.iter().rfind(|begin| **begin <= start).copied().unwrap_or(start);
+        let last = iterations.iter().find(|begin| **begin >= end).copied().unwrap_or(self.text.len());
+        let (first, last) = if iterations.is_empty() { (start, end) } else { (first, last) };
+        self.spans.iter().all(|span| last <= span.text || first >= span.end)
+    }
+
     /// The span that a stretch of the text belongs to.
     fn span_of(&self, (start, end): (usize, usize)) -> Option<usize> {
         self.spans.iter().position(|span| start < span.end && end > span.start)
@@ -110,12 +131,22 @@ struct Span {
     end: usize,
 }
 
-/// Two places of the source for a block, and whether it is only for the assistant's messages.
+/// Two places of the source for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Pair {
     from: usize,
     to: usize,
+    /// Whether it is only for the assistant's messages.
     conditional: bool,
+    /// How many characters at the start and the end of the text are not the model's; if there are any, the text is
+    /// gathered first and divided then.
+    around: (usize, usize),
+}
+
+impl Pair {
+    fn plain(from: usize, to: usize, conditional: bool) -> Self {
+        Self { from, to, conditional, around: (0, 0) }
+    }
 }
 
 /// Compares a template's own generation blocks with [`mask`](super::mask()): the number of conversations in which they
@@ -149,21 +180,33 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
             Err(message) => Err(not(format!("the template's own generation blocks are wrong: {message}"))),
         };
     }
+    // Jinja drops the line break at the end of a file.
+    let end = source.strip_prefix(template.source()).unwrap_or_default();
     let source = template.source();
     let pieces = source::cut(source);
     let traces = trace(&pieces, source, &cases, options)
         .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
-    let singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip));
+    // One block for each span if possible, else several in a row, else texts that are gathered and divided. A condition
+    // repeats a part of the source: blocks without one are tried before.
+    let mut singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip)).peekable();
+    let several = |conditions| several::choose(&pieces, &cases, &traces, conditions);
+    let repeats = singles.peek().is_some_and(|pairs| pairs.iter().any(|pair| pair.conditional));
+    let plain = repeats.then(|| several(false)).flatten();
+    let last = (0..2).filter_map(|step| match step {
+        0 => several(true),
+        _ => gathered::choose(&pieces, &cases, &traces),
+    });
     let mut message = None;
     let mut refuted: Vec<Vec<Pair>> = Vec::new();
-    // One block for each span if possible, else several in a row.
-    for pairs in singles.chain(several::choose(&pieces, &cases, &traces)) {
+    for pairs in plain.into_iter().chain(singles).chain(last) {
         if refuted.contains(&pairs) {
             continue;
         }
         let Some(patched) = build(&pieces, &pairs) else { continue };
         match prove(&patched.template, &cases, options, false) {
-            Ok(conversations) => return Ok(Patched { conversations, ..patched }),
+            Ok(conversations) => {
+                return Ok(Patched { template: patched.template + end, conversations, ..patched });
+            }
             Err(why) => message = Some(why),
         }
         refuted.push(pairs);
@@ -294,7 +337,7 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
                     seen.push(to);
                     let Some(cost) = fit(case, span, start, end) else { continue };
                     for conditional in [false, true] {
-                        let entry = found.entry(Pair { from, to, conditional }).or_default();
+                        let entry = found.entry(Pair::plain(from, to, conditional)).or_default();
                         if !entry.0.contains(&(case_index, span_index)) {
                             entry.0.push((case_index, span_index));
                             entry.1 += cost;
@@ -307,7 +350,7 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
     let bodies: HashMap<usize, Vec<usize>> =
         (0..=pieces.len()).filter_map(|at| Some((at, source::body_at(pieces, at)?))).collect();
     found.retain(|pair, _| {
-        let variable = !pair.conditional || loop_variable(pieces, pair.from).is_some();
+        let variable = !pair.conditional || message_loop(pieces, pair.from).is_some();
         variable && bodies.get(&pair.from) == bodies.get(&pair.to)
     });
     let mut valid: HashMap<Pair, bool> = HashMap::new();
@@ -332,7 +375,7 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
             .iter()
             .take(MOST_CHECKS)
             .map(|(pair, ..)| **pair)
-            .filter(|pair| *valid.entry(*pair).or_insert_with(|| marks_only_answers(pair, cases, traces)));
+            .filter(|pair| *valid.entry(*pair).or_insert_with(|| marks_only_answers(pieces, pair, cases, traces)));
         let best = fitting.nth(skip)?;
         skip = 0;
         if let Some((spans, _)) = found.get(&best) {
@@ -351,14 +394,16 @@ fn divided(pieces: &[Piece], pair: &Pair) -> usize {
 
 /// The expression that a tag in front of a piece would divide.
 fn divides(pieces: &[Piece], at: usize) -> Option<usize> {
-    let expression = pieces.get(at)?.operand_of?;
+    let expression = pieces.get(at)?.expression()?;
     let before = pieces.get(at.checked_sub(1)?)?;
-    (before.operand_of == Some(expression)).then_some(expression)
+    (before.expression() == Some(expression)).then_some(expression)
 }
 
 /// Whether every stretch between the places of a pair is one of the assistant's or, under a condition, of no answer.
-fn marks_only_answers(pair: &Pair, cases: &[Case], traces: &[Trace]) -> bool {
+fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[Trace]) -> bool {
+    let messages = message_loop(pieces, pair.from);
     cases.iter().zip(traces).all(|(case, trace)| {
+        let iterations = messages.as_ref().map_or_else(Vec::new, |messages| messages.iterations(trace));
         let mut start = None;
         trace.iter().all(|(at, place)| {
             if *place == pair.from {
@@ -367,22 +412,41 @@ fn marks_only_answers(pair: &Pair, cases: &[Case], traces: &[Trace]) -> bool {
             }
             let Some(begin) = start.filter(|_| *place == pair.to) else { return true };
             start = None;
-            let fits = case.spans.iter().any(|span| fit(case, span, begin, *at).is_some());
-            let foreign = case.spans.iter().all(|span| *at <= span.start || begin >= span.end);
-            fits || begin == *at || (pair.conditional && foreign)
+            let fits = case.spans.iter().any(|span| {
+                let (before, after) = pair.around;
+                let (begin, end) = (case.later(begin, before), case.earlier(*at, after));
+                fit(case, span, begin, end).is_some()
+            });
+            fits || begin == *at || (pair.conditional && case.is_foreign((begin, *at), &iterations))
         })
     })
 }
 
-/// The variable of the loop over messages around a place.
-fn loop_variable(pieces: &[Piece], at: usize) -> Option<String> {
+/// The loop over the messages.
+struct MessageLoop {
+    /// The piece that opens it.
+    block: usize,
+    /// Its variable.
+    variable: String,
+}
+
+impl MessageLoop {
+    /// The positions in a render at which its iterations begin.
+    fn iterations(&self, trace: &Trace) -> Vec<usize> {
+        trace.iter().filter(|(_, place)| *place == self.block + 1).map(|(at, _)| *at).collect()
+    }
+}
+
+/// The loop over messages around a place.
+fn message_loop(pieces: &[Piece], at: usize) -> Option<MessageLoop> {
     let body = source::body_at(pieces, at)?;
-    body.iter().rev().filter_map(|block| pieces.get(*block)).find_map(|block| {
+    body.iter().rev().find_map(|number| {
+        let block = pieces.get(*number)?;
         let name = block.text.split_whitespace().skip_while(|word| *word != "for").nth(1)?;
         let is_loop = block.keyword() == "for" && !name.contains(',');
         let asks = [format!("{name}.role"), format!("{name}['role']"), format!("{name}[\"role\"]")];
         let asked = pieces.iter().any(|piece| asks.iter().any(|ask| piece.text.contains(ask.as_str())));
-        (is_loop && asked).then(|| name.to_owned())
+        (is_loop && asked).then(|| MessageLoop { block: *number, variable: name.to_owned() })
     })
 }
 
@@ -392,38 +456,42 @@ fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
     let mut template = String::new();
     let mut at = 0;
     for pair in pairs {
-        let tag = |place: usize, name: &str| {
-            let (left, right) = source::marks(pieces, place);
-            format!("{{%{left} {name} {right}%}}")
-        };
-        let open = tag(pair.from, "generation");
-        let close = tag(pair.to, "endgeneration");
         for place in [pair.from, pair.to] {
             if let Some(expression) = divides(pieces, place) {
-                let operands = pieces.iter().filter(|piece| piece.operand_of == Some(expression));
-                let whole = operands.map(|piece| piece.text.clone()).reduce(|one, other| format!("{one}{other}"));
-                rewritten.extend(whole.filter(|whole| !rewritten.contains(whole)));
+                let whole = source::expression(pieces, expression);
+                if !rewritten.contains(&whole) {
+                    rewritten.push(whole);
+                }
             }
         }
         // A place in the middle of an expression divides it there.
         let none = |place: usize| (place == pair.from).then(String::new);
         template += &source::join(pieces, at, pair.from, &none);
         let inside = source::join(pieces, pair.from, pair.to, &|_| None);
-        if pair.conditional {
-            let name = loop_variable(pieces, pair.from)?;
-            let (left, right) = (source::marks(pieces, pair.from).0, source::marks(pieces, pair.to).1);
-            let data = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == PieceKind::Data);
-            let begins = if data(pieces.get(pair.from)) { "+" } else { "" };
-            let ends = if data(pieces.get(pair.to.checked_sub(1)?)) { "+" } else { "" };
+        let (left, right) = (source::marks(pieces, pair.from).0, source::marks(pieces, pair.to).1);
+        let data = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == PieceKind::Data);
+        let begins = if data(pieces.get(pair.from)) { "+" } else { "" };
+        let ends = if data(pieces.get(pair.to.checked_sub(1)?)) { "+" } else { "" };
+        let is_gathered = pair.around != (0, 0);
+        if pair.conditional || is_gathered {
             rewritten.push(inside.trim().to_owned());
+        }
+        if pair.conditional {
+            let name = message_loop(pieces, pair.from)?.variable;
+            let block = if is_gathered {
+                gathered::block(pieces, pair, &inside, ("", begins), (ends, ""))?
+            } else {
+                format!("{{% generation {begins}%}}{inside}{{%{ends} endgeneration %}}")
+            };
             template += &format!(
-                "{{%{left} if {name}['role'] == 'assistant' %}}{{% generation {begins}%}}{inside}{{%{ends} endgeneration \
-                 %}}{{% else {begins}%}}{inside}{{%{ends} endif {right}%}}"
+                "{{%{left} if {name}['role'] == 'assistant' %}}{block}{{% else {begins}%}}{inside}{{%{ends} endif \
+                 {right}%}}"
             );
+        } else if is_gathered {
+            template += &gathered::block(pieces, pair, &inside, (left, begins), (ends, right))?;
         } else {
-            template += &open;
-            template += &inside;
-            template += &close;
+            let (begins, ends) = (source::marks(pieces, pair.from).1, source::marks(pieces, pair.to).0);
+            template += &format!("{{%{left} generation {begins}%}}{inside}{{%{ends} endgeneration {right}%}}");
         }
         at = pair.to;
     }

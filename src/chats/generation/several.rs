@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::source::{self, Piece};
-use super::{Case, Pair, Trace, divided, loop_variable};
+use super::{Case, Pair, Trace, divided, message_loop};
 use crate::text::slice;
 
 /// How many blocks a template may need.
@@ -17,9 +17,10 @@ struct Candidate {
     marked: Vec<(usize, usize, usize)>,
 }
 
-/// Chooses blocks that together cover every span and nothing else, those that cover most first.
-pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Option<Vec<Pair>> {
-    let candidates = candidates(pieces, cases, traces);
+/// Chooses blocks that together cover every span and nothing else, those that cover most first; `conditions` admits
+/// blocks that are only for the assistant's messages.
+pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bool) -> Option<Vec<Pair>> {
+    let candidates = candidates(pieces, cases, traces, conditions);
     let mut missing: Vec<Vec<bool>> = cases.iter().map(uncovered).collect();
     let mut chosen: Vec<Pair> = Vec::new();
     while missing.iter().flatten().any(|missing| *missing) {
@@ -67,7 +68,7 @@ fn uncovered(case: &Case) -> Vec<bool> {
 }
 
 /// Every pair in one body that marks nothing but spans.
-fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Vec<Candidate> {
+fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bool) -> Vec<Candidate> {
     // The position in the renders at which each place was reached, in their order.
     let mut reached: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
     for (case, trace) in traces.iter().enumerate() {
@@ -85,16 +86,17 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Vec<Candida
     bodies.sort();
     let mut found = Vec::new();
     for places in bodies {
+        let messages = places.first().filter(|_| conditions).and_then(|place| message_loop(pieces, *place));
+        let iterations: Option<Vec<Vec<usize>>> =
+            messages.map(|messages| traces.iter().map(|trace| messages.iterations(trace)).collect());
+        let conditions: Vec<_> = [None].into_iter().chain(iterations.as_deref().map(Some)).collect();
         for (index, from) in places.iter().enumerate() {
-            for conditional in [false, true] {
-                if conditional && loop_variable(pieces, *from).is_none() {
-                    continue;
-                }
+            for condition in &conditions {
                 for to in places.iter().skip(index + 1) {
                     let (Some(starts), Some(ends)) = (reached.get(from), reached.get(to)) else { continue };
-                    match marked(cases, starts, ends, conditional) {
+                    match marked(cases, starts, ends, *condition) {
                         Marked::Spans(marked) if !marked.is_empty() && found.len() < MOST_PAIRS => {
-                            found.push(Candidate { pair: Pair { from: *from, to: *to, conditional }, marked });
+                            found.push(Candidate { pair: Pair::plain(*from, *to, condition.is_some()), marked });
                         }
                         Marked::Spans(_) => {}
                         Marked::Other => break,
@@ -113,7 +115,14 @@ enum Marked {
     Other,
 }
 
-fn marked(cases: &[Case], starts: &[(usize, usize)], ends: &[(usize, usize)], conditional: bool) -> Marked {
+/// The text that a pair marks; under a condition, given by where the iterations over the messages of each case begin, it
+/// may write other messages.
+fn marked(
+    cases: &[Case],
+    starts: &[(usize, usize)],
+    ends: &[(usize, usize)],
+    condition: Option<&[Vec<usize>]>,
+) -> Marked {
     let mut marked = Vec::new();
     if starts.len() != ends.len() {
         // A loop was left in between: the places are not reached in pairs.
@@ -129,10 +138,10 @@ fn marked(cases: &[Case], starts: &[(usize, usize)], ends: &[(usize, usize)], co
         }
         // White space before the text may go either way; after the stop it is not the model's.
         let first = start + text.len() - text.trim_start().len();
-        let last = start + text.trim_end().len();
+        let iterations = condition.and_then(|condition| condition.get(*case_index));
         if case.spans.iter().any(|span| first >= span.start && *end <= span.end) {
             marked.push((*case_index, *start, *end));
-        } else if !(conditional && case.spans.iter().all(|span| last <= span.start || first >= span.end)) {
+        } else if !iterations.is_some_and(|iterations| case.is_foreign((*start, *end), iterations)) {
             return Marked::Other;
         }
     }

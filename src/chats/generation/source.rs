@@ -18,11 +18,31 @@ pub(super) struct Piece {
     pub text: String,
     /// The bodies around it: the pieces that opened them.
     pub body: Vec<usize>,
-    /// The number of the expression that it is an operand of: operands of one expression are written as one tag.
-    pub operand_of: Option<usize>,
+    /// Its place in the expression that it is an operand of, if it is not a whole tag.
+    pub operand: Option<Operand>,
+}
+
+/// One of the texts that an expression adds. Its piece has the tag that writes it alone.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    /// The number of the expression.
+    pub expression: usize,
+    /// The opening sign of the expression with its white-space mark, for its first operand.
+    open: Option<String>,
+    /// The operator before it; empty before the second half of a literal.
+    operator: &'static str,
+    /// Its source, white space included.
+    inner: String,
+    /// The closing sign of the expression with its white-space mark, for its last operand.
+    close: Option<String>,
 }
 
 impl Piece {
+    /// The number of the expression that it is an operand of.
+    pub fn expression(&self) -> Option<usize> {
+        self.operand.as_ref().map(|operand| operand.expression)
+    }
+
     /// The first word of a block.
     pub fn keyword(&self) -> &str {
         let inner = self.text.trim_start_matches("{%").trim_start_matches(['-', '+']).trim_start();
@@ -57,13 +77,13 @@ pub(super) fn cut(source: &str) -> Vec<Piece> {
         match tag.get(..2) {
             Some("{{") => {
                 expressions += 1;
-                let operands = operands(tag);
-                let several = operands.len() > 1;
+                let operands = operands(tag, expressions);
+                if operands.is_empty() {
+                    pieces.push(piece(PieceKind::Expression, tag));
+                }
                 for operand in operands {
-                    pieces.push(Piece {
-                        operand_of: several.then_some(expressions),
-                        ..piece(PieceKind::Expression, operand)
-                    });
+                    let alone = written(&[&operand]);
+                    pieces.push(Piece { operand: Some(operand), ..piece(PieceKind::Expression, alone) });
                 }
             }
             Some("{%") => pieces.push(piece(PieceKind::Block, tag.to_owned())),
@@ -76,7 +96,7 @@ pub(super) fn cut(source: &str) -> Vec<Piece> {
 }
 
 fn piece(kind: PieceKind, text: impl Into<String>) -> Piece {
-    Piece { kind, text: text.into(), body: Vec::new(), operand_of: None }
+    Piece { kind, text: text.into(), body: Vec::new(), operand: None }
 }
 
 /// The length of the tag at the start of a text; strings in it may hold its closing sign.
@@ -111,18 +131,24 @@ fn tag_length(text: &str) -> usize {
     text.len()
 }
 
-/// Text cut after everything that may end a marker, but never inside white space: a tag strips it as a whole.
+/// Text cut after everything that may end a marker and before the white space at its end, but never inside white space: a
+/// tag strips it as a whole.
 fn after_markers(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = text.chars().peekable();
     let mut shows = false;
+    let mut left = text.trim_end().len();
     while let Some(character) = characters.next() {
         shows |= !character.is_whitespace();
+        left = left.saturating_sub(character.len_utf8());
+        let ends_text = left == 0 && !character.is_whitespace();
         if let Some(part) = parts.last_mut() {
             part.push(character);
         }
         let Some(next) = characters.peek() else { break };
-        if matches!(character, '>' | ']') || (character == '\n' && shows && !next.is_whitespace()) {
+        // A brace and a tag after it would be the sign of another tag.
+        let ends_text = ends_text && character != '{';
+        if ends_text || matches!(character, '>' | ']') || (character == '\n' && shows && !next.is_whitespace()) {
             parts.push(String::new());
         }
     }
@@ -130,34 +156,62 @@ fn after_markers(text: &str) -> Vec<String> {
     parts
 }
 
-/// The operands of an expression that adds texts, each as a tag; the whole tag if it does anything else.
-fn operands(tag: &str) -> Vec<String> {
-    let whole = || vec![tag.to_owned()];
-    let Some(inner) = tag.strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}")) else { return whole() };
-    let (left, inner) = match inner.strip_prefix(['-', '+']) {
-        Some(rest) => (slice(inner, ..1), rest),
-        None => ("", inner),
-    };
-    let (right, inner) = match inner.strip_suffix(['-', '+']) {
-        Some(rest) => (slice(inner, inner.len() - 1..), rest),
-        None => ("", inner),
-    };
-    let Some(parts) = addends(inner) else { return whole() };
-    let parts: Vec<String> = parts.iter().flat_map(|part| literal_parts(part)).collect();
-    if parts.len() < 2 {
-        return whole();
+/// The operands of an expression that adds texts; none if it does anything else.
+fn operands(tag: &str, expression: usize) -> Vec<Operand> {
+    let Some(inner) = tag.strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}")) else { return Vec::new() };
+    let body = inner.strip_prefix(['-', '+']).unwrap_or(inner);
+    let open = format!("{{{{{}", slice(inner, ..inner.len() - body.len()));
+    let adds = body.strip_suffix(['-', '+']).unwrap_or(body);
+    let close = format!("{}}}}}", slice(body, adds.len()..));
+    let addends = addends(adds).unwrap_or_default();
+    let halves = addends.into_iter().flat_map(|(operator, addend)| {
+        let parts = literal_parts(&addend).into_iter().enumerate();
+        parts.map(move |(half, inner)| (if half == 0 { operator } else { "" }, inner))
+    });
+    let mut operands: Vec<Operand> =
+        halves.map(|(operator, inner)| Operand { expression, open: None, operator, inner, close: None }).collect();
+    if operands.len() < 2 {
+        return Vec::new();
     }
-    let last = parts.len() - 1;
-    let tag = |(at, part): (usize, &String)| {
-        let (left, right) = (if at == 0 { left } else { "" }, if at == last { right } else { "" });
-        format!("{{{{{left} {} {right}}}}}", part.trim())
-    };
-    parts.iter().enumerate().map(tag).collect()
+    if let Some(first) = operands.first_mut() {
+        first.open = Some(open);
+    }
+    if let Some(last) = operands.last_mut() {
+        last.close = Some(close);
+    }
+    operands
 }
 
-/// The operands of `+` and `~` at the top of an expression; none if it has other operators there.
-fn addends(inner: &str) -> Option<Vec<String>> {
-    let mut parts = vec![String::new()];
+/// Operands that follow each other as one tag: the bytes of the source, if they are the whole expression.
+fn written(operands: &[&Operand]) -> String {
+    let (Some(first), Some(last)) = (operands.first(), operands.last()) else { return String::new() };
+    let mut inner = first.inner.clone();
+    for operand in operands.iter().skip(1) {
+        if operand.operator.is_empty() {
+            // Two halves of one literal are one literal again.
+            inner.pop();
+            inner.extend(operand.inner.chars().skip(1));
+        } else {
+            inner += operand.operator;
+            inner += &operand.inner;
+        }
+    }
+    let spaced = |blank: bool| if blank { "" } else { " " };
+    let open = first.open.clone().unwrap_or_else(|| format!("{{{{{}", spaced(inner.starts_with(char::is_whitespace))));
+    let close = last.close.clone().unwrap_or_else(|| format!("{}}}}}", spaced(inner.ends_with(char::is_whitespace))));
+    format!("{open}{inner}{close}")
+}
+
+/// The source of an expression that was cut.
+pub(super) fn expression(pieces: &[Piece], number: usize) -> String {
+    let operands = pieces.iter().filter_map(|piece| piece.operand.as_ref());
+    written(&operands.filter(|operand| operand.expression == number).collect::<Vec<_>>())
+}
+
+/// The texts that `~` and `+` add at the top of an expression, with the operator before each; none if it has other
+/// operators there.
+fn addends(inner: &str) -> Option<Vec<(&'static str, String)>> {
+    let mut terms: Vec<(&'static str, String)> = vec![("", String::new())];
     let mut quote: Option<char> = None;
     let (mut escaped, mut depth) = (false, 0usize);
     let mut word = String::new();
@@ -171,7 +225,7 @@ fn addends(inner: &str) -> Option<Vec<String>> {
                 }
                 word.clear();
                 if matches!(character, '+' | '~') {
-                    parts.push(String::new());
+                    terms.push((if character == '+' { "+" } else { "~" }, String::new()));
                     continue;
                 }
                 if matches!(character, '<' | '>' | '=' | '!' | '*' | '/' | '%' | '-' | ',') {
@@ -191,40 +245,59 @@ fn addends(inner: &str) -> Option<Vec<String>> {
                 _ => {}
             },
         }
-        parts.last_mut()?.push(character);
+        terms.last_mut()?.1.push(character);
     }
-    parts.iter().all(|part| !part.trim().is_empty()).then_some(parts)
+    // The space that ended the last word.
+    terms.last_mut()?.1.pop();
+    // `+` adds texts for certain if one of its operands is a literal or what `~` gives: that binds tighter.
+    let starts_with =
+        |accepted: fn(char) -> bool| terms.iter().any(|(_, term)| term.trim_start().starts_with(accepted));
+    let is_text =
+        terms.iter().any(|(operator, _)| *operator == "~") || starts_with(|first| matches!(first, '"' | '\''));
+    let adds_texts = is_text || !starts_with(|first| first.is_ascii_digit());
+    (adds_texts && terms.iter().all(|(_, term)| !term.trim().is_empty())).then_some(terms)
 }
 
-/// A string literal cut after its markers, each part a literal; anything else as it is.
+/// A string literal cut after its markers and before the white space at its end, each part a literal; anything else as
+/// it is.
 fn literal_parts(operand: &str) -> Vec<String> {
+    let whole = || vec![operand.to_owned()];
     let trimmed = operand.trim();
-    let whole = || vec![trimmed.to_owned()];
     let Some(quote) = trimmed.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else { return whole() };
     let Some(inner) = trimmed.strip_prefix(quote).and_then(|inner| inner.strip_suffix(quote)) else { return whole() };
-    let mut parts = vec![String::new()];
+    // Each character as it is written, and whether a part ends after it.
+    let mut signs: Vec<String> = Vec::new();
     let mut characters = inner.chars();
     while let Some(character) = characters.next() {
         if character == quote {
             return whole();
         }
-        let Some(part) = parts.last_mut() else { return whole() };
-        part.push(character);
-        let ends = match character {
-            '\\' => {
-                let escaped = characters.next();
-                part.extend(escaped);
-                escaped == Some('n')
-            }
-            '>' | ']' => true,
-            _ => false,
-        };
-        if ends {
+        let mut sign = String::from(character);
+        if character == '\\' {
+            sign.extend(characters.next());
+        }
+        signs.push(sign);
+    }
+    let blank = |sign: &String| matches!(sign.as_str(), " " | "\\n" | "\\t" | "\\r");
+    let text = signs.len() - signs.iter().rev().take_while(|sign| blank(sign)).count();
+    let mut parts = vec![String::new()];
+    for (at, sign) in signs.iter().enumerate() {
+        if let Some(part) = parts.last_mut() {
+            *part += sign;
+        }
+        if matches!(sign.as_str(), ">" | "]" | "\\n") || at + 1 == text {
             parts.push(String::new());
         }
     }
     parts.retain(|part| !part.is_empty());
-    parts.into_iter().map(|part| format!("{quote}{part}{quote}")).collect()
+    let last = parts.len().saturating_sub(1);
+    let lead = slice(operand, ..operand.len() - operand.trim_start().len());
+    let trail = slice(operand, operand.trim_end().len()..);
+    let literal = |(at, part): (usize, String)| {
+        let (lead, trail) = (if at == 0 { lead } else { "" }, if at == last { trail } else { "" });
+        format!("{lead}{quote}{part}{quote}{trail}")
+    };
+    if parts.is_empty() { whole() } else { parts.into_iter().enumerate().map(literal).collect() }
 }
 
 /// Notes the blocks around each piece; each branch of a condition is a body of its own.
@@ -305,34 +378,21 @@ pub(super) fn join(pieces: &[Piece], from: usize, to: usize, tag: &dyn Fn(usize)
         out.extend(tag(at));
         let Some(piece) = pieces.get(at) else { break };
         let mut next = at + 1;
-        let mut text = piece.text.clone();
-        if let Some(expression) = piece.operand_of {
-            while next < to
-                && tag(next).is_none()
-                && let Some(operand) = pieces.get(next).filter(|operand| operand.operand_of == Some(expression))
-            {
-                text = added(&text, &operand.text);
-                next += 1;
-            }
+        let mut operands: Vec<&Operand> = piece.operand.iter().collect();
+        while next < to
+            && tag(next).is_none()
+            && let Some(operand) = pieces.get(next).and_then(|piece| piece.operand.as_ref())
+            && Some(operand.expression) == piece.expression()
+        {
+            operands.push(operand);
+            next += 1;
         }
-        out += &text;
+        if operands.is_empty() {
+            out += &piece.text;
+        } else {
+            out += &written(&operands);
+        }
         at = next;
     }
     out
-}
-
-/// Two operands as one tag.
-fn added(one: &str, other: &str) -> String {
-    let one = one.strip_suffix("}}").unwrap_or(one).trim_end();
-    let other = other.strip_prefix("{{").unwrap_or(other).trim_start();
-    // Two halves of one literal are one literal again.
-    if let Some(quote) = one.chars().last()
-        && matches!(quote, '"' | '\'')
-        && !one.ends_with("\\'")
-        && !one.ends_with("\\\"")
-        && let (Some(one), Some(other)) = (one.strip_suffix(quote), other.strip_prefix(quote))
-    {
-        return format!("{one}{other}");
-    }
-    format!("{one} + {other}")
 }
