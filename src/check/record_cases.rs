@@ -8,7 +8,7 @@ use super::output_case::{Settings, check_case};
 use super::reading::Reading;
 use super::scaffold::{most_frequent, prefix_section, shared};
 use crate::content::coerce::Tools;
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{self, Value};
 use crate::parser::{Options, Parser};
 use crate::template::Template;
@@ -61,8 +61,15 @@ pub fn record_cases(record: FixtureFile, template: &Template, names: RecordNames
             incomplete += 1;
         } else if !seen.insert((case.prefix.clone(), case.output.clone(), tools)) {
             repeated += 1;
-        } else if let Some(text) = expectation(&case, template) {
-            kept.push((case, text));
+        } else {
+            match expectation(&case, template) {
+                Ok(text) => kept.push((case, text)),
+                Err(why) => {
+                    let problem = Diagnostic::error("record-unread", format!("the output cannot be read: {why}"));
+                    let diagnostics = vec![problem.at(case.place(&record.text, case.span.clone()))];
+                    broken.push(Broken { id: case.id, diagnostics });
+                }
+            }
         }
     }
     let text = text(&kept, names);
@@ -70,22 +77,24 @@ pub fn record_cases(record: FixtureFile, template: &Template, names: RecordNames
     RecordCases { text, cases: kept.len(), failing, incomplete, repeated, broken }
 }
 
-/// The sections that say what an output means; nothing if it cannot be read at all.
-fn expectation(case: &Case, template: &Template) -> Option<String> {
+/// The sections that say what an output means, or why it cannot be read at all.
+fn expectation(case: &Case, template: &Template) -> Result<String, String> {
     let section = |message| format!("=== message\n{}\n", Value::Object(message).to_pretty("  "));
     if let Some(recorded) = &case.expected.message {
-        return Some(section(recorded.value.clone()));
+        return Ok(section(recorded.value.clone()));
     }
-    let tools = case.tools.as_ref().map(Tools::new).transpose().ok()?.map(Into::into);
-    let options = Options::default().tools(tools).recover(case.recover).validate(case.validate);
-    let reading = Reading::new(Parser::new(template, &case.prefix, options).ok()?, std::iter::once(&*case.output));
-    let mut text = section(reading.message()?.clone());
+    let tools = case.tools.as_ref().map(Tools::new).transpose().map_err(|error| error.to_string())?;
+    let options = Options::default().tools(tools.map(Into::into)).recover(case.recover).validate(case.validate);
+    let parser = Parser::new(template, &case.prefix, options).map_err(|error| error.to_string())?;
+    let reading = Reading::new(parser, std::iter::once(&*case.output));
+    let (message, _) = reading.outcome.as_ref().map_err(ToString::to_string)?;
+    let mut text = section(message.clone());
     for (name, lines) in [("error", reading.errors()), ("problems", reading.problems)] {
         if !lines.is_empty() {
             text += &format!("=== {name}\n{}\n", lines.join("\n"));
         }
     }
-    Some(text)
+    Ok(text)
 }
 
 fn text(kept: &[(Case, String)], names: RecordNames<'_>) -> String {
@@ -155,6 +164,7 @@ mod tests {
             r#"{"id": "d", "prefix": "<bot>", "text": "Hal", "parsed": {"content": "Hal"}, "outcome": "cancelled"}"#,
             r#"{"id": "e\nf", "prefix": "<sys><bot>", "text": "=== Yo", "message": {"content": "No"}}"#,
             r#"{"id": "g", "text": "Without a prompt."}"#,
+            r#"{"id": "h", "prefix": "<bot>", "text": "Hi", "tools": 7}"#,
         ]
         .map(|row| row.replace("\n", " "));
         let made = of(&rows.join("\n"));
@@ -192,6 +202,6 @@ mod tests {
           "content": "No"
         }
         "#);
-        assert_eq!((made.cases, made.failing, made.incomplete, made.repeated, made.broken.len()), (3, 1, 1, 1, 1));
+        assert_eq!((made.cases, made.failing, made.incomplete, made.repeated, made.broken.len()), (3, 1, 1, 1, 2));
     }
 }
