@@ -15,7 +15,7 @@ use crate::content::recovery::{self, Deviation, ProblemKind, RecoveryPolicy, Req
 use crate::content::{self, Mode};
 use crate::json::Value;
 use crate::parser::error::Stage;
-use crate::template::{Field, Regions, Template};
+use crate::template::{ContentSpec, Field, Regions, Template};
 
 /// A region that ends.
 struct Closing<'c> {
@@ -56,7 +56,11 @@ impl Closing<'_> {
             ProblemKind::FalseOpener => self.region.opener,
             _ => found.range.map_or(self.body, inside),
         };
+        // Text is a value where what is not JSON is taken as text, however little of it there is.
+        let takes_text = matches!(&self.field.content, ContentSpec::Json(args) if args.allow_non_json);
+        let is_text = takes_text && found.kind == ProblemKind::ArgumentsNotObject && !found.is_fixed;
         Problem {
+            at_end: self.at_end && is_text,
             call: found.call.map(|call| self.first_call + call),
             region: Some(self.number),
             path: found.path,

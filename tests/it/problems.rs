@@ -103,6 +103,26 @@ fn a_closer_that_takes_the_end_of_the_text_closes_nothing_that_more_text_would_g
 }
 
 #[test]
+fn text_that_a_call_takes_for_json_may_be_cut_off() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"},
+        "calls": {"open_pattern": "<call>(?P<name>[a-z]+)", "close": "</call>", "repeats": true, "content": "json",
+            "content_args": {"allow_non_json": true}, "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}}}"#;
+    for (output, told) in [
+        // The name is cut, and so are the arguments.
+        ("<call>loo", &[("arguments-not-object", true)][..]),
+        (r#"<call>look{"at": "s"#, &[("arguments-not-object", true)]),
+        (r#"<call>look{"at": "sky"}"#, &[]),
+        ("<call>look all</call>", &[("arguments-not-object", false)]),
+    ] {
+        for size in [1, 2, output.len()] {
+            let (found, _) = problems_by(template, output, size, Mode::Stable);
+            let found: Vec<_> = found.iter().map(|problem| (problem.kind.as_str(), problem.at_end)).collect();
+            assert_eq!(found, told, "{output:?}, by {size}");
+        }
+    }
+}
+
+#[test]
 fn a_problem_comes_before_the_close_and_after_the_malformed_region() {
     for (text, told) in [("<t>Hm", ["problem", "region_close"]), ("<call>{", ["region_malformed", "problem"])] {
         let (_, events) = problems(text, 1, Mode::Stable);
