@@ -14,14 +14,6 @@ pub struct Origin {
     pub source: Range<usize>,
 }
 
-impl Origin {
-    /// The part of this piece in a stretch of the text, counted from the start of the stretch.
-    pub(crate) fn between(self, stretch: Range<usize>) -> Self {
-        let Range { start, end } = self.text;
-        Self { text: start.saturating_sub(stretch.start)..end.min(stretch.end).saturating_sub(stretch.start), ..self }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,12 +86,5 @@ mod tests {
             }
             assert_eq!(end, rendered.text.len(), "{source}");
         }
-    }
-
-    #[test]
-    fn a_stretch_has_parts_of_its_pieces() {
-        let origin = |text| Origin { text, source: 7..9 };
-        assert_eq!(origin(3..8).between(5..20), origin(0..3));
-        assert_eq!(origin(6..30).between(5..20), origin(1..15));
     }
 }

@@ -9,7 +9,7 @@ const SCRIPT: &str = concat!(include_str!("stepper.js"), "\n", include_str!("rep
 /// are those of the two files, which `tests/it/report.rs` computes.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-H+TNSWmNh7iaCpX0zTQTerUVM2LVwumTZ3oT6aJwj0M='; \
-    script-src 'sha256-BtY2Onmt9HS3yXxyC7rRlt8D9xUWbDXYv4+uCa/6ReI='; \
+    script-src 'sha256-L2B+IyargfW3NqwNceuAa4Yz83ZF2+hwKM8vsmSfSXI='; \
     base-uri 'none'; form-action 'none'";
 
 /// How a page's subject fares, the best first.

@@ -1,8 +1,23 @@
-// A link to a conversation opens it.
+// An output that fails opens at its first problem.
+const steppers = [...document.querySelectorAll("[data-step]")].map((root, index) => {
+  root.id = `output-${index + 1}`;
+  const stepper = stepThrough(root, root.id);
+  if (root.dataset.step === "bad") stepper.problem();
+  return stepper;
+});
+current = steppers[0];
+
+// A link to a conversation opens it, and one to a step of an output, #NAME@STEP, goes there.
 const reveal = () => {
-  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  const [name, step] = location.hash.slice(1).split("@");
+  const target = name && document.getElementById(name);
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   if (target) target.scrollIntoView();
+  const linked = step && steppers.find(({ root }) => root === target);
+  if (linked) {
+    linked.show(Number(step) || 0);
+    current = linked;
+  }
 };
 addEventListener("hashchange", reveal);
 reveal();
@@ -23,5 +38,3 @@ for (const block of document.querySelectorAll(".copy")) {
   });
   block.prepend(button);
 }
-
-for (const root of [...document.querySelectorAll("[data-step]")].reverse()) current = stepThrough(root);

@@ -111,8 +111,8 @@ const paint = (side, index) => {
 
 let current;
 
-// Makes an element with recorded outputs one that can be stepped through.
-const stepThrough = (root) => {
+// Makes an element with recorded outputs one that can be stepped through. With a name, each step has a link: #NAME@STEP.
+const stepThrough = (root, name = "") => {
   const sides = [...root.querySelectorAll("figure")].map((figure) => {
     const [pre, message] = figure.querySelectorAll("pre");
     const events = figure.querySelector(".events");
@@ -143,6 +143,7 @@ const stepThrough = (root) => {
     place.textContent = `step ${at} of ${last}`;
     slider.setAttribute("aria-valuetext", place.textContent);
     root.dataset.at = at;
+    if (name) link.href = `#${name}@${at}`;
   };
   const search = (from, by, fits) => {
     for (let index = from; index >= 0 && index <= last; index += by) if (fits(steps[index], index)) return index;
@@ -176,10 +177,12 @@ const stepThrough = (root) => {
   slider.addEventListener("input", () => show(Number(slider.value)));
   // The slider says the same; a screen reader reads what happened instead.
   const place = element("output", { "aria-live": "off" }, `step ${last} of ${last}`);
+  const link = element("a", { href: `#${name}@${last}`, "aria-label": "Link to this step" }, "link");
   controls.append(slider, place);
+  if (name) controls.append(link);
   root.prepend(controls);
   for (const side of sides) side.now[0].parentElement.setAttribute("aria-live", "polite");
-  const stepper = { root, keys };
+  const stepper = { root, keys, show, problem };
   for (const kind of ["focusin", "pointerdown"]) root.addEventListener(kind, () => (current = stepper));
   return stepper;
 };

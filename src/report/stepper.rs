@@ -24,7 +24,8 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
     let parted = difference
         .zip(all.first())
         .map(|(difference, steps)| [steps.of(difference.first), steps.moments.len().saturating_sub(1)]);
-    html.element("div", &[("class", "stepper"), ("data-step", "")], |html| {
+    let mood = if output.mood() == Mood::Bad { "bad" } else { "" };
+    html.element("div", &[("class", "stepper"), ("data-step", mood)], |html| {
         html.of_class("div", if output.sides.len() > 1 { "sides" } else { "" }, |html| {
             for (side, steps) in output.sides.iter().zip(&all) {
                 html.of_class("figure", "", |html| {

@@ -145,6 +145,25 @@ fn keys_go_forward_and_back() {
 }
 
 #[test]
+fn a_failing_output_opens_at_its_first_problem_and_each_step_has_a_link() {
+    let folder = folder("problem");
+    let script = "
+        const root = document.querySelector('[data-step]');
+        const place = () => root.querySelector('output').textContent;
+        const first = [place(), root.querySelector('[aria-current]')?.textContent.includes('! looks wrong') ?? false];
+        press('g');
+        const link = root.querySelector('.controls a').getAttribute('href');
+        location.hash = link.replace('@0', '@3');
+        dispatchEvent(new Event('hashchange'));
+        say([...first, link, place()]);";
+    let output = "<call>{</call>Yes.<stop>";
+    let Some(said) = said(&folder, &replayed(&folder, output), script) else { return };
+    // The call has no value where it closes, after 14 of 24 characters. The end and the opening of
+    // the content are steps as well.
+    assert_eq!(said.to_string(), "[\"step 14 of 26\", true, \"#output-1@0\", \"step 3 of 26\"]");
+}
+
+#[test]
 fn both_sides_step_together_and_the_difference_is_found() {
     let folder = folder("together");
     fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();

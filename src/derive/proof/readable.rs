@@ -175,7 +175,11 @@ fn origins(case: &Case, prober: &Prober<'_>) -> Vec<Origin> {
     let end = start + case.text.len();
     let known = prober.origins(&messages, &case.setting, &case.whole).unwrap_or_default();
     let inside = known.into_iter().filter(|origin| origin.text.end > start && origin.text.start < end);
-    inside.map(|origin| origin.between(start..end)).collect()
+    let counted_from_start = |mut origin: Origin| {
+        origin.text = origin.text.start.saturating_sub(start)..origin.text.end.min(end).saturating_sub(start);
+        origin
+    };
+    inside.map(counted_from_start).collect()
 }
 
 /// The prompt from the user's turn on: from the line of the question, or from the last place in it where one mark
@@ -191,6 +195,23 @@ fn from_question(prompt: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::derive::by_hand::{ANSWER as ANSWER_TEMPLATE, CHAT};
+
+    #[test]
+    fn the_origins_of_a_turn_cover_its_output_and_stop() {
+        let template = crate::derive::by_hand::template(ANSWER_TEMPLATE);
+        let turns = crate::derive::readable_turns(CHAT, &template, &crate::derive::Options::default()).unwrap().turns;
+        assert!(turns.len() > 3);
+        for turn in turns {
+            let length = turn.output.len() + turn.stop.as_deref().map_or(0, str::len);
+            let ends: Vec<usize> = turn.origins.iter().map(|origin| origin.text.end).collect();
+            let starts: Vec<usize> = turn.origins.iter().map(|origin| origin.text.start).collect();
+            assert_eq!((starts.first(), ends.last()), (Some(&0), Some(&length)), "{}", turn.name);
+            assert_eq!(starts[1..], ends[..ends.len() - 1], "{}", turn.name);
+            let last = turn.origins.last().unwrap();
+            assert_eq!(&CHAT[last.source.clone()], "<end>", "{}", turn.name);
+        }
+    }
 
     #[test]
     fn a_prompt_is_cut_before_the_turn_of_the_user() {
