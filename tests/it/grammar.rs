@@ -78,12 +78,10 @@ pub(super) fn models() -> impl Iterator<Item = &'static Model> {
 }
 
 fn of_template(name: &str) -> Option<&'static Model> {
-    static MODELS: LazyLock<BTreeMap<String, (PathBuf, OnceLock<Option<Model>>)>> = LazyLock::new(|| {
-        let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
-        templates().into_iter().map(|path| (name(&path), (path, OnceLock::new()))).collect()
-    });
-    let (path, model) = MODELS.get(name).unwrap();
-    model.get_or_init(|| Model::load(path)).as_ref()
+    static MODELS: LazyLock<BTreeMap<PathBuf, OnceLock<Option<Model>>>> =
+        LazyLock::new(|| templates().into_iter().map(|path| (path, OnceLock::new())).collect());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("chat_templates/{name}.jinja"));
+    MODELS.get(&path).unwrap().get_or_init(|| Model::load(&path)).as_ref()
 }
 
 pub(super) fn value(text: &str) -> Value {
