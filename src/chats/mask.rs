@@ -273,9 +273,16 @@ impl<'w> Work<'w> {
         let opening = render.get(..first.0)?;
         let between = render.get(answer.1..second.0)?;
         let mut header = whole_end(between, common_end(opening, between));
-        // A default system turn before the user's ends like any turn: the render's first marker opens one.
-        if let Some(at) = first_marker(self.without_bos(opening)).and_then(|marker| header.find(marker)) {
-            header = slice(header, at..);
+        // A system turn before the user's ends like any turn: the render's first marker opens one, or else the turn's end
+        // is no part of the header.
+        match first_marker(self.without_bos(opening)).and_then(|marker| header.find(marker)) {
+            Some(at) => header = slice(header, at..),
+            None => {
+                let ended = self.render_with(messages.get(..2)?, Some(false));
+                let tail = ended.as_deref().and_then(|ended| ended.get(needles.find(ended).get(1)?.1.1..));
+                let stop = tail.map_or(0, |tail| whole_marks(between, common_start(between, tail).len(), tail));
+                header = slice(between, stop.max(between.len() - header.len())..);
+            }
         }
         let stop = between.strip_suffix(header)?;
         (!stop.trim().is_empty() && !header.trim().is_empty()).then(|| header.to_owned())

@@ -211,7 +211,12 @@ fn the_end_of_a_turn_is_found_behind_texts_that_the_template_repeats_moves_or_dr
                   <say>{{ m.content }}</say>{% else %}{{ m.content }}{% endif %}<|end|>\n{% endfor %}\
                   {% if add_generation_prompt %}<|assistant|>{% endif %}";
     let thought = r#"[{"role": "user", "content": "a"}, {"role": "assistant", "thinking": "b", "content": "c"}]"#;
+    // A system turn ends like an answer.
+    let roles = "<|system|>Be brief.<|end|>{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
+                 {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let plain = r#"[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]"#;
     for (source, messages, wanted) in [
+        (roles, plain, vec!["b<|end|>"]),
         (named, called.as_str(), vec!["<look>{\"at\": \"sky\"}</look><|end|>"]),
         (named, answered.as_str(), vec!["<look>{\"at\": \"sky\"}</look><|end|>"]),
         (moved, twice, vec!["One.</s>", "Two.</s>"]),
