@@ -19,9 +19,9 @@ pub(in crate::parser) fn is_own(plan: &Plan, text: &str) -> bool {
     !text.is_empty() && !plan.turn_marks.iter().any(|mark| mark == text)
 }
 
-/// Whether a closer of a field tells of it by itself, which the mark of the turn does not, nor a bracket before it: text
-/// has brackets, too.
-pub(in crate::parser) fn is_telling(plan: &Plan, text: &str) -> bool {
+/// Whether a field's closer is distinctive. The turn's mark is not, and neither is a bracket before it: ordinary text has
+/// brackets, too.
+pub(in crate::parser) fn is_distinctive(plan: &Plan, text: &str) -> bool {
     let own = plan.turn_marks.iter().find_map(|mark| text.trim().strip_suffix(mark.as_str())).unwrap_or(text);
     own.trim().chars().nth(SHORTEST_MARK - 1).is_some()
 }

@@ -7,7 +7,7 @@ use super::call_run::{CallRun, Run};
 use super::gate::{Flow, Gate, Trial};
 use super::known::{Known, Verdict};
 use super::later_closer::LaterCloser;
-use super::markers::{Tail, follow_tail, is_in_prose, is_telling};
+use super::markers::{Tail, follow_tail, is_distinctive, is_in_prose};
 use super::stretch::{STARTS, starts};
 use crate::content::recovery::{ProblemKind, RecoveryPolicy};
 use crate::parser::error::ParseError;
@@ -214,7 +214,7 @@ impl Parser {
                             let marker = view.slice(start, end);
                             // A closer may take the blanks before it along.
                             let start = start + marker.len() - marker.trim_start().len();
-                            if is_telling(&plan, marker) && !is_in_prose(view.slice(stretch, start), true) {
+                            if is_distinctive(&plan, marker) && !is_in_prose(view.slice(stretch, start), true) {
                                 let field = delimiter.field;
                                 let end = start + marker.trim().len();
                                 offer(start, Trial::Stray { field, start, end, at: end });
@@ -429,7 +429,10 @@ impl Parser {
             }
             let marker = view.slice(from, end.min(view.end()));
             let span = span_of(from, marker);
-            if is_telling(&self.plan, marker) && has_text(from) && !is_in_prose(view.slice(start, span.start), false) {
+            if is_distinctive(&self.plan, marker)
+                && has_text(from)
+                && !is_in_prose(view.slice(start, span.start), false)
+            {
                 return Some((span, end));
             }
             at = end;
@@ -441,6 +444,6 @@ impl Parser {
         let is_implicit = delimiter.closes && self.plan.implicit == Some(delimiter.field);
         let consumed = self.buffer.slice(next.start, next.end);
         let found = pattern.find_at(consumed, 0).ok()?.filter(|_| is_implicit)?;
-        is_telling(&self.plan, found.text()).then(|| (span_of(next.start + found.span().0, found.text()), next.end))
+        is_distinctive(&self.plan, found.text()).then(|| (span_of(next.start + found.span().0, found.text()), next.end))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bare_call::{self, BareCall, has_bare_calls};
 use super::known::{Known, Verdict};
-use super::markers::{closer, is_in_prose, is_telling};
+use super::markers::{closer, is_distinctive, is_in_prose};
 use super::view::View;
 use crate::parser::span::Span;
 use crate::pattern::Pattern;
@@ -75,7 +75,7 @@ impl Stretch {
             let blanks = found.text().len() - found.text().trim_start().len();
             let before = text.get(..start + blanks).unwrap_or_default();
             let has_text = closes_calls || !before.trim().is_empty();
-            if is_telling(known.plan, found.text()) && has_text && !is_in_prose(before, closes_calls) {
+            if is_distinctive(known.plan, found.text()) && has_text && !is_in_prose(before, closes_calls) {
                 let after = text.get(end..).unwrap_or_default();
                 let is_last = only_closers(after, pattern);
                 return Some(stray(self.body.start + start, found.text(), false, is_last));
@@ -83,7 +83,7 @@ impl Stretch {
         }
         let consumed = view.slice(self.closer.start, self.closer.end);
         let found = pattern.find_at(consumed, 0).ok()??;
-        let is_stray = is_telling(known.plan, found.text()) && !text.trim().is_empty();
+        let is_stray = is_distinctive(known.plan, found.text()) && !text.trim().is_empty();
         is_stray.then(|| stray(self.closer.start + found.span().0, found.text(), true, true))
     }
 
