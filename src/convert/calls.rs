@@ -19,6 +19,10 @@ pub(super) struct Calls {
     pub body: Body,
     /// The shape of a call; none if the JSON is the call.
     pub shape: Option<Value>,
+    /// What opens and closes the list around the calls, if the schema names it.
+    pub section: Option<(Mark, Mark)>,
+    /// Whether the end of the list alone closes the last call.
+    pub is_last_bare: bool,
     /// Whether one region holds a list of calls.
     pub each: bool,
     /// Whether the schema reads one call only.
@@ -42,7 +46,7 @@ pub(super) enum Body {
 /// How a call is written between its marks.
 #[derive(Clone, Debug)]
 pub(super) enum Written {
-    /// A JSON object with the name and the arguments under these keys.
+    /// A JSON object with the name and the arguments under these paths of keys.
     Object { name: String, arguments: String },
     /// The text before the name, between it and the arguments, and after these.
     Parts { before: String, between: String, after: String },
@@ -72,20 +76,29 @@ pub(super) fn json_args(parser: &Parser) -> Value {
 /// The mark on both sides of a string that `gemma4-tool-call` reads.
 pub(super) const TOOL_CALL_STRING: &str = "<|\"|>";
 
-/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's.
-pub(super) fn read(node: &Node, own: Place<'_>, outer: Place<'_>) -> Result<Calls, Loss> {
+/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's. `foreign` are the marks that
+/// close text fields, which open no call.
+pub(super) fn read(
+    node: &Node,
+    own: Place<'_>,
+    outer: Place<'_>,
+    foreign: &dyn Fn(&Mark) -> bool,
+) -> Result<Calls, Loss> {
     let cannot = |construct: &str| Loss::new(node, construct, "the calls are not carried over");
     if let Some(args) = &node.parser
         && node.iterator.is_none()
     {
         // One region of JSON, which is a list or is made one.
         let (group, context) = own.or(outer).ok_or_else(|| cannot("x-parser over the whole output"))?;
-        return from_json(node, bounded(group, context, false), args, true);
+        return from_json(node, bounded(group, context, false, foreign), args, true);
     }
+    let section = section(node, outer.as_ref());
     let item = node.items.as_deref().ok_or_else(|| cannot("list without items"))?;
     let (group, context, single) = match (own, outer) {
         // A pattern that takes all of what the root's group took.
-        (Some((_, inner)), Some((group, context))) if inner.open.is_empty() && inner.close.is_empty() => {
+        (Some((own, inner)), Some((group, context)))
+            if inner.open.is_empty() && inner.close.is_empty() && takes_all(own) =>
+        {
             (group, context, true)
         }
         (Some((group, context)), _) if node.iterator.is_some() => (group, context, false),
@@ -93,23 +106,51 @@ pub(super) fn read(node: &Node, own: Place<'_>, outer: Place<'_>) -> Result<Call
         (None, None) => return Err(cannot("list that no pattern reads")),
     };
     let Part::Group { parts, .. } = group else { return Err(cannot("x-regex-iterator")) };
+    let is_last_bare = context.at_end && !context.close.is_empty();
     let mut calls = match &item.parser {
         Some(parser) if item.substitutions.is_empty() => {
-            from_json(item, bounded(group, context, !single), parser, false)?
+            from_json(item, bounded(group, context, !single, foreign), parser, false)?
         }
         Some(parser) => match from_substitution(item, context.clone(), parser) {
             Ok(calls) => calls,
-            Err(loss) => from_json(item, bounded(group, context, !single), parser, false).map_err(|_| loss)?,
+            Err(loss) => from_json(item, bounded(group, context, !single, foreign), parser, false).map_err(|_| loss)?,
         },
         None => from_parts(item, parts, context)?,
     };
     calls.single = single;
+    if let Some((_, close)) = section.as_ref().filter(|_| is_last_bare) {
+        calls.close.push(close.clone());
+        calls.is_last_bare = true;
+    }
+    calls.section = section.filter(|(_, close)| !calls.close.contains(close));
     Ok(calls)
 }
 
+/// Whether a group takes any text.
+fn takes_all(group: &Part) -> bool {
+    let is_any = |part: &Part| matches!(part, Part::Run { any: true, .. } | Part::Space);
+    matches!(group, Part::Group { parts, .. } if parts.iter().all(is_any))
+}
+
+/// The marks around the whole list, if another pattern takes the calls out of it.
+fn section(node: &Node, outer: Option<&(&Part, Context)>) -> Option<(Mark, Mark)> {
+    let around = |group: &Part, context: &Context| {
+        let inside = match group {
+            Part::Group { parts, .. } => marks::beginning(parts).zip(marks::ending(parts)),
+            _ => None,
+        };
+        inside.or_else(|| context.open.first().cloned().zip(context.close.first().cloned()))
+    };
+    let regex = node.regex.as_ref().filter(|_| node.iterator.is_some());
+    let own = regex.and_then(|regex| regex.pattern.as_ref().ok()).map(Pattern::outline);
+    let own = own.as_deref().and_then(marks::only).and_then(|(group, context)| around(group, &context));
+    own.or_else(|| outer.and_then(|(group, context)| around(group, context)))
+}
+
 /// The surroundings of JSON, whose own brackets bound it where no mark does.
-fn bounded(group: &Part, mut context: Context, repeats: bool) -> Context {
+fn bounded(group: &Part, mut context: Context, repeats: bool, foreign: &dyn Fn(&Mark) -> bool) -> Context {
     let Part::Group { parts, .. } = group else { return context };
+    context.open.retain(|mark| !foreign(mark));
     let text = |part: Option<&Part>| match part {
         Some(Part::Text(text)) => text.trim().to_owned(),
         _ => String::new(),
@@ -126,11 +167,15 @@ fn bounded(group: &Part, mut context: Context, repeats: bool) -> Context {
         context.open = vec![Mark::Pattern { source, sample: context.lead.clone() }];
     }
     if let Some(last) = last.filter(|_| context.close.is_empty()) {
-        // The last bracket of the text ends a single region; each of several ends where JSON cannot go on.
-        let after = if repeats { r#"\s*(?:[^\s,\]}"]|\Z)"#.to_owned() } else { format!(r"[^\{last}]*\Z") };
-        context.close = vec![Mark::Pattern { source: format!(r"(?<=\{last})(?={after})"), sample: String::new() }];
+        context.close = vec![json_end(last, repeats)];
     }
     context
+}
+
+/// The end of JSON that no mark closes: the last bracket of the text, or each after which JSON cannot go on.
+fn json_end(bracket: char, repeats: bool) -> Mark {
+    let after = if repeats { r#"\s*(?:[^\s,\]}"]|\Z)"#.to_owned() } else { format!(r"[^\{bracket}]*\Z") };
+    Mark::Pattern { source: format!(r"(?<=\{bracket})(?={after})"), sample: String::new() }
 }
 
 /// Calls that are JSON.
@@ -149,6 +194,8 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
         close: context.close,
         body: Body::Json(json_args(parser)),
         written: Written::Object { name: shape.name, arguments: shape.arguments },
+        section: None,
+        is_last_bare: false,
         each: shape.each,
         single: is_list && !shape.each,
         shape: shape.shape,
@@ -193,6 +240,8 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
         close,
         body: Body::Json(json_args(parser)),
         shape: Some(shape),
+        section: None,
+        is_last_bare: false,
         each: false,
         single: false,
         written: Written::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() },
@@ -210,19 +259,19 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         .unwrap_or(item);
     let arguments = function.property("arguments").ok_or_else(|| cannot("call without arguments"))?;
     let name = function.property("name").ok_or_else(|| cannot("call without a name"))?;
-    let shape = super::shape::written(item, function);
     let outline = |node: &Node| match node.regex.as_ref().map(|regex| &regex.pattern) {
         Some(Ok(pattern)) => Some(pattern.outline()),
         _ => None,
     };
-    let named = |_: usize, name: Option<&str>| name.filter(|name| *name == "name").map(str::to_owned);
-    let base = |header: String, before: String, between: String| Calls {
+    let base = |header: String, before: String, between: String, captures: &[String]| Calls {
         open: context.open.clone(),
         lead: context.lead.clone(),
         header: Some(header),
         close: context.close.clone(),
         body: Body::Json(Value::Null),
-        shape: Some(shape.clone()),
+        shape: Some(super::shape::written(item, function, captures)),
+        section: None,
+        is_last_bare: false,
         each: false,
         single: false,
         written: Written::Parts { before, between, after: String::new() },
@@ -234,13 +283,19 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         && marks::named(&parts, "name").is_some()
     {
         let (head, _) = parts.split_at(place);
+        let mut captures = own_texts(item, function).map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        captures.retain(|name| marks::named(head, name).is_some());
+        let named = |_: usize, name: Option<&str>| {
+            name.filter(|name| *name == "name" || captures.iter().any(|known| known == name)).map(str::to_owned)
+        };
         let header = source_of(head, &named).ok_or_else(|| cannot("x-regex of a call"))?;
-        let written = marks::sample(head, &|_, _| "\0".to_owned());
+        let fill = |_: usize, name: Option<&str>| if name == Some("name") { "\0" } else { "c1" }.to_owned();
+        let written = marks::sample(head, &fill);
         let (before, between) = written.split_once('\0').ok_or_else(|| cannot("x-regex of a call"))?;
-        let mut calls = base(header, before.to_owned(), between.to_owned());
+        let mut calls = base(header, before.to_owned(), between.to_owned(), &captures);
         calls.body = body(arguments)?;
-        let (_, around) = marks::named(&parts, "arguments").ok_or_else(|| cannot("x-regex of a call"))?;
-        calls.close_with(&around);
+        let (group, around) = marks::named(&parts, "arguments").ok_or_else(|| cannot("x-regex of a call"))?;
+        calls.close_with(group, &around);
         return Ok(calls);
     }
     // A pattern for the name, and one for the arguments.
@@ -262,18 +317,34 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         }
         _ => taken,
     };
-    let gap = if matches!(head.first(), Some(Part::Start)) || head.is_empty() { "" } else { r"\s*" };
-    let header = format!("{gap}{}(?P<name>{taken})", source(head)?);
+    let not_close = context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()));
+    let before_mark = |parts: &[Part]| match parts.first() {
+        None | Some(Part::Start) => String::new(),
+        // The pattern finds its mark wherever it is in the call.
+        Some(_) if not_close.is_empty() => r"\s*".to_owned(),
+        Some(_) => format!("(?:{not_close}.)*?"),
+    };
+    let mut captures = Vec::new();
+    let mut header = String::new();
+    for (name, parts) in own_texts(item, function).filter_map(|(name, node)| Some((name, outline(node)?))) {
+        let number = parts.iter().position(|part| matches!(part, Part::Group { .. }));
+        let read = number.and_then(|_| source_of(&parts, &|_, _| Some(name.clone())));
+        if let Some(read) = read {
+            header.push_str(&format!("(?={}{read})", before_mark(&parts)));
+            captures.push(name.clone());
+        }
+    }
+    let header = format!("{header}{}{}(?P<name>{taken})", before_mark(head), source(head)?);
     let tail_source = source(tail)?;
     let plain = |parts: &[Part]| marks::sample(parts, &|_, _| String::new());
     let (before, between) = (plain(head), plain(tail));
     let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) else {
-        let mut calls = base(header + &tail_source, before, between);
+        let mut calls = base(header + &tail_source, before, between, &captures);
         calls.body = body(arguments)?;
+        calls.end(&context, None);
         return Ok(calls);
     };
     let (group, around) = marks::only(&parts).ok_or_else(|| cannot("x-regex of the arguments"))?;
-    let not_close = context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()));
     let bracket = match group {
         Part::Group { parts, .. } => marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '['])),
         _ => None,
@@ -287,7 +358,9 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         // What ends the name opens the arguments.
         (Some(open), _) if is_open_behind(open) => (tail_source, between),
         (Some(open), _) => {
-            let skipped = format!("(?:{not_close}.)*?{}", open.source());
+            let is_spaced = parts.windows(2).any(|pair| matches!(pair, [Part::Space, Part::Group { .. }]));
+            let space = if is_spaced { r"\s*" } else { "" };
+            let skipped = format!("(?:{not_close}.)*?{}{space}", open.source());
             let skipped = if around.open_optional { format!("(?:{skipped})?") } else { skipped };
             (tail_source + &skipped, format!("{between}{}", open.sample()))
         }
@@ -299,10 +372,21 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         }
         (None, None) => (tail_source, between),
     };
-    let mut calls = base(header + &to_arguments, before, between);
+    let mut calls = base(header + &to_arguments, before, between, &captures);
     calls.body = body(arguments)?;
-    calls.close_with(&around);
+    calls.close_with(group, &around);
     Ok(calls)
+}
+
+/// The texts of a call besides its name and arguments, such as its id, with their nodes.
+fn own_texts<'n>(item: &'n Node, function: &'n Node) -> impl Iterator<Item = &'n (String, Node)> {
+    let is_text = |node: &Node| {
+        let is_read = node.parser.is_some() || node.key_value.is_some() || !node.substitutions.is_empty();
+        node.constant.is_none() && matches!(node.type_name(), None | Some("string" | "any")) && !is_read
+    };
+    let inner = (!std::ptr::eq(item, function)).then_some(function);
+    let nodes = [Some(item), inner].into_iter().flatten().flat_map(|node| node.properties.iter().flatten());
+    nodes.filter(move |(name, node)| !["name", "arguments"].contains(&name.as_str()) && is_text(node))
 }
 
 /// How the node of the arguments reads them.
@@ -388,15 +472,45 @@ fn group_length(inside: &str) -> Option<usize> {
 
 impl Calls {
     /// Ends a call with what ends its arguments, and then with what ends the call.
-    fn close_with(&mut self, around: &Context) {
-        let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else { return };
+    fn close_with(&mut self, group: &Part, around: &Context) {
+        let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else {
+            return self.end(around, Some(group));
+        };
         if let Written::Parts { after, .. } = &mut self.written {
             *after = own.sample().to_owned();
         }
         self.close = match self.close.as_slice() {
             [] => vec![own.clone()],
-            closes => closes.iter().map(|close| marks::then(own, close)).collect(),
+            closes => closes.iter().map(|close| marks::then(own, close, marks::is_greedy(group))).collect(),
         };
+    }
+
+    /// Ends a call that no mark closes: at the bracket of its arguments, or before what comes next.
+    fn end(&mut self, around: &Context, arguments: Option<&Part>) {
+        if !self.close.is_empty() {
+            return;
+        }
+        let last = arguments.and_then(|group| match group {
+            Part::Group { parts, .. } => marks::ending(parts)?.sample().trim_end().chars().next_back(),
+            _ => None,
+        });
+        match last.filter(|last| matches!(last, '}' | ']')) {
+            Some(bracket) => self.close.push(json_end(bracket, true)),
+            None if around.ahead.is_empty() => {}
+            None => {
+                let ahead: Vec<String> = around.ahead.iter().map(Mark::source).collect();
+                let source = format!("(?={})", ahead.join("|"));
+                self.close.push(Mark::Pattern { source, sample: String::new() });
+            }
+        }
+    }
+
+    /// The text before the name of a call.
+    pub fn lead_text(&self) -> String {
+        match &self.written {
+            Written::Parts { before, .. } => format!("{}{before}", self.lead),
+            Written::Object { .. } => self.lead.clone(),
+        }
     }
 
     /// A call as a model writes it.
@@ -410,19 +524,27 @@ impl Calls {
         };
         let one = |(name, arguments): &(&str, Value)| match &self.written {
             Written::Object { name: key, arguments: arguments_key } => {
-                Value::from([(key.as_str(), (*name).into()), (arguments_key.as_str(), arguments.clone())]).to_string()
+                let mut call = Value::Object(Object::new());
+                put(&mut call, key, (*name).into());
+                put(&mut call, arguments_key, arguments.clone());
+                call.to_string()
             }
             Written::Parts { before, between, after } => {
                 format!("{before}{name}{between}{}{after}", self.write_arguments(arguments))
             }
         };
+        let (lead, tail) = self.section.as_ref().map_or(("", ""), |(open, close)| (open.sample(), close.sample()));
         if self.each {
             let list: Vec<String> = calls.iter().map(one).collect();
             return format!("{open}{gap}[{}]{gap}{close}", list.join(", "));
         }
         let gap = if matches!(self.written, Written::Object { .. }) { gap } else { "" };
         let calls: Vec<String> = calls.iter().map(|call| format!("{open}{gap}{}{gap}{close}", one(call))).collect();
-        calls.join("")
+        let mut calls = calls.join("");
+        if self.is_last_bare && gap.is_empty() {
+            calls.truncate(calls.len() - close.len());
+        }
+        format!("{lead}{calls}{tail}")
     }
 
     fn write_arguments(&self, arguments: &Value) -> String {
@@ -443,6 +565,22 @@ impl Calls {
                 let tags: String =
                     arguments.as_object().into_iter().flat_map(|entries| entries.iter()).map(tag).collect();
                 tags + "\n"
+            }
+        }
+    }
+}
+
+/// Puts a value at a path of keys.
+fn put(call: &mut Value, path: &str, value: Value) {
+    let Value::Object(entries) = call else { return };
+    match path.split_once('.') {
+        None => drop(entries.insert(path.to_owned(), value)),
+        Some((key, rest)) => {
+            if entries.get(key).is_none() {
+                entries.insert(key.to_owned(), Value::Object(Object::new()));
+            }
+            if let Some(inside) = entries.get_mut(key) {
+                put(inside, rest, value);
             }
         }
     }

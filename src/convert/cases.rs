@@ -11,6 +11,15 @@ pub(super) struct Case {
     pub meaning: Option<Meaning>,
     /// Whether a stop token ends it.
     pub is_stopped: bool,
+    /// Whether it is an output only if the schema reads its meaning.
+    pub is_guess: bool,
+}
+
+impl Case {
+    /// An output that a model wrote.
+    pub fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), meaning: None, is_stopped: false, is_guess: false }
+    }
 }
 
 /// The intended message.
@@ -34,13 +43,18 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
     for stop in closes.iter().chain(stops) {
         tails.extend([stop.sample().to_owned(), format!("{}\n", stop.sample())]);
     }
+    // What ends content may open the list of calls, which the schema need not say.
+    let sections: Vec<String> =
+        std::iter::once(String::new()).chain(closes.iter().map(|close| close.sample().to_owned())).collect();
     let calls = call_lists(plan);
     let mut cases = Vec::new();
     let mut turn = 0;
     let texts: Vec<Vec<Written>> = plan.texts.iter().map(written).collect();
     let sizes: Vec<usize> = texts.iter().map(Vec::len).chain([calls.len()]).collect();
     for combination in combinations(&sizes) {
-        for gap in ["\n", ""] {
+        let has_calls = combination.last().is_some_and(|pick| *pick > 0);
+        let sections = sections.iter().take(if has_calls { usize::MAX } else { 1 });
+        for (section, gap) in sections.flat_map(|section| ["\n", ""].map(|gap| (section.as_str(), gap))) {
             let mut meaning = Meaning::default();
             let mut text = String::new();
             for name in order {
@@ -55,6 +69,7 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
                     if !text.is_empty() && !text.ends_with('\n') {
                         text.push_str(gap);
                     }
+                    text.push_str(section);
                     text.push_str(&field.calls.write(calls, gap));
                     meaning.calls.extend(calls.iter().cloned());
                 }
@@ -63,15 +78,11 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
                 continue;
             }
             let tail = tails.get(turn % tails.len()).map_or("", String::as_str);
-            let lead = if turn % LEADS == LEADS - 1 {
-                "
-"
-            } else {
-                ""
-            };
+            let lead = if turn % LEADS == LEADS - 1 { "\n" } else { "" };
             turn += 1;
             let text = format!("{lead}{text}{tail}");
-            cases.push(Case { text, meaning: Some(meaning), is_stopped: !tail.is_empty() });
+            let is_guess = !section.is_empty();
+            cases.push(Case { text, meaning: Some(meaning), is_stopped: !tail.is_empty(), is_guess });
         }
     }
     let mut seen = std::collections::HashSet::new();

@@ -176,8 +176,15 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
 fn call_open(field: &CallField) -> String {
     let calls = &field.calls;
     let open = if calls.open.is_empty() { String::new() } else { either(&calls.open) };
+    let open = match &calls.section {
+        Some((section, _)) => format!(r"(?:{}\s*)?{open}", section.source()),
+        None => open,
+    };
     match &calls.header {
-        Some(header) if open.is_empty() || header.starts_with(r"\s*") => format!("{open}{header}"),
+        // It skips what is before its first mark.
+        Some(header) if open.is_empty() || header.starts_with(r"\s*") || header.starts_with("(?:(?!") => {
+            format!("{open}{header}")
+        }
         Some(header) => format!(r"{open}\s*{header}"),
         None => open,
     }
@@ -187,23 +194,31 @@ fn call_open(field: &CallField) -> String {
 /// captures.
 fn before_call(field: &CallField) -> Mark {
     let source = match field.calls.open.as_slice() {
-        [] => call_open(field).replace("(?P<name>", "(?:"),
+        [] => uncaptured(&call_open(field)),
         marks => either(marks),
     };
     Mark::Pattern { source, sample: String::new() }
 }
 
+/// A pattern without the names of its groups.
+fn uncaptured(source: &str) -> String {
+    let mut parts = source.split("(?P<");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |known, part| format!("{known}(?:{}", part.split_once('>').map_or(part, |(_, rest)| rest)))
+}
+
 fn calls(field: &CallField) -> Value {
     let calls = &field.calls;
     let mut entries = Object::new();
-    match &calls.header {
-        Some(_) => {
+    match (&calls.header, &calls.section) {
+        (None, None) => delimiter(&mut entries, "open", &calls.open),
+        _ => {
             entries.insert("open_pattern".to_owned(), call_open(field).into());
         }
-        None => delimiter(&mut entries, "open", &calls.open),
     }
     if !calls.close.is_empty() {
-        entries.insert("close_pattern".to_owned(), swallowing(&calls.close).into());
+        let section = calls.section.as_ref().map(|(_, close)| format!(r"(?:{}\s*)?", close.source()));
+        entries.insert("close_pattern".to_owned(), (swallowing(&calls.close) + &section.unwrap_or_default()).into());
     }
     if !calls.each {
         entries.insert("repeats".to_owned(), true.into());

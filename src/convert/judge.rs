@@ -34,7 +34,7 @@ pub(super) struct Verdict {
 /// After this many outputs on which a pattern takes too long, the rest is not tried.
 const MOST_EXHAUSTED: usize = 3;
 
-pub(super) fn expected(schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
+pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
     let mut expected = Vec::new();
     let mut exhausted = 0;
     for case in cases {
@@ -44,13 +44,18 @@ pub(super) fn expected(schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
             break;
         }
         let message = parsed.ok();
+        let is_read =
+            || message.as_ref().zip(case.meaning.as_ref()).is_some_and(|(read, meant)| means(plan, read, meant));
+        if case.is_guess && !is_read() {
+            continue;
+        }
         let meaning = case.meaning.as_ref().filter(|meaning| !meaning.calls.is_empty() && !case.is_stopped);
         if let (Some(message), Some(meaning)) = (message.as_ref().filter(|message| !message.is_null()), meaning) {
             // The template has to skip the text that the schema skips after the calls.
             for tail in AFTER_CALLS {
                 let text = format!("{}{tail}", case.text);
                 if schema.parse(&text).is_ok_and(|longer| longer == *message) {
-                    let case = Case { text, meaning: Some(meaning.clone()), is_stopped: false };
+                    let case = Case { text, meaning: Some(meaning.clone()), is_stopped: false, is_guess: false };
                     expected.push(Expected { case, message: Some(message.clone()) });
                 }
             }

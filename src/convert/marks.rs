@@ -28,6 +28,11 @@ impl Mark {
         }
     }
 
+    /// Whether it is a look-ahead, which takes no text.
+    pub fn is_ahead(&self) -> bool {
+        matches!(self, Mark::Pattern { source, .. } if source.starts_with("(?="))
+    }
+
     /// Whether it is that text, white space around it aside.
     pub fn is(&self, text: &str) -> bool {
         self.sample().trim() == text.trim()
@@ -45,6 +50,8 @@ pub(super) struct Context {
     pub open_optional: bool,
     /// The text that ends the group and is consumed with it.
     pub close: Vec<Mark>,
+    /// Whether the end of the text ends it, too.
+    pub at_end: bool,
     /// The text that ends the group and is not consumed, such as the opening of another field.
     pub ahead: Vec<Mark>,
     /// The characters that the text of the group cannot contain.
@@ -155,6 +162,7 @@ fn after(path: &[Step<'_>], context: &mut Context) {
                     }
                 }
                 Part::Either(branches) => {
+                    context.at_end = branches.iter().any(|branch| ends(branch));
                     for branch in branches {
                         match beginning(branch) {
                             Some(mark) if holds_group(branch) => context.ahead.push(mark),
@@ -202,7 +210,7 @@ fn excluded(parts: &[Part], marks: &mut Vec<Mark>) {
     }
 }
 
-/// The mark that parts begin with.
+/// The mark that parts begin with, unless it is white space alone.
 pub(super) fn beginning(parts: &[Part]) -> Option<Mark> {
     let mut parts = parts;
     while let [Part::Space | Part::Start | Part::NotAhead(_), rest @ ..] = parts {
@@ -214,13 +222,13 @@ pub(super) fn beginning(parts: &[Part]) -> Option<Mark> {
             let length = parts.iter().take_while(|part| is_exact(part)).count();
             let run = parts.get(..length)?;
             let end = run.iter().rposition(|part| matches!(part, Part::Text(_)))?;
-            mark(run.get(..=end)?).map(Mark::trimmed)
+            mark(run.get(..=end)?).map(Mark::trimmed).filter(|mark| *mark != Mark::Literal(String::new()))
         }
     }
 }
 
 /// The mark that parts end with.
-fn ending(parts: &[Part]) -> Option<Mark> {
+pub(super) fn ending(parts: &[Part]) -> Option<Mark> {
     let mut parts = parts;
     while let [rest @ .., Part::Space] = parts {
         parts = rest;
@@ -259,12 +267,24 @@ impl Mark {
     }
 }
 
-/// The mark of one close after another, with any text that is not the second between them.
-pub(super) fn then(first: &Mark, second: &Mark) -> Mark {
+/// The mark of one close after another, with any text that is not the second between them; nor the first, if the region
+/// ends with the last one that there is.
+pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
+    let not = if is_last { format!("{}|{}", second.source(), first.source()) } else { second.source() };
     Mark::Pattern {
-        source: format!("{}(?:(?!{second}).)*?{second}", first.source(), second = second.source()),
+        source: format!("{}(?:(?!{not}).)*?{}", first.source(), second.source()),
         sample: format!("{}{}", first.sample(), second.sample()),
     }
+}
+
+/// Whether a group takes as much as it can, so that the last of the marks after it ends it.
+pub(super) fn is_greedy(group: &Part) -> bool {
+    let Part::Group { parts, .. } = group else { return false };
+    let runs = parts.iter().filter_map(|part| match part {
+        Part::Run { source, any: true, .. } => Some(source),
+        _ => None,
+    });
+    runs.last().is_some_and(|source| !source.ends_with('?'))
 }
 
 /// A text that parts match, the least there is; groups are filled in.

@@ -159,8 +159,8 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
         plan.texts.iter().filter(|field| !field.is_implicit()).flat_map(|field| field.closes()).collect();
     stops.retain(|stop| !closes.contains(stop));
     let mut cases = cases::cases(&plan, &plan.order(schema), &stops);
-    cases.extend(options.samples.iter().map(|text| Case { text: text.clone(), meaning: None, is_stopped: false }));
-    let expected = judge::expected(schema, cases);
+    cases.extend(options.samples.iter().map(|text| Case::of(text)));
+    let expected = judge::expected(&plan, schema, cases);
 
     let mut best: Option<(Score, Template, Verdict)> = None;
     let drafts = draft::styles(&plan, &stops).into_iter().map(|style| draft::draft(&plan, &anchor, &style));

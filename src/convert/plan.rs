@@ -5,7 +5,7 @@ use super::calls::{self, Calls};
 use super::marks::{self, Context, Mark};
 use crate::json::{Object, Value};
 use crate::pattern::Part;
-use crate::schema::{Node, Schema};
+use crate::schema::{Node, Schema, Substitution};
 
 /// A field of text.
 #[derive(Clone, Debug)]
@@ -69,12 +69,16 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
         None => None,
     };
     let mut plan = Plan::default();
-    for (name, node) in root.properties.iter().flatten() {
+    let is_calls = |node: &Node| node.iterator.is_some() || calls::is_list(node);
+    let properties = || root.properties.iter().flatten();
+    for (name, constant) in properties().filter_map(|(name, node)| Some((name, node.constant.as_ref()?))) {
+        plan.defaults.insert(name.clone(), constant.clone());
+    }
+    // The marks of text fields are known before calls are read.
+    let (lists, texts): (Vec<_>, Vec<_>) =
+        properties().filter(|(_, node)| node.constant.is_none()).partition(|(_, node)| is_calls(node));
+    for (name, node) in texts.into_iter().chain(lists) {
         let required = root.required.contains(name);
-        if let Some(constant) = &node.constant {
-            plan.defaults.insert(name.clone(), constant.clone());
-            continue;
-        }
         if let Err(loss) = field(&mut plan, name, node, outline.as_deref(), required) {
             plan.losses.push(loss);
         }
@@ -116,7 +120,9 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, requir
             Some(whole) => Some((whole, Context::default())),
             None => own.as_deref().and_then(marks::only),
         };
-        let calls = calls::read(node, place, from_root)?;
+        let closes: Vec<&Mark> =
+            plan.texts.iter().filter(|field| !field.is_implicit()).flat_map(|field| &field.context.close).collect();
+        let calls = calls::read(node, place, from_root, &|mark| closes.contains(&mark))?;
         plan.calls = Some(CallField { name: name.to_owned(), path, calls, required });
         return Ok(());
     }
@@ -144,8 +150,27 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, requir
         (Some(None), _) => return Err(Loss::new(node, "x-regex without a group", "the field fails, and is dropped")),
         (None, None) => Context::default(),
     };
+    let mut context = context;
+    context.close.extend(node.substitutions.iter().flat_map(dropped));
     plan.texts.push(TextField { name: name.to_owned(), path, context, also: Vec::new(), required, content });
     Ok(())
+}
+
+/// The texts that a substitution drops wherever they are.
+fn dropped(substitution: &Substitution) -> Vec<Mark> {
+    let is_empty =
+        substitution.replacement.as_ref().is_ok_and(|replacement| replacement.filled(&|_| "x".to_owned()).is_empty());
+    let Some(pattern) = substitution.regex.pattern.as_ref().ok().filter(|_| is_empty) else { return Vec::new() };
+    let outline = pattern.outline();
+    let branches = match outline.as_slice() {
+        [Part::Either(branches)] => branches.iter().map(Vec::as_slice).collect(),
+        parts => vec![parts],
+    };
+    let text = |parts: &[Part]| match parts {
+        [Part::Text(text)] if !text.trim().is_empty() => Some(Mark::Literal(text.clone())),
+        _ => None,
+    };
+    branches.into_iter().filter_map(text).collect()
 }
 
 /// The outline of a node's `x-regex`, or else of its iterator.
@@ -196,7 +221,17 @@ fn separate(plan: &mut Plan) {
     opens.extend(plan.calls.iter().flat_map(|field| field.calls.open.clone()));
     opens.retain(|open| !open.sample().is_empty());
     let is_open = |mark: &Mark| opens.iter().any(|open| mark.sample().starts_with(open.sample()));
+    let leads = plan.calls.iter().filter(|field| field.calls.open.is_empty()).map(|field| field.calls.lead_text());
+    let leads: Vec<String> = opens.iter().map(|open| open.sample().to_owned()).chain(leads).collect();
     for field in &mut plan.texts {
+        // What closes a field may be the beginning of what comes next, whose opening closes text without marks.
+        let is_lead = |mark: &Mark| !is_open(mark) && leads.iter().any(|lead| lead.starts_with(mark.sample()));
+        if field.context.open.is_empty() {
+            field.context.close.retain(|mark| !is_lead(mark));
+        }
+        for mark in field.context.close.iter_mut().filter(|mark| is_lead(mark)) {
+            *mark = Mark::Pattern { source: format!("(?={})", mark.source()), sample: String::new() };
+        }
         field.context.close.retain(|mark| !is_open(mark));
         field.context.excluded.retain(|mark| !is_open(mark));
         field.context.ahead.retain(|mark| !is_open(mark));
@@ -214,7 +249,7 @@ impl TextField {
         let Context { close, ahead, excluded, .. } = &self.context;
         let mut marks: Vec<Mark> = Vec::new();
         for mark in close.iter().chain(ahead).chain(excluded).chain(self.also.iter().flat_map(|(_, close)| close)) {
-            if !marks.contains(mark) && !mark.sample().is_empty() {
+            if !marks.contains(mark) && (!mark.sample().is_empty() || mark.is_ahead()) {
                 marks.push(mark.clone());
             }
         }

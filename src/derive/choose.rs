@@ -6,11 +6,12 @@
 use std::collections::HashSet;
 
 use super::compile::{Choices, Topic, compile};
+use super::needed::holds_probe;
 use super::proof::Proof;
 use super::readers::Wish;
 use super::{Attempt, Options, keep};
 use crate::json::Step;
-use crate::wire::probe::{Prober, needle};
+use crate::wire::probe::Prober;
 use crate::wire::steady::Varying;
 use crate::wire::{self, Reading, structure::WireFormat};
 
@@ -27,6 +28,8 @@ const MORE_PROOFS: usize = 4;
 /// A structure and the candidate that reads it best.
 pub(super) struct Chosen {
     pub wire: WireFormat,
+    /// The texts in place of which the wire has signs.
+    pub varying: Varying,
     pub reasoning_field: String,
     pub attempt: Attempt,
 }
@@ -46,7 +49,8 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Optio
             continue;
         }
         let prober = proof.prober().steady(varying);
-        let Some(found) = candidate(&prober, reading, proof, options, wish) else { continue };
+        let Some(mut found) = candidate(&prober, reading, proof, options, wish) else { continue };
+        found.varying.clone_from(varying);
         if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
             best = Some(found);
         }
@@ -70,7 +74,7 @@ fn candidate(
     // A template cannot name marks that change with the values of a message.
     let holds_needles = |wire: &WireFormat| {
         let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
-        needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
+        holds_probe(&text)
     };
     if holds_needles(&wire) {
         wire.calls = None;
@@ -79,7 +83,7 @@ fn candidate(
         wire.reasoning = None;
     }
     let attempt = search(&wire, proof, options, wish, &reasoning_field)?;
-    Some(Chosen { wire, reasoning_field, attempt })
+    Some(Chosen { wire, varying: Varying::default(), reasoning_field, attempt })
 }
 
 /// A candidate that waits for its proof.

@@ -61,6 +61,7 @@ use crate::template::Template;
 use crate::wire::Wire;
 use crate::wire::probe::Prober;
 use choose::Chosen;
+pub(crate) use needed::FILLED;
 use needed::Gaps;
 use proof::Proof;
 use readers::{Fitted, Wish};
@@ -161,7 +162,7 @@ pub(crate) fn draft_with_wire(source: &str, options: &Options) -> Result<(Value,
 
 fn drafted(template: &ChatTemplate, source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
     let made = derive_and(template, source, options, |chosen, proof, _, _| {
-        (chosen.attempt.draft, Wire::new(proof.prober(), chosen.wire))
+        (chosen.attempt.draft, Wire::new(proof.prober(), chosen.wire, chosen.varying))
     });
     made.map(|(made, _)| made)
 }

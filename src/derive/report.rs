@@ -228,7 +228,7 @@ impl Explained {
 
 /// Puts everything together.
 pub(super) fn report(chosen: Chosen, proof: &Proof<'_>, source: &str, options: &Options, wish: &Wish) -> Derivation {
-    let Chosen { wire, reasoning_field, attempt } = chosen;
+    let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
     let of_readers = readers::of(wish, &wire, &reasoning_field, &attempt);
     let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;

@@ -8,6 +8,7 @@ mod answer;
 mod assumed;
 mod automaton;
 mod bans;
+mod begun;
 mod body;
 mod calls;
 mod char_class;
@@ -37,6 +38,7 @@ mod style;
 mod thinking;
 mod tools;
 mod turn;
+mod varying;
 
 pub use assumed::assume;
 pub use body::render_prompt;
@@ -214,12 +216,19 @@ impl Builder {
             }
             None => None,
         };
+        let (prompt, told) = match &request.prompt {
+            Some(prompt) => {
+                let (prompt, told) = varying::with_signs(wire.steady(prompt), &written.groups);
+                (Some(prompt), told)
+            }
+            None => (None, None),
+        };
         let several = request.parallel.unwrap_or(wants != request::Wants::One);
         let turn = Turn {
             wire: structure,
             written,
             clear,
-            prompt: request.prompt.as_deref(),
+            prompt: prompt.as_deref(),
             reasoning: request.reasoning,
             answer,
             content: request.content,
@@ -227,23 +236,34 @@ impl Builder {
             may_be_silent: !is_forced,
             several,
         };
-        let Some((root, start)) = turn.root(&mut rules, &mut notes) else {
+        let Some((mut root, start)) = turn.root(&mut rules, &mut notes) else {
             let message = "the renders show no turn of this kind after such a prompt";
             return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
         };
         let is_lazy = wants == request::Wants::Perhaps && turn.answer.is_none();
-        let lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
+        let mut lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
         let bans = (wants == request::Wants::Nothing && structure.calls.is_some())
             .then(|| bans::find(structure, written, clear.thought.as_ref()));
         if bans.as_ref().is_some_and(Vec::is_empty) {
             let message = "calls have no markers of their own: without this grammar nothing can forbid them";
             notes.push(Note::new(Effect::Assumed, message));
         }
+        let roots: Vec<&Node> = std::iter::once(&root).chain(lazy.as_ref().map(|lazy| &lazy.root)).collect();
+        if let Some(signs) = varying::Signs::of(&mut rules, &roots, clear, told.as_deref(), &mut notes) {
+            root = signs.resolved(root);
+            if let Some(lazy) = &mut lazy {
+                lazy.root = signs.resolved(std::mem::replace(&mut lazy.root, Node::empty()));
+            }
+            for rule in &mut rules.rules {
+                rule.node = signs.resolved(std::mem::replace(&mut rule.node, Node::empty()));
+            }
+        }
         let custom = request.tools.iter().flat_map(|tools| tools.as_list().unwrap_or(&[]));
         let custom = custom.filter(|tool| tools::is_custom(tool)).filter_map(tools::name).map(str::to_owned).collect();
         notes.sort();
         notes.dedup();
-        let stop = written.stops.iter().map(|stop| (stop.clone(), ends(structure, stop))).collect();
+        let stops = written.stops.iter().map(|stop| (varying::fixed_start(stop).to_owned(), ends(structure, stop)));
+        let stop = stops.filter(|(stop, _)| !stop.is_empty()).collect();
         let preserved = preserved::preserved(structure, written);
         Ok(Grammar {
             rules,

@@ -1,12 +1,14 @@
 //! The turn: the order of thoughts, content and calls, and the point at which the prompt ends.
 
 use super::automaton::Automaton;
+use super::begun::begun;
 use super::machine::Machine;
 use super::marks::Clear;
 use super::notes::{Effect, Note};
 use super::own_mark::first_of_its_own;
 use super::rules::{Node, Rules};
 use super::thinking::{self, Thinking};
+use super::varying::fixed_start;
 use super::{Lazily, Trigger};
 use crate::pattern::Regular;
 use crate::text::{common_end, common_start, slice};
@@ -303,7 +305,7 @@ impl Turn<'_> {
         content: &Node,
         thought: &Node,
     ) -> Option<Node> {
-        let begun = slice(tail, shared_start(tail, group, shapes)..);
+        let written = slice(tail, self.header_end(group, shapes)..);
         let mut ways = Vec::new();
         for shape in shapes.iter().filter(|shape| !shape.has(&Part::Reasoning)) {
             let mut parts = self.parts(shape, content, thought);
@@ -311,19 +313,18 @@ impl Turn<'_> {
             if parts.iter().any(Node::is_never) {
                 continue;
             }
-            let own = common_start(tail, lead).len().min(group.header.len());
             if let Some(first) = parts.first_mut() {
-                let rest = slice(lead, own..);
+                let rest = slice(lead, begun(self.wire.segmentation, &group.header, lead).lead..);
                 // A thought shown as empty was written by the prompt already, and what it wrote after that.
                 let rest = self.clear.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
                     Some(at) => {
                         let rest = slice(rest, at + close.len()..);
-                        match begun.rsplit_once(close.as_str()) {
+                        match written.rsplit_once(close.as_str()) {
                             Some((_, after)) => slice(rest, common_start(rest, after).len()..),
                             None => rest.trim_start(),
                         }
                     }
-                    None => rest.strip_prefix(begun).unwrap_or(rest),
+                    None => rest.strip_prefix(written).unwrap_or(rest),
                 });
                 *first = Node::literal(rest);
             }
@@ -335,7 +336,7 @@ impl Turn<'_> {
         let rest = factored(&ways);
         let (Some(own), Some((open, close))) = (&self.wire.reasoning, &self.clear.thought) else { return Some(rest) };
         let (open, close) = (open.as_str(), close.as_str());
-        let is_open = match (begun.rfind(open), begun.rfind(close)) {
+        let is_open = match (written.rfind(open), written.rfind(close)) {
             (Some(opened), Some(closed)) => opened > closed,
             (Some(_), None) => !open.is_empty(),
             (None, _) => false,
@@ -351,9 +352,18 @@ impl Turn<'_> {
         let thought = if self.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
         let rest = rules.add("answer", rest);
         // The white space of the close may be the model's or not; where no render shows it, it is that of the opening.
-        let assumed = thinking::assumed_close(tail, close);
-        let ends = [Node::literal(own.close.as_str()), Node::literal(close), Node::literal(assumed)];
+        let assumed = self.thought_end(&thinking::assumed_close(tail, close));
+        let ends = [Node::literal(own.close.as_str()), Node::literal(close), Node::sequence(assumed)];
         Some(Node::sequence([thought, Node::choice(ends), rest]))
+    }
+
+    /// How far the prompt's header agrees with the turns after it.
+    fn header_end(&self, group: &Group, shapes: &[&Shape]) -> usize {
+        let leads = shapes.iter().filter_map(|shape| match shape.parts.first() {
+            Some(Part::Text(text)) => Some(begun(self.wire.segmentation, &group.header, text).header),
+            _ => None,
+        });
+        leads.max().unwrap_or(group.header.len())
     }
 
     /// The rest of the turn from the first mark of its calls on, and what starts it.
@@ -363,6 +373,7 @@ impl Turn<'_> {
         let call = self.call.clone()?;
         let (groups, _) = self.groups();
         let mut found: Vec<(String, Parts)> = Vec::new();
+        let segmentation = self.wire.segmentation;
         // Text that occurs elsewhere in turns starts no call.
         let mut elsewhere: Vec<&str> = Vec::new();
         for group in groups {
@@ -377,7 +388,7 @@ impl Turn<'_> {
                     return None;
                 };
                 // The prompt's own part of the turn is none of the text to come.
-                let begun = if first == 1 { common_start(before, &tail).len().min(group.header.len()) } else { 0 };
+                let begun = if first == 1 { begun(segmentation, &group.header, before).lead } else { 0 };
                 let parts = self.parts(shape, &content, &thought);
                 if let Some(at) = parts.iter().position(|node| *node == call) {
                     found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
@@ -387,7 +398,6 @@ impl Turn<'_> {
         if let Some((open, close)) = &self.clear.thought {
             elsewhere.extend([open.as_str(), close.as_str()]);
         }
-        let segmentation = self.wire.segmentation;
         let shared =
             found.iter().map(|(before, _)| before.as_str()).reduce(|a, b| segmentation.shared_end(a, b))?.to_owned();
         let (from, mark) = first_of_its_own(segmentation, &shared, &elsewhere)?;
@@ -398,7 +408,8 @@ impl Turn<'_> {
             .collect();
         let root = factored(&ways);
         let root = Node::sequence([rules.add("calls", root)]);
-        Some(Lazily { root, triggers: vec![self.trigger(&mark, start)] })
+        let mark = fixed_start(&mark);
+        Some(Lazily { root, triggers: vec![self.trigger(mark, start)] })
     }
 
     /// The start of the grammar at a mark that a thought may also name.
@@ -438,16 +449,6 @@ fn escaped(text: &str) -> String {
         out.push(c);
     }
     out
-}
-
-/// How far a prompt and the shapes after it agree.
-fn shared_start(tail: &str, group: &Group, shapes: &[&Shape]) -> usize {
-    let leads = shapes.iter().filter_map(|shape| match shape.parts.first() {
-        Some(Part::Text(text)) => Some(text.as_str()),
-        _ => None,
-    });
-    let shared = leads.map(|lead| common_start(tail, lead).len());
-    shared.max().unwrap_or(group.header.len()).min(group.header.len())
 }
 
 /// The rest of the node after a text that it begins with; nothing if it does not.

@@ -186,6 +186,9 @@ fn set(class: &Class) -> String {
             _ => format!("[^{}{space}]", members(&missing)),
         };
     }
+    if class.contains('٣') && ascii(&|c| class.contains(c)).into_iter().eq('0'..='9') {
+        return r"\d".to_owned();
+    }
     let is_word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
     let has_word = ('!'..='~').filter(is_word).all(|c| class.contains(c)) && class.contains('é');
     let mut taken = ascii(&|c| class.contains(c) && !(has_word && is_word(&c)));

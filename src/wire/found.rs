@@ -2,6 +2,7 @@
 
 use super::infer;
 use super::probe::Prober;
+use super::steady::Varying;
 use super::structure;
 use super::written::{self, Written};
 
@@ -19,14 +20,15 @@ impl structure::WireFormat {
 pub struct Wire {
     structure: structure::WireFormat,
     written: Written,
+    varying: Varying,
     is_assumed: bool,
 }
 
 impl Wire {
-    /// The wire of a structure that was inferred with this prober.
-    pub(crate) fn new(prober: &Prober, structure: structure::WireFormat) -> Self {
-        let written = written::find(prober, &structure);
-        Self { structure, written, is_assumed: false }
+    /// The wire of a structure that was inferred with this prober, whose renders have signs in place of what varies.
+    pub(crate) fn new(prober: &Prober, structure: structure::WireFormat, varying: Varying) -> Self {
+        let written = written::find(&prober.steady(&varying), &structure);
+        Self { structure, written, varying, is_assumed: false }
     }
 
     /// The same, as a wire that no model's renders showed.
@@ -36,6 +38,11 @@ impl Wire {
 
     pub(crate) fn is_assumed(&self) -> bool {
         self.is_assumed
+    }
+
+    /// A prompt with signs in place of what varies, as the structure has them.
+    pub(crate) fn steady(&self, prompt: &str) -> String {
+        self.varying.steady(prompt.to_owned())
     }
 
     pub(crate) fn structure(&self) -> &structure::WireFormat {

@@ -89,6 +89,61 @@ fn calls_carry_over_however_a_schema_takes_them_apart() {
             "<c>f<a>x</><b>y</></c>".to_owned(),
             r#"{"a": "x", "b": "y"}"#,
         ),
+        (
+            "a call that only the next one's marker ends",
+            item(
+                r"<c>(.*?)(?=<c>|<e>|$)",
+                &format!(
+                    r#""properties": {{"name": {{"type": "string", "x-regex": "^(\\w+)"}},
+                        "arguments": {{"type": "object", "x-regex": "(\\{{.*\\}})", {json}}}}}"#
+                ),
+            ),
+            r#"<c>f{"a": "x"}<e>"#.to_owned(),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "a name whose marker is found further on",
+            parts(r"#(\\w+)\\n", &format!(r#""type": "object", "x-regex": "```(.*?)```", {json}"#)),
+            "<c>function#f\n```{\"a\": \"x\"}```</c>".to_owned(),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "arguments up to the last brace but one",
+            parts(
+                r#"\"name\":\\s*\"(\\w+)\""#,
+                r#""type": "string", "x-regex": "\"arguments\":\\s*(\\{.*\\})\\s*\\}""#,
+            ),
+            r#"<c>{"name": "f", "arguments": {"a": {"b": 1}}}</c>"#.to_owned(),
+            r#""{\"a\": {\"b\": 1}}""#,
+        ),
+        (
+            "a call inside another object",
+            item(
+                "<c>(.*?)</c>",
+                r#""x-parser": "json", "x-parser-args": {"transform": "{name: call.tool, arguments: call.input}"}"#,
+            ),
+            r#"<c>{"call": {"tool": "f", "input": {"a": "x"}}}</c>"#.to_owned(),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "a list with markers of its own",
+            format!(
+                r#"{{"type": "array", "x-regex": "<list>(.*?)</list>", "x-regex-iterator": "<c>(.*?)</c>",
+                    "items": {{"type": "object", {json}}}}}"#
+            ),
+            format!("<list><c>{call}</c></list>"),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "a last call that the end of the list closes",
+            format!(
+                r#"{{"type": "array", "x-regex": "<list>(.*?)</list>", "x-regex-iterator": "(.+?)(?:<next>|$)",
+                    "items": {{"type": "object", {json}}}}}"#
+            ),
+            format!("<list>{call}</list>"),
+            r#"{"a": "x"}"#,
+        ),
+        ("lines without markers", item(r#"(\\{\"name\".*?\\})(?:\\n|$)"#, json), format!("{call}\n"), r#"{"a": "x"}"#),
     ] {
         let schema = with_calls(&calls);
         let wanted = format!(r#"{{"name": "f", "arguments": {arguments}}}"#);
@@ -98,6 +153,42 @@ fn calls_carry_over_however_a_schema_takes_them_apart() {
         let message = json::read(&read(&conversion, &output)).unwrap();
         assert_eq!(message["tool_calls"].to_string(), format!("[{wanted}]"), "{what}: {:?}", conversion.losses);
     }
+}
+
+#[test]
+fn texts_of_a_call_besides_its_name_carry_over() {
+    let arguments = r#""arguments": {"type": "object", "x-parser": "json"}"#;
+    let grouped = format!(
+        r#"{{"type": "array", "x-regex-iterator": "<c (?P<id>\\w+) (?P<name>\\w+)>(?P<arguments>.*?)</c>",
+            "items": {{"type": "object", "properties": {{"id": {{"type": "string"}}, "name": {{"type": "string"}}, {arguments}}}}}}}"#
+    );
+    let own = r#"{"type": "array", "x-regex-iterator": "<c (.*?)</c>", "items": {"type": "object", "properties": {
+        "id": {"type": "string", "x-regex": "^(\\S+)"}, "name": {"type": "string", "x-regex": "^\\w+\\.(\\w+)"},
+        "arguments": {"type": "object", "x-regex": ">(.*)$", "x-parser": "json"}}}}"#;
+    for (calls, output, id) in
+        [(grouped.as_str(), r#"<c c7 f>{"a": 1}</c>"#, "c7"), (own, r#"<c at.f:7 >{"a": 1}</c>"#, "at.f:7")]
+    {
+        let schema = with_calls(calls);
+        let wanted = format!(r#"[{{"id": "{id}", "name": "f", "arguments": {{"a": 1}}}}]"#);
+        let by_schema = Schema::load(&schema).unwrap().schema.parse(output).unwrap();
+        assert_eq!(by_schema["tool_calls"].to_string(), wanted, "the test is wrong");
+        let conversion = converted(&schema);
+        let message = json::read(&read(&conversion, output)).unwrap();
+        assert_eq!(message["tool_calls"].to_string(), wanted, "{:?}", conversion.losses);
+    }
+}
+
+/// The content ends where a section of calls begins that the schema says nothing else of.
+#[test]
+fn marks_around_the_calls_that_only_the_content_names_are_no_content() {
+    let schema = r#"{"type": "object", "properties": {
+        "content": {"type": "string", "x-regex": "^(.*?)(?:<list>|<e>|$)"},
+        "tool_calls": {"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {"type": "object", "x-parser": "json"}}}}"#;
+    let conversion = converted(schema);
+    let output = r#"Yes.<list><c>{"name": "f", "arguments": {}}</c></list><e>"#;
+    let wanted = r#"{"content": "Yes.", "tool_calls": [{"name": "f", "arguments": {}}]}"#;
+    assert_eq!(Schema::load(schema).unwrap().schema.parse(output).unwrap().to_string(), wanted, "the test is wrong");
+    assert_eq!(read(&conversion, output), wanted, "{:?}", conversion.losses);
 }
 
 /// The message of a converted template for an output.

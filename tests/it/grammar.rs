@@ -380,7 +380,7 @@ fn thinking(empty: &str, prompt: &str) -> String {
 fn the_text_after_a_thought_is_what_the_prompt_leaves_to_the_model() {
     let table: [(&str, &str, &[&str], &[&str]); 3] = [
         // The prompt leaves the thought open: it may be closed at once, and as renders close it.
-        ("", "<think>\n", &["</think>Yes.", "Hm.</think>Yes.", "Hm.\n</think>\n\nYes."], &["Hm."]),
+        ("", "<think>\n", &["</think>Yes.", "</think>\n\nYes.", "Hm.</think>Yes.", "Hm.\n</think>\n\nYes."], &["Hm."]),
         // The prompt writes another empty thought than renders do, and nothing after it.
         ("<think></think>\n\n", "<think>\n</think>", &["\n\nYes."], &["</think>Yes."]),
         ("<think></think>\n\n", "<think>\n</think>\n", &["\nYes."], &["</think>Yes."]),
@@ -1005,4 +1005,71 @@ fn a_template_that_needs_a_variable_has_the_grammar_of_its_derived_template() {
         written.starts_with("root ::= \"\" | content\ncontent ::= [^<] content | [<] content-1 | \"\"\n"),
         "{written}"
     );
+}
+
+/// Prompts may differ from turns in white space, and in marks that begin alike.
+#[test]
+fn what_the_prompt_has_written_is_left_out_of_the_turn() {
+    let turns = |between: &str, header: &str, prompt: &str| {
+        format!(
+            "{{%- for m in messages %}}{{% if m.role == 'assistant' %}}{header}{{{{ m.content or '' }}}}\
+             {{% for c in m.tool_calls %}}<bot_calls>{{{{ c.function | tojson }}}}</bot_calls>{{% endfor %}}<end>\
+             {{% else %}}<user>{{{{ m.content }}}}{between}{{% endif %}}{{% endfor %}}{{% if add_generation_prompt %}}{prompt}{{% endif %}}"
+        )
+    };
+    let call = r#"<bot_calls>{"name": "get_time", "arguments": {}}</bot_calls>"#;
+    for (between, header, prompt) in [
+        ("", "{{ '\\n\\n' }}### Response:\n", "### Response:\n"),
+        ("{{ '\\n' }}<eot>", "{{ '\\n' }}<bot>\n", "<bot>\n"),
+        ("", "", "<bot_start>"),
+    ] {
+        let model = written(&turns(between, header, prompt));
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+        assert_eq!(verdict(&grammar, call), "accept", "{prompt:?}");
+        let grammar = build(&model, &Choice::None, &tools(), Some(&prompt));
+        assert_eq!(verdict(&grammar, "Yes."), "accept", "{prompt:?}");
+    }
+}
+
+/// Numbers that the template counts are not those of the renders that showed them.
+#[test]
+fn numbers_that_the_chat_template_counts_may_be_any() {
+    let model = written(&turns_of("<do_{{ loop.index }}>{{ c.function | tojson }}</do_{{ loop.index }}>"));
+    let prompt = model.prompt().unwrap();
+    let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+    let call = |number: u32| format!(r#"<do_{number}>{{"name": "get_time", "arguments": {{}}}}</do_{number}>"#);
+    let calls = |count: u32| (1..=count).map(call).collect::<String>();
+    for count in [1, 2, 3, 12] {
+        assert_eq!(verdict(&grammar, &calls(count)), "accept", "{count}");
+    }
+    assert_eq!(verdict(&grammar, &calls(1).replace("do_1", "do_x")), "reject");
+    assert!(grammar.notes().iter().any(|note| note.message.contains("counts")), "{:?}", grammar.notes());
+}
+
+/// A grammar never asks for the placeholder of a variable: the prompt tells the value, or it is free.
+#[test]
+fn the_value_of_a_variable_that_nobody_gave_is_read_off_the_prompt_or_free() {
+    let model = written(
+        "{%- if not persona %}{{ raise_exception('who speaks?') }}{% endif %}{% for m in messages %}\
+         {% if m.role == 'assistant' %}<bot {{ persona }}>{{ m.content or '' }}{% for c in m.tool_calls %}\
+         <call by {{ persona }}>{{ c.function | tojson }}</call>{% endfor %}<end>{% else %}<user>{{ m.content }}<end>\
+         {% endif %}{% endfor %}{% if add_generation_prompt %}<bot {{ persona }}>{% endif %}",
+    );
+    let call = |by: &str| format!(r#"<call by {by}>{{"name": "get_time", "arguments": {{}}}}</call>"#);
+    for (prompt, taken, refused) in [
+        (Some("<user>Hi<end><bot kind one>"), vec!["kind one"], vec!["somebody", "Qzfilledq"]),
+        (None, vec!["kind one", "somebody"], vec!["two\nlines", ""]),
+    ] {
+        let grammar = build(&model, &Choice::Required, &tools(), prompt);
+        for (names, wanted) in [(taken, "accept"), (refused, "reject")] {
+            for name in names {
+                assert_eq!(verdict(&grammar, &call(name)), wanted, "{prompt:?} {name:?}");
+            }
+        }
+        let is_noted = grammar.notes().iter().any(|note| note.message.contains("was not given"));
+        assert_eq!(is_noted, prompt.is_none(), "{:?}", grammar.notes());
+        let (gbnf, lark) = (grammar.to_gbnf(), grammar.to_lark());
+        assert!(!gbnf.contains("Qzfilledq") && !lark.contains("Qzfilledq"), "{gbnf}");
+    }
 }

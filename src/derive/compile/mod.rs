@@ -17,8 +17,8 @@ pub(super) use choices::{Choices, Topic};
 pub(crate) use pairs::value_end;
 pub(super) use pattern::without_doubled_space;
 
+use super::needed::holds_probe;
 use crate::json::{Object, Value};
-use crate::wire::probe::needle;
 use crate::wire::structure::{Prompt, Source, WireFormat};
 use pattern::{Delimiter, any_of, escape, spaced};
 
@@ -90,9 +90,7 @@ fn anchor(wire: &WireFormat, prompt: &Prompt) -> String {
             frame::from_last_mark(wire.segmentation, &text).to_owned()
         }
         // Text that names a probe's own value is not a header; the text after it may be.
-        header if needle::BEGINNINGS.iter().any(|begin| header.contains(begin)) => {
-            frame::from_last_mark(wire.segmentation, &prompt.header).to_owned()
-        }
+        header if holds_probe(header) => frame::from_last_mark(wire.segmentation, &prompt.header).to_owned(),
         _ => prompt.header.trim_start().to_owned(),
     }
 }

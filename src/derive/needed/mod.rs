@@ -14,6 +14,8 @@ use crate::chat::{ChatTemplate, RenderOptions, Watched};
 use crate::diagnostic::{Diagnostic, Severity, shell_word};
 use crate::json::{Object, Value};
 use goals::{Goal, Stuck, reads, render};
+pub(crate) use values::FILLED;
+pub(super) use values::holds_probe;
 use values::{TEXT, kinds, leaves, put};
 
 /// How many values are found for one conversation.

@@ -1,6 +1,7 @@
 //! Values for variables that nobody gave: recognizable in a render, and put at a place inside a variable.
 
 use crate::json::{Object, Value};
+use crate::wire::probe::needle;
 
 /// The placeholder of a text; no delimiter can hold it.
 pub(super) const TEXT: &str = "Qzfilledq";
@@ -13,6 +14,15 @@ const SMALL: i64 = 7;
 
 /// The placeholder of a date.
 const DATE: &str = "2187-06-05";
+
+/// Every placeholder that a render may hold as it is.
+pub(crate) const FILLED: [&str; 3] = [TEXT, "918273", DATE];
+
+/// Whether a text names a value of a probe, other than the placeholder of a variable.
+pub(in crate::derive) fn holds_probe(text: &str) -> bool {
+    let text = text.replace(TEXT, "");
+    needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
+}
 
 /// How the placeholders look in a text that a template makes of them: a number it counts on from keeps its first digits.
 const TRACES: [&str; 3] = [TEXT, "91827", "2187"];
