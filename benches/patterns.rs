@@ -7,7 +7,7 @@
 use std::time::Instant;
 use std::{env, fs};
 
-use backchat::pattern::Pattern;
+use backchat_parser::pattern::Pattern;
 
 /// How long a text is, in bytes.
 const LENGTH: usize = 100_000;

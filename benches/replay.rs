@@ -7,11 +7,12 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use backchat::json::Object;
-use backchat::parser::{Chunks, Mode};
+use backchat::parser::Mode;
 use backchat::replay::{Recording, Run};
-use backchat::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
 use backchat::template::Template;
-use backchat::tui::{App, Theme};
+use backchat_parser::parser::Chunks;
+use backchat_workbench::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
+use backchat_workbench::tui::{App, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::Bencher;
 use ratatui::Terminal;

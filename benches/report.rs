@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use backchat::derive::{Options, derive};
-use backchat::parser::{Chunks, Mode};
+use backchat::parser::Mode;
 use backchat::replay::{Recording, Run};
-use backchat::report::{self, MOST_STEPS, Output, Side};
 use backchat::template::Template;
+use backchat_parser::parser::Chunks;
+use backchat_workbench::report::{self, MOST_STEPS, Output, Side};
 use divan::Bencher;
 
 const TEMPLATE: &str = r#"{

@@ -1,8 +1,7 @@
 //! The workbench for **response templates**: the small JSON specs that turn the raw text a chat model emits back into a
 //! structured message.
 //!
-//! A chat template turns messages into prompt text; a response template is its inverse. Text flows one way through the
-//! rooms of this crate:
+//! A chat template turns messages into prompt text; a response template is its inverse. Text flows one way through it:
 //!
 //! ```text
 //!  chat template ──render──▶ traces ──infer──▶ structure ──compile, prove──▶ response template ─┐
@@ -68,7 +67,8 @@
 //!
 //! # Features
 //!
-//! Without features the crate loads response templates and parses with them, which is all that an engine needs.
+//! Without features the crate loads response templates and parses with them, which is all that an engine needs. What it shows is
+//! listed below; the crates that it comes from are internal.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -83,91 +83,201 @@
 //!
 //! `cli`, `tui` and `serve` are on by default: depend on the library with `default-features = false`.
 
-// The parser's rooms keep what only the workbench asks for, such as what a pattern is made of.
-#![cfg_attr(not(feature = "workbench"), allow(dead_code, unused_imports))]
-
-#[cfg(feature = "workbench")]
-#[doc(hidden)]
-pub mod audit;
-#[cfg(feature = "derive")]
-pub mod bridge;
-#[cfg(feature = "chat")]
-pub mod chat;
-#[cfg(feature = "derive")]
-pub mod chats;
-#[cfg(feature = "workbench")]
-pub mod check;
 // What `main.rs` calls; the command is not part of the library.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-#[cfg(feature = "workbench")]
-pub mod convert;
-// What a region's body means; `parser` names what its events carry.
-#[doc(hidden)]
-pub mod content;
-#[cfg(feature = "derive")]
-pub mod derive;
-pub mod diagnostic;
-#[cfg(feature = "derive")]
-pub mod doctor;
-#[cfg(feature = "derive")]
-pub mod grammar;
-// The source that a name on the command line refers to; not part of the library.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod input;
-pub mod json;
-#[cfg(feature = "workbench")]
-pub mod lint;
-pub mod parser;
-#[doc(hidden)]
-pub mod pattern;
-mod python;
-#[cfg(feature = "workbench")]
-pub mod repair;
-#[cfg(feature = "workbench")]
-pub mod replay;
-// The pages of the command's `--report`; not part of the library.
-#[cfg(feature = "workbench")]
-#[doc(hidden)]
-pub mod report;
-#[cfg(feature = "workbench")]
-pub mod schema;
 #[cfg(feature = "serde")]
 pub mod serde;
 // The chat server of the command, without its sockets; not part of the library either.
 #[cfg(feature = "serve")]
 #[doc(hidden)]
 pub mod serve;
-// The data and operations of the workbench, which `tui` draws; not part of the library either.
-#[cfg(feature = "tui")]
-#[doc(hidden)]
-pub mod session;
-// The files of `backchat init`; not part of the library.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod suite;
-// Deriving asks it for limits; the rest of its face belongs to the workbench.
-#[cfg(all(feature = "derive", not(feature = "workbench")))]
-mod targets;
-#[cfg(feature = "workbench")]
-pub mod targets;
-pub mod template;
-mod text;
-pub mod tokens;
-// The screen of the command; not part of the library either.
-#[cfg(feature = "tui")]
-#[doc(hidden)]
-pub mod tui;
+
 #[cfg(feature = "derive")]
-pub mod wire;
+pub mod bridge {
+    //! Token ids from one turn of a model to the next, proved by renders, or a refusal.
+
+    pub use backchat_probe::bridge::{Bridge, Bridged, Edit, EditCause, Refusal, Refused, Sample};
+}
+
+#[cfg(feature = "chat")]
+pub mod chat {
+    //! Chat templates, rendered as transformers renders them.
+
+    pub use backchat_chat::{ChatTemplate, Origin, RenderError, RenderErrorKind, RenderOptions, Rendered};
+
+    pub mod source {
+        //! Chat templates from Jinja files, tokenizer configs, model folders, GGUF files and the Hugging Face cache.
+
+        pub use backchat_chat::source::{Source, SourceError, SourceErrorKind, open};
+    }
+}
+
+#[cfg(feature = "derive")]
+pub mod chats {
+    //! Rendered chats: masks of characters and of tokens, generation blocks, and the way back to the messages.
+
+    pub use backchat_probe::chats::{
+        Ambiguity, Chat, MaskPart, MaskRule, Masked, NotPatched, NotRendered, NotTheRender, Offset, Part, PartSpan,
+        Patched, TokenMask, Unrenderer, add_generation_blocks, check_generation_blocks, mask, unrender,
+    };
+}
+
+#[cfg(feature = "workbench")]
+pub mod check {
+    //! Fixtures and their verdicts.
+
+    pub use backchat_workbench::check::{
+        Chat, Derived, Difference, Entry, Loaded, Meaning, Reading, RecordCases, RecordNames, Report, Settings, Status,
+        Verdict, check_case, check_derived, check_schema_case, derived_files, differences, fixture_files, record_cases,
+        run,
+    };
+
+    pub mod fixture {
+        //! The files that say what a template should make of an output.
+
+        pub use backchat_workbench::check::fixture::{
+            Actual, ActualChat, Broken, Case, ChatCase, DEFAULTS, EXTENSION, Expected, FixtureFile, ROWS_EXTENSION,
+            RoundTrip, Shared, Spanned, TemplateSource, find, read, read_row, read_rows, read_text, read_with, rewrite,
+            shared_of, split_id, write_section,
+        };
+    }
+}
+
+#[cfg(feature = "workbench")]
+pub mod convert {
+    //! Response schemas, converted to response templates.
+
+    pub use backchat_legacy::convert::{Conversion, Counterexample, Loss, Options, Status, convert};
+}
+
+#[cfg(feature = "derive")]
+pub mod derive {
+    //! Response templates, derived from chat templates and proved.
+
+    pub use backchat_derive::derive::{
+        Derivation, Findings, Options, Proven, Sample, Status, Target, Verdict, derive, prove,
+    };
+}
+
+pub mod diagnostic {
+    //! Findings and errors: what is wrong, where, and what to do about it.
+
+    pub use backchat_core::diagnostic::{Diagnostic, Edit, Fix, Label, Place, Severity};
+}
+
+#[cfg(feature = "derive")]
+pub mod doctor {
+    //! What a chat template takes, drops and refuses.
+
+    pub use backchat_probe::doctor::{Exhibit, Fact, Options, Report, examine, explain, input_schema, summary, traps};
+}
+
+#[cfg(feature = "derive")]
+pub mod grammar {
+    //! What a model may write for one request, and the grammars of the engines that hold it to that.
+
+    pub use backchat_grammar::{
+        Builder, Choice, Effect, Fed, Grammar, Matcher, Note, Presence, Reasoning, Request, SpecialToken, Trigger,
+        assume, build, render_prompt,
+    };
+}
+
+pub mod json {
+    //! JSON that keeps what Python wrote: the text of numbers, the order of keys, NaN.
+
+    pub use backchat_core::json::{Error, ErrorKind, Map, Number, Object, Value, read};
+}
+
+#[cfg(feature = "workbench")]
+pub mod lint {
+    //! Advice about templates that load.
+
+    pub use backchat_workbench::lint::{
+        Page, RULES, Rule, Subject, apply_fixes, lint, lint_chat_template, lint_schema, rule,
+    };
+}
+
+pub mod parser {
+    //! The streaming parser: text or token ids in, events out.
+
+    pub use backchat_parser::parser::{
+        Capture, ChunkText, ClosersInStrings, Event, EventRef, Events, Finished, Malformed, Mode, Options, ParseError,
+        ParseErrorKind, Parser, Policies, Policy, Problem, ProblemKind, Reasoning, RecoveryPolicy, Span, TokenTemplate,
+        TokenTemplateError, Tools, ToolsError, UnknownPolicy, parse,
+    };
+}
+
+#[cfg(feature = "workbench")]
+pub mod repair {
+    //! Changes of a response template that its proof refutes, each proved.
+
+    pub use backchat_workbench::repair::{Repair, repairs};
+}
+
+#[cfg(feature = "workbench")]
+pub mod replay {
+    //! A recorded parse that one can step through, forward and back.
+
+    pub use backchat_workbench::replay::{
+        CompactValue, CutSearch, CutSearchResult, Difference, Growing, Held, Kind, Moment, Outcome, Pending, Recording,
+        Recovery, Region, Run, Seen, Segment, Stop, StopError, TooLarge, first_difference, quoted,
+    };
+}
+
+#[cfg(feature = "workbench")]
+pub mod schema {
+    //! Response schemas, the format before response templates.
+
+    pub use backchat_legacy::schema::{ErrorKind, Loaded, Schema, SchemaError};
+
+    pub mod source {
+        //! Response schemas, and templates, from files and model folders.
+
+        pub use backchat_legacy::schema::source::{OpenedSchema, Source, open};
+    }
+}
+
+#[cfg(feature = "workbench")]
+pub mod targets {
+    //! Who reads response templates, and what each reader refuses.
+
+    pub use backchat_derive::targets::{
+        CONTENT, Caution, ENGINES, Engine, Limits, Reader, Reason, Refusal, Role, TARGETS, THINKING, TOOL_CALLS, Target,
+    };
+}
+
+pub mod template {
+    //! Response templates: loaded with a place for every complaint, and written back.
+
+    pub use backchat_parser::template::{Field, LoadError, LoadErrorKind, Loaded, Template};
+
+    pub mod source {
+        //! Templates from files and from the configs of models.
+
+        #[cfg(feature = "workbench")]
+        pub use backchat_parser::template::source::write_into;
+        pub use backchat_parser::template::source::{Opened, SourceError, SourceErrorKind, open};
+    }
+}
+
+pub mod tokens {
+    //! Which text each id of a `tokenizer.json` stands for, and the ids of a text.
+
+    pub use backchat_parser::tokens::{Encoded, Tokenizer, Tokens, TokensError};
+}
+
+#[cfg(feature = "derive")]
+pub mod wire {
+    //! How a chat template writes conversations down.
+
+    pub use backchat_derive::wire::Wire;
+}
 
 #[cfg(feature = "chat")]
 pub use chat::ChatTemplate;
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;
 pub use parser::{Event, Finished, ParseError, Parser};
-#[doc(hidden)]
-pub use pattern::{Pattern, PatternError};
 pub use template::{LoadError, Template};

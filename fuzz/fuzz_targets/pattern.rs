@@ -1,7 +1,7 @@
 #![no_main]
 //! A pattern and a text between U+0000: no panic, and matches that stand in order inside the text.
 
-use backchat::pattern::Pattern;
+use backchat_parser::pattern::Pattern;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &str| {

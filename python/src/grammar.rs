@@ -1,12 +1,13 @@
 //! Grammars of one model: made once, then asked for each request.
 
+use backchat::Template;
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::cli::answers;
 use backchat::diagnostic::Diagnostic;
 use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume, render_prompt};
 use backchat::json::{Object, Value};
 use backchat::wire::Wire;
-use backchat::{Template, input};
+use backchat_workbench::input;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use backchat::Template;
 use backchat::diagnostic::Diagnostic;
-use backchat::input;
 use backchat::json::Value;
 use backchat::template::Loaded;
+use backchat_workbench::input;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use backchat::Template;
-use backchat::input;
 use backchat::parser::{Policy, TokenTemplate};
 use backchat::tokens::{Tokenizer, Tokens};
+use backchat_workbench::input;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

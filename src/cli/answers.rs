@@ -4,13 +4,13 @@ use clap::ValueEnum;
 
 pub use super::chat_options::NOW;
 pub use super::mask::Tokenized;
-use crate::bridge::{Bridged, Refused};
-use crate::chat::{ChatTemplate, RenderOptions};
-use crate::chats::{MaskPart, Unrenderer, check_generation_blocks};
-use crate::doctor;
-use crate::grammar::SpecialToken;
-use crate::input::Problem;
-use crate::json::{Object, Value};
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::json::{Object, Value};
+use backchat_grammar::SpecialToken;
+use backchat_probe::bridge::{Bridged, Refused};
+use backchat_probe::chats::{Unrenderer, check_generation_blocks};
+use backchat_probe::doctor;
+use backchat_workbench::input::Problem;
 
 /// The output of `backchat doctor --format json`.
 pub fn doctor(template: &ChatTemplate, options: &doctor::Options) -> Value {
@@ -41,7 +41,7 @@ pub fn mask(
     parts: &[String],
     tokenized: Tokenized<'_>,
 ) -> Result<Object, String> {
-    let part = |name: &String| MaskPart::from_str(name, false).map_err(|_| format!("unknown part `{name}`"));
+    let part = |name: &String| super::mask::Part::from_str(name, false).map_err(|_| format!("unknown part `{name}`"));
     let parts = parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
     super::mask::answer(template, context, options, &parts, tokenized)
 }

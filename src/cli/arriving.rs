@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 
 use crate::cli::input;
-use crate::input::Problem;
+use backchat_workbench::input::Problem;
 
 /// How many bytes of standard input are taken at once at most.
 const PIECE: usize = 64 << 10;

@@ -9,12 +9,12 @@ use super::chat_options::{NOW, assignment, source_failure, time};
 use super::doctor::compile;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, input, rows, token_ids};
-use crate::bridge::{Bridge, Bridged, Edit, Refused, Sample};
-use crate::chat::{RenderOptions, source};
-use crate::diagnostic::{Diagnostic, escape};
-use crate::json::{Object, Value};
-use crate::template::Template;
-use crate::tokens::Tokenizer;
+use backchat_chat::{RenderOptions, source};
+use backchat_core::diagnostic::{Diagnostic, escape};
+use backchat_core::json::{Object, Value};
+use backchat_parser::template::Template;
+use backchat_parser::tokens::Tokenizer;
+use backchat_probe::bridge::{Bridge, Bridged, Edit, Refused, Sample};
 
 /// Continue sampled token ids with new messages, without changing a sampled id
 #[derive(Debug, clap::Args)]

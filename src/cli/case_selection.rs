@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::input;
-use crate::check::fixture::{self, FixtureFile, TemplateSource};
-use crate::check::{self, Derived, Entry};
-use crate::diagnostic::Diagnostic;
-use crate::template::source::SourceError;
+use backchat_core::diagnostic::{Diagnostic, Sources};
+use backchat_parser::template::source::SourceError;
+use backchat_workbench::check::fixture::{self, FixtureFile, TemplateSource};
+use backchat_workbench::check::{self, Derived, Entry};
 
 #[derive(Debug, clap::Args)]
 pub struct Cases {
@@ -36,7 +36,7 @@ impl Cases {
 
     /// The files of cases, each read once.
     pub fn files(&self) -> Result<Vec<FixtureFile>, SourceError> {
-        let failed = |diagnostic| SourceError { diagnostics: vec![diagnostic], sources: Default::default() };
+        let failed = |diagnostic| SourceError::new(vec![diagnostic], Sources::none());
         let paths = check::fixture_files(&self.paths).map_err(failed)?;
         let is_case = |path: &&PathBuf| check::derived_files(std::slice::from_ref(*path)).is_empty();
         let template = self.stand_in()?;
@@ -62,7 +62,7 @@ impl Cases {
     /// The paths as they were given, for a message.
     fn named(&self) -> String {
         let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
-        crate::diagnostic::escape(&paths.join(", ")).into_owned()
+        backchat_core::diagnostic::escape(&paths.join(", ")).into_owned()
     }
 
     /// Why there is no case to look at.
@@ -70,7 +70,9 @@ impl Cases {
         let paths = self.named();
         match (files, &self.filter) {
             ([], _) => format!("no fixtures in {paths}; start with `backchat check --new MODEL`"),
-            (_, Some(filter)) => format!("no case in {paths} has `{}` in its name", crate::diagnostic::escape(filter)),
+            (_, Some(filter)) => {
+                format!("no case in {paths} has `{}` in its name", backchat_core::diagnostic::escape(filter))
+            }
             _ => format!("no case in {paths} was selected"),
         }
     }

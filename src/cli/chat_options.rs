@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use super::{Failure, Global};
-use crate::chat;
-use crate::chat::source::{Source, SourceError};
-use crate::diagnostic::escape;
-use crate::json::{self, Value};
+use backchat_chat::source::{Source, SourceError};
+use backchat_core::diagnostic::escape;
+use backchat_core::json::{self, Value};
 
 /// The clock of commands that probe a chat template: fixed, so that their results do not change.
 pub const NOW: &str = "2026-01-01T00:00:00";
@@ -32,12 +31,12 @@ impl Budget {
 
     /// Bounds the renders of this thread from now on.
     pub fn begin(&self) {
-        chat::set_budget(self.budget.saturating_mul(Self::SCALE));
+        backchat_chat::set_budget(self.budget.saturating_mul(Self::SCALE));
     }
 
     /// Says so if the budget was too small for all the renders.
     pub fn report(&self, name: &str, global: &Global) {
-        if chat::is_budget_spent() && !global.is_quiet() {
+        if backchat_chat::is_budget_spent() && !global.is_quiet() {
             super::note(&format!(
                 "{}: its renders took all of {} s, so the answer may be incomplete; allow more with `--budget SECONDS`",
                 escape(name),
@@ -71,7 +70,7 @@ pub fn template_name(source: &Source) -> String {
 
 /// A time for `strftime_now`.
 pub fn time(text: &str) -> Result<String, String> {
-    chat::check_time(text).map(|()| text.to_owned())
+    backchat_chat::check_time(text).map(|()| text.to_owned())
 }
 
 /// A chat template that cannot be opened, as a failure of the command.

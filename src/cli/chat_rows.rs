@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Global, rows};
-use crate::chat::{ChatTemplate, source};
-use crate::json::{self, Object, Value};
+use backchat_chat::{ChatTemplate, source};
+use backchat_core::json::{self, Object, Value};
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::chat::Rendered;
-use crate::diagnostic::escape_lines;
-use crate::json::{Object, Value};
-use crate::text::slice;
+use backchat_chat::Rendered;
+use backchat_core::diagnostic::escape_lines;
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
 
 const RESET: &str = "\u{1b}[0m";
 /// The template's own text.

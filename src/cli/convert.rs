@@ -6,15 +6,14 @@ use std::process::ExitCode;
 
 use super::chat_options::{NOW, OutputFormat, source_failure};
 use super::{Failure, Global, chat_rows, input, rows};
-use crate::chat;
-use crate::convert::{self, Conversion, Counterexample, Options, Status};
-use crate::derive;
-use crate::diagnostic::{Diagnostic, Place, escape, shell_word};
-use crate::json::{Object, Value};
-use crate::schema::Schema;
-use crate::schema::source::{OpenedSchema, Source};
-use crate::template::Template;
-use crate::template::source::{remove_schema_from, replace_file, write_into};
+use backchat_core::diagnostic::{Diagnostic, Place, escape, shell_word};
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive;
+use backchat_legacy::convert::{self, Conversion, Counterexample, Options, Status};
+use backchat_legacy::schema::Schema;
+use backchat_legacy::schema::source::{OpenedSchema, Source};
+use backchat_parser::template::Template;
+use backchat_parser::template::source::{remove_schema_from, replace_file, write_into};
 
 /// Convert a response schema to a response template, and prove it
 #[derive(Debug, clap::Args)]
@@ -139,7 +138,7 @@ impl Convert {
         match &self.chat_template {
             Some(place) => add(&mut options, derived(place)?),
             // The model's own, if there is one.
-            None if opened.path != crate::json::Path::root() && name != "-" => {
+            None if opened.path != backchat_core::json::Path::root() && name != "-" => {
                 if let Ok(Some(template)) = derived(name) {
                     add(&mut options, Some(template));
                 }
@@ -202,12 +201,12 @@ const NO_ANCHOR: &str = "a response template needs a start anchor, which a respo
 
 /// The derivation from a chat template; none without one.
 fn derived(place: &str) -> Result<Option<Template>, Failure> {
-    let source = chat::source::open(place, None).map_err(source_failure)?.for_tools();
+    let source = backchat_chat::source::open(place, None).map_err(source_failure)?.for_tools();
     let mut variables = Object::new();
     for (name, text) in &source.special_tokens {
         variables.insert(name.clone(), text.clone());
     }
-    let options = derive::Options { variables, now: Some(NOW.to_owned()), ..derive::Options::default() };
+    let options = derive::Options::default().variables(variables).now(Some(NOW.to_owned()));
     let derivation = derive::derive(&source.template, &options);
     let template = derivation.response_template.and_then(|value| Template::from_value(&value).ok());
     Ok(template.map(|loaded| loaded.template))

@@ -8,8 +8,8 @@ use clap::ValueEnum;
 
 use super::signals::uninterrupted;
 use super::{Failure, Global, input};
-use crate::diagnostic::{Diagnostic, Format, Sources, Suite, render, render_junit};
-use crate::template::source::replace_file;
+use backchat_core::diagnostic::{Diagnostic, Format, Sources, Suite, render, render_junit};
+use backchat_parser::template::source::replace_file;
 
 /// The formats of diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,4 +1,4 @@
-//! `doctor`: prints what `crate::doctor` found; a fact that `--require` names and that does not hold exits with 1.
+//! `doctor`: prints what `backchat_probe::doctor` found; a fact that `--require` names and that does not hold exits with 1.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::report::Report as Page;
 use super::{Failure, Global, chat_rows, rows};
-use crate::chat::source::{self, Source};
-use crate::chat::{ChatTemplate, RenderOptions};
-use crate::chats;
-use crate::diagnostic::{Diagnostic, Sources, closest, escape};
-use crate::doctor::{self, Options, Report};
-use crate::json::{Object, Value};
-use crate::report::{self, Examined};
+use backchat_chat::source::{self, Source};
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::diagnostic::{Diagnostic, Sources, closest, escape};
+use backchat_core::json::{Object, Value};
+use backchat_probe::chats;
+use backchat_probe::doctor::{self, Options, Report};
+use backchat_workbench::report::{self, Examined};
 
 /// Examine a chat template: what it accepts, drops silently, and refuses
 #[derive(Debug, clap::Args)]
@@ -79,7 +79,7 @@ impl Doctor {
         let template = compile(&source)?;
         let mut variables = source.special_tokens.clone();
         variables.extend(self.set.iter().cloned());
-        let options = Options { variables, now: Some(self.now.clone()) };
+        let options = Options::default().variables(variables).now(Some(self.now.clone()));
         let report = doctor::examine(&template, &options);
         self.check_names(&report)?;
         self.page.write(global, || {
@@ -152,7 +152,7 @@ impl Doctor {
                     let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;
                     let variables = chat_rows::variables(row, &self.set)?;
                     let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
-                    let options = Options { variables, now: Some(now) };
+                    let options = Options::default().variables(variables).now(Some(now));
                     let entry = match self.format {
                         Format::Text | Format::Json => {
                             ("capabilities".to_owned(), doctor::examine(&template, &options).capabilities())

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::Global;
-use crate::diagnostic::{Diagnostic, Format, Sources, render};
-use crate::input::Problem;
-use crate::template::source::SourceError;
+use backchat_core::diagnostic::{Diagnostic, Format, Sources, render};
+use backchat_parser::template::source::SourceError;
+use backchat_workbench::input::Problem;
 
 /// Why a command could not run.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use super::chat_options::{Budget, NOW, assignment, source_failure, time};
 use super::{Failure, Global};
-use crate::chat::{RenderOptions, source};
-use crate::chats::{self, Patched};
-use crate::diagnostic::diff::unified;
-use crate::diagnostic::{Diagnostic, Place, escape, escape_lines};
-use crate::json::Value;
-use crate::template::source::replace_file;
+use backchat_chat::{RenderOptions, source};
+use backchat_core::diagnostic::{Diagnostic, Place, escape, escape_lines};
+use backchat_core::json::Value;
+use backchat_parser::template::source::replace_file;
+use backchat_probe::chats::{self, Patched};
+use backchat_probe::diff::unified;
 
 /// Add generation blocks to a chat template, proved to render the same bytes
 #[derive(Debug, clap::Args)]

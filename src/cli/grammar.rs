@@ -8,15 +8,15 @@ use clap::ValueEnum;
 
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::{Failure, Global, input, rows, special_tokens};
-use crate::chat::source::{self, Source};
-use crate::chat::{ChatTemplate, RenderOptions};
-use crate::derive;
-use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::grammar::{self, Builder, Choice, Effect, Fed, Grammar, Note, Presence, Reasoning, Request, SpecialToken};
-use crate::json::{self, Object, Value};
-use crate::template::Template;
-use crate::text::slice;
-use crate::wire::Wire;
+use backchat_chat::source::{self, Source};
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
+use backchat_core::json::{self, Object, Value};
+use backchat_core::text::slice;
+use backchat_derive::derive;
+use backchat_derive::wire::Wire;
+use backchat_grammar::{Builder, Choice, Effect, Fed, Grammar, Note, Presence, Reasoning, Request, SpecialToken};
+use backchat_parser::template::Template;
 
 /// Write the grammar of a model's valid outputs, for an engine that constrains sampling
 #[derive(Clone, Debug, clap::Args)]
@@ -251,7 +251,7 @@ impl Grammars {
         };
         match &self.output {
             Some(file) => super::signals::uninterrupted(|| {
-                crate::template::source::replace_file(Path::new(file), text.as_bytes())
+                backchat_parser::template::source::replace_file(Path::new(file), text.as_bytes())
             })
             .map_err(|error| input::cannot_write(file, &error))?,
             None => {
@@ -299,7 +299,8 @@ impl Grammars {
             return Ok((request.prompt(prefix), None));
         }
         let Some(Prompts { template, variables, options }) = prompts else { return Ok((request, None)) };
-        let rendered = grammar::render_prompt(template, body, variables, options).map_err(|problem| vec![problem])?;
+        let rendered =
+            backchat_grammar::render_prompt(template, body, variables, options).map_err(|problem| vec![problem])?;
         let request = match &rendered {
             Some(prompt) => request.prompt_text(prompt.clone()),
             None => request,
@@ -318,8 +319,8 @@ impl Grammars {
         let source = match (source::open(&self.source, self.template_name.as_deref()), &carried) {
             (Ok(source), _) => source.for_tools(),
             (Err(_), Some(template)) => {
-                let wire =
-                    grammar::assume(template).map_err(|diagnostic| diagnostic.at(Place::file(self.source.clone())))?;
+                let wire = backchat_grammar::assume(template)
+                    .map_err(|diagnostic| diagnostic.at(Place::file(self.source.clone())))?;
                 return Ok(Model { template: template.clone(), wire, special: self.special()?, prompts: None });
             }
             (Err(error), None) => return Err(source_failure(error)),
@@ -355,12 +356,10 @@ impl Grammars {
 
     /// The response template of a chat template, and the wire that it was derived from.
     fn derived(&self, source: &Source, variables: &Object) -> Result<(Template, Wire), Failure> {
-        let options = derive::Options {
-            variables: variables.clone(),
-            now: Some(self.now.clone()),
-            special_tokens: variables.values().filter_map(Value::as_str).map(str::to_owned).collect(),
-            ..derive::Options::default()
-        };
+        let options = derive::Options::default()
+            .variables(variables.clone())
+            .now(Some(self.now.clone()))
+            .special_tokens(variables.values().filter_map(Value::as_str).map(str::to_owned).collect());
         let (draft, wire) = derive::draft_with_wire(&source.template, &options)
             .map_err(|diagnostic| failed(vec![diagnostic], source))?;
         let loaded = Template::from_value(&draft).map_err(|error| failed(error.diagnostics, source))?;

@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use super::chat_options::{NOW, source_failure};
 use super::derive::samples;
 use super::{Failure, Global, input, signals};
-use crate::chat::ChatTemplate;
-use crate::chat::source::{self as chat_source, Source};
-use crate::check::{self, Chat, Names};
-use crate::derive::{self, Derivation, Options, Sample, Status};
-use crate::diagnostic::{Diagnostic, Sources, escape, shell_word};
-use crate::json::{Object, Value};
-use crate::suite::{self, Home};
-use crate::template::Template;
-use crate::template::source::{SourceErrorKind, replace_file, write_into};
+use backchat_chat::ChatTemplate;
+use backchat_chat::source::{self as chat_source, Source};
+use backchat_core::diagnostic::{Diagnostic, Sources, escape, shell_word};
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive::{self, Derivation, Options, Sample, Status};
+use backchat_parser::template::Template;
+use backchat_parser::template::source::{SourceErrorKind, replace_file, write_into};
+use backchat_workbench::check::{self, Chat, Names};
+use backchat_workbench::suite::{self, Home};
 
 /// Write a suite for a model: its response template, fixtures, and what checks them in CI
 #[derive(Debug, clap::Args)]
@@ -99,13 +99,11 @@ fn copy(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
 
 fn options(source: &Source, samples: Vec<Sample>) -> Options {
     let texts = source.special_tokens.values().filter_map(Value::as_str);
-    Options {
-        variables: source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect(),
-        now: Some(NOW.to_owned()),
-        special_tokens: texts.map(str::to_owned).collect(),
-        samples,
-        ..Options::default()
-    }
+    Options::default()
+        .variables(source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect())
+        .now(Some(NOW.to_owned()))
+        .special_tokens(texts.map(str::to_owned).collect())
+        .samples(samples)
 }
 
 /// The draft of a response template, and what it was derived with.

@@ -11,18 +11,18 @@ use super::diagnostic_outputs::{Found, Outputs};
 use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
 use super::{Failure, Global, input};
-use crate::chat::source::Source;
-use crate::chat::{self, ChatTemplate};
-use crate::derive;
-use crate::diagnostic::diff::unified;
-use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
-use crate::doctor;
-use crate::json::Value;
-use crate::lint::{self, RULES, Rule, Subject};
-use crate::schema;
-use crate::targets::{TARGETS, Target};
-use crate::template::source::{self, Opened, SourceError, replace_file};
-use crate::tokens::Tokens;
+use backchat_chat::ChatTemplate;
+use backchat_chat::source::Source;
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
+use backchat_core::json::Value;
+use backchat_derive::derive;
+use backchat_derive::targets::{TARGETS, Target};
+use backchat_legacy::schema;
+use backchat_parser::template::source::{self, Opened, SourceError, replace_file};
+use backchat_parser::tokens::Tokens;
+use backchat_probe::diff::unified;
+use backchat_probe::doctor;
+use backchat_workbench::lint::{self, RULES, Rule, Subject};
 
 /// Lint response templates and chat templates
 #[derive(Debug, clap::Args)]
@@ -120,7 +120,7 @@ impl Lint {
         let mut targets = if self.target.is_empty() { config.targets.clone() } else { self.target.clone() };
         let mut seen = HashSet::new();
         targets.retain(|target| seen.insert(target.name));
-        let named = self.chat_template.as_deref().map(|name| chat::source::open(name, None));
+        let named = self.chat_template.as_deref().map(|name| backchat_chat::source::open(name, None));
         let chat_template = named.transpose().map_err(source_failure)?;
         let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
         let mut all: Vec<Diagnostic> = Vec::new();
@@ -175,7 +175,7 @@ impl Lint {
         if self.fix && !self.diff && input::is_cached(name) {
             let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is read-only");
             let problem = problem.at(Place::file(name)).help("see the changes with `--diff`, and fix your own copy");
-            return Err(SourceError { diagnostics: vec![problem], sources: Sources::none() });
+            return Err(SourceError::new(vec![problem], Sources::none()));
         }
         input::template_or_schema(name)
     }
@@ -189,7 +189,7 @@ impl Lint {
         config: &Config,
         global: &Global,
     ) -> Result<Option<(Vec<Diagnostic>, Sources)>, Failure> {
-        let source = match chat::source::open(name, None) {
+        let source = match backchat_chat::source::open(name, None) {
             Ok(source) => source.for_tools(),
             Err(error)
                 if kind == Kind::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") =>
@@ -200,7 +200,7 @@ impl Lint {
         };
         let template = compile(&source)?;
         self.budget.begin();
-        let options = doctor::Options { variables: source.special_tokens.clone(), now: Some(NOW.to_owned()) };
+        let options = doctor::Options::default().variables(source.special_tokens.clone()).now(Some(NOW.to_owned()));
         let file = template_name(&source);
         let found = lint::lint_chat_template(&template, &options, &file);
         self.budget.report(&file, global);
@@ -230,7 +230,7 @@ impl Lint {
                 break;
             }
             now = source::from_text(now.file.clone(), fixed.clone())
-                .map_err(|SourceError { diagnostics, sources }| Failure::Diagnostics { diagnostics, sources })?;
+                .map_err(|SourceError { diagnostics, sources, .. }| Failure::Diagnostics { diagnostics, sources })?;
             text = fixed;
             found = self.find(&now, targets, config, model);
         }
@@ -291,7 +291,7 @@ impl Lint {
 /// The chat template next to a response template, in a model's own files.
 fn own_chat_template(opened: &Opened) -> Option<Source> {
     let is_config = Path::new(&opened.file).file_name().is_some_and(|name| name == "tokenizer_config.json");
-    is_config.then(|| chat::source::open(&opened.file, None).ok())?
+    is_config.then(|| backchat_chat::source::open(&opened.file, None).ok())?
 }
 
 /// The template within the limits of the targets, proved with its chat template, and what to call that.
@@ -301,7 +301,7 @@ fn rewritten(opened: &Opened, targets: &[&'static Target], source: &Source) -> O
     }
     let variables = source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
     let now = Some(NOW.to_owned());
-    let options = derive::Options { variables, now, targets: targets.to_vec(), ..derive::Options::default() };
+    let options = derive::Options::default().variables(variables).now(now).targets(targets.to_vec());
     let rewritten = derive::rewrite(&source.template, &opened.loaded.template, &options).ok().flatten()?;
     let names: Vec<&str> = targets.iter().map(|target| target.name).collect();
     let (whole, cases) = (rewritten.cases - rewritten.failed, rewritten.cases);

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item, TableLike};
 
 use super::{Failure, input};
-use crate::diagnostic::{Diagnostic, Place, Severity, Sources, closest};
-use crate::lint::{self, Rule};
-use crate::targets::{TARGETS, Target};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources, closest};
+use backchat_derive::targets::{TARGETS, Target};
+use backchat_workbench::lint::{self, Rule};
 
 /// The file's name; it is looked for in the current folder and those above it.
 const FILE: &str = "backchat.toml";

@@ -9,7 +9,7 @@ use clap::Command;
 use clap_mangen::Man as Page;
 
 use super::{Failure, Global, input};
-use crate::template::source::replace_file;
+use backchat_parser::template::source::replace_file;
 
 /// Print the manual page, or write the pages of all commands into a folder
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,10 @@ impl Man {
             written += 1;
         }
         if !global.is_quiet() {
-            super::say!("Wrote {written} pages to {}.", crate::diagnostic::escape(&folder.display().to_string()));
+            super::say!(
+                "Wrote {written} pages to {}.",
+                backchat_core::diagnostic::escape(&folder.display().to_string())
+            );
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -3,42 +3,57 @@
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
 
-use crate::chat::{ChatTemplate, RenderOptions};
-use crate::chats::{self, MaskPart, MaskRule, Masked};
-use crate::json::{Object, Value};
-use crate::tokens::{Tokenizer, Tokens};
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::json::{Object, Value};
+use backchat_parser::tokens::{Tokenizer, Tokens};
+use backchat_probe::chats::{self, MaskPart, MaskRule, Masked};
 
-impl ValueEnum for MaskPart {
-    fn value_variants<'v>() -> &'v [Self] {
-        &[Self::Assistant, Self::Last, Self::Content, Self::Reasoning, Self::Calls, Self::Tags]
-    }
+/// A part as the command line names it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Part {
+    /// Everything the assistant wrote
+    Assistant,
+    /// Everything in its last turn only
+    Last,
+    /// Its content
+    Content,
+    /// Its reasoning
+    Reasoning,
+    /// Its calls, with their markers
+    Calls,
+    /// The text in the template's own generation blocks
+    Tags,
+}
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, help) = match self {
-            Self::Assistant => ("assistant", "Everything the assistant wrote"),
-            Self::Last => ("last", "Everything in its last turn only"),
-            Self::Content => ("content", "Its content"),
-            Self::Reasoning => ("reasoning", "Its reasoning"),
-            Self::Calls => ("calls", "Its calls, with their markers"),
-            Self::Tags => ("tags", "The text in the template's own generation blocks"),
-        };
-        Some(PossibleValue::new(name).help(help))
+impl From<Part> for MaskPart {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Assistant => Self::Assistant,
+            Part::Last => Self::Last,
+            Part::Content => Self::Content,
+            Part::Reasoning => Self::Reasoning,
+            Part::Calls => Self::Calls,
+            Part::Tags => Self::Tags,
+        }
     }
 }
 
-impl ValueEnum for MaskRule {
-    fn value_variants<'v>() -> &'v [Self] {
-        &[Self::Overlap, Self::Reference]
-    }
+/// A rule as the command line names it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Rule {
+    /// Those with a character in the span
+    Overlap,
+    /// Those that transformers takes
+    Reference,
+}
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, help) = match self {
-            Self::Overlap => ("overlap", "Those with a character in the span"),
-            Self::Reference => ("reference", "Those that transformers takes"),
-        };
-        Some(PossibleValue::new(name).help(help))
+impl From<Rule> for MaskRule {
+    fn from(rule: Rule) -> Self {
+        match rule {
+            Rule::Overlap => Self::Overlap,
+            Rule::Reference => Self::Reference,
+        }
     }
 }
 
@@ -61,27 +76,28 @@ pub(super) fn answer(
     template: &ChatTemplate,
     context: &Object,
     options: &RenderOptions,
-    wanted: &[MaskPart],
+    wanted: &[Part],
     tokenized: Tokenized<'_>,
 ) -> Result<Object, String> {
+    let wanted: Vec<MaskPart> = wanted.iter().copied().map(MaskPart::from).collect();
     let masked = chats::mask(template, context, options).map_err(|error| error.to_string())?;
     let mut answer = Object::new();
     match tokenized {
         Tokenized::None => {}
         Tokenized::Offsets(offsets) => {
             let offsets = bounds(&masked, offsets)?;
-            answer.insert("mask".to_owned(), bits(&masked.mask_of(&offsets, wanted, MaskRule::Overlap)));
+            answer.insert("mask".to_owned(), bits(&masked.mask_of(&offsets, &wanted, MaskRule::Overlap)));
         }
         Tokenized::By(tokenizer, rule) => {
-            let masked = masked.token_mask(&tokenizer, wanted, rule).map_err(|error| error.to_string())?;
+            let masked = masked.token_mask(&tokenizer, &wanted, rule).map_err(|error| error.to_string())?;
             add_tokens(&mut answer, &masked.ids, &masked.mask);
         }
         Tokenized::Ids(tokens, ids, rule) => {
-            let mask = masked.mask_of_ids(&tokens, &ids, wanted, rule).map_err(|error| error.to_string())?;
+            let mask = masked.mask_of_ids(&tokens, &ids, &wanted, rule).map_err(|error| error.to_string())?;
             add_tokens(&mut answer, &ids, &mask);
         }
     }
-    let spans = masked.spans_of(wanted);
+    let spans = masked.spans_of(&wanted);
     let list = spans.iter().map(|(start, end)| Value::List(vec![(*start).into(), (*end).into()])).collect();
     answer.insert("assistant_spans".to_owned(), Value::List(list));
     let parts = masked.parts.iter().map(|part| {

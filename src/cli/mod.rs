@@ -64,8 +64,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use failure::Failure;
 
-use crate::diagnostic::{escape, escape_lines};
-use crate::input;
+use backchat_core::diagnostic::{escape, escape_lines};
+use backchat_workbench::input;
 
 /// The workbench for response templates.
 #[derive(Debug, Parser)]

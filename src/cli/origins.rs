@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::chat::{Origin, Rendered};
-use crate::diagnostic::{escape, line_column};
-use crate::json::Value;
-use crate::text::slice;
+use backchat_chat::{Origin, Rendered};
+use backchat_core::diagnostic::{escape, line_column};
+use backchat_core::json::Value;
+use backchat_core::text::slice;
 
 /// Characters of an expression that are shown.
 const SHOWN: usize = 60;

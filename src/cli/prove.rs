@@ -7,12 +7,12 @@ use super::chat_options::{NOW, OutputFormat, assignment, source_failure, templat
 use super::derive::samples;
 use super::report::Report;
 use super::{Failure, Global, input};
-use crate::chat::ChatTemplate;
-use crate::chat::source;
-use crate::derive::{self, Options, Proven, Status};
-use crate::diagnostic::{Diagnostic, Sources, escape, shortened};
-use crate::json::{Object, Value};
-use crate::report;
+use backchat_chat::ChatTemplate;
+use backchat_chat::source;
+use backchat_core::diagnostic::{Diagnostic, Sources, escape, shortened};
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive::{self, Options, Proven, Status};
+use backchat_workbench::report;
 
 /// Prove a response template against its chat template
 #[derive(Clone, Debug, clap::Args)]
@@ -75,14 +75,12 @@ impl Prove {
             variables.insert(name.clone(), text.clone());
         }
         variables.extend(self.set.iter().cloned());
-        let options = Options {
-            variables,
-            now: Some(self.now.clone()),
-            reasoning_field: self.reasoning_field.clone(),
-            thorough: self.thorough,
-            samples: self.samples.as_deref().map(samples).transpose()?.unwrap_or_default(),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .variables(variables)
+            .now(Some(self.now.clone()))
+            .reasoning_field(self.reasoning_field.clone())
+            .thorough(self.thorough)
+            .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default());
         let proven = derive::prove(&source.template, &template, &options);
         let page = || report::proof(&opened.file, &source.template, &proven, &template, &options);
         self.page.write(global, page)?;
@@ -106,7 +104,7 @@ impl Prove {
         Ok(ExitCode::from(match proven.status {
             Status::Proved => 0,
             Status::Partial | Status::Inexpressible => 1,
-            Status::Failed => 2,
+            _ => 2,
         }))
     }
 }

@@ -11,12 +11,12 @@ use super::mask::{self, Tokenized};
 use super::token_ids;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, colored_chat, input, origins, rows};
-use crate::chat::source::{self, Source, SourceError};
-use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
-use crate::chats::{MaskPart, MaskRule};
-use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::json::{Object, Value};
-use crate::tokens::{Tokenizer, Tokens};
+use backchat_chat::source::{self, Source, SourceError};
+use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
+use backchat_core::json::{Object, Value};
+use backchat_parser::tokens::{Tokenizer, Tokens};
+use backchat_probe::chats::MaskRule;
 
 /// Render conversations with a chat template, byte for byte as transformers does
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ pub struct Render {
     template_name: Option<String>,
     /// Locate the assistant's text, with or without generation blocks: all of it, or these parts
     #[arg(long, value_name = "PART", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "assistant")]
-    mask: Vec<MaskPart>,
+    mask: Vec<mask::Part>,
     /// Read the offsets of the render's tokens, [[start, end], …] in code points, and add a mask for them
     #[arg(long, value_name = "FILE", requires_all = ["mask", "messages"])]
     offsets: Option<String>,
@@ -74,7 +74,7 @@ pub struct Render {
     tokenizer: Option<String>,
     /// Select the tokens that a span takes: each that overlaps with it, or those that transformers takes
     #[arg(long, value_name = "RULE", value_enum, default_value = "overlap", hide_possible_values = true)]
-    mask_rule: MaskRule,
+    mask_rule: mask::Rule,
     /// Show who wrote what: with colors on a terminal, else as the assistant's spans on stderr
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
@@ -136,7 +136,7 @@ impl Render {
             let offsets = self.offsets.as_deref().map(input::json).transpose()?;
             let tokenizer = self.tokenizer.as_deref().map(input::tokenizer).transpose()?;
             let tokenized = match (tokenizer, &offsets) {
-                (Some(tokenizer), _) => Tokenized::By(Arc::new(tokenizer), self.mask_rule),
+                (Some(tokenizer), _) => Tokenized::By(Arc::new(tokenizer), self.mask_rule.into()),
                 (None, Some(offsets)) => Tokenized::Offsets(offsets),
                 (None, None) => Tokenized::None,
             };
@@ -205,7 +205,7 @@ impl Render {
             context.insert(name.clone(), value.clone());
         }
         if self.aliases {
-            chat::alias_reasoning(context);
+            backchat_chat::alias_reasoning(context);
         }
     }
 
@@ -252,9 +252,10 @@ impl Render {
         let name = chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref());
         let rule = match chat_rows::text(row, "mask_rule")? {
             None => self.mask_rule,
-            Some(name) => MaskRule::from_str(name, false)
+            Some(name) => mask::Rule::from_str(name, false)
                 .map_err(|_| format!("`mask_rule` must be `overlap` or `reference`, not `{name}`"))?,
         };
+        let rule = MaskRule::from(rule);
         let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
         Ok(match (name, ids, row.get("offsets")) {
             (Some(name), Some(ids), None) => Tokenized::Ids(known.tokens.get(name, input::tokens)?, ids, rule),

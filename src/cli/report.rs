@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::signals::uninterrupted;
 use super::{Failure, Global, input};
-use crate::diagnostic::{Diagnostic, escape};
-use crate::template::source::replace_file;
+use backchat_core::diagnostic::{Diagnostic, escape};
+use backchat_parser::template::source::replace_file;
 
 /// The option of every command that has something to show on a page.
 #[derive(Clone, Debug, Default, clap::Args)]

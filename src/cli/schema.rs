@@ -30,8 +30,8 @@ enum Subject {
 impl Schema {
     pub fn run(&self, _global: &Global) -> Result<ExitCode, Failure> {
         let schema = match self.of {
-            Subject::ResponseTemplate => crate::template::schema().to_pretty("  "),
-            Subject::Grammar => crate::grammar::SCHEMA.trim_end().to_owned(),
+            Subject::ResponseTemplate => backchat_parser::template::schema().to_pretty("  "),
+            Subject::Grammar => backchat_grammar::SCHEMA.trim_end().to_owned(),
         };
         writeln!(io::stdout().lock(), "{schema}")?;
         Ok(ExitCode::SUCCESS)

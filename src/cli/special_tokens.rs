@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{Failure, input};
-use crate::chat::source;
-use crate::grammar::SpecialToken;
-use crate::json::Value;
+use backchat_chat::source;
+use backchat_core::json::Value;
+use backchat_grammar::SpecialToken;
 
 /// The files of a model folder that list them, the one that is read faster first.
 const FILES: [&str; 2] = ["tokenizer_config.json", "tokenizer.json"];
@@ -66,7 +66,7 @@ mod tests {
         let config = r#"{"added_tokens_decoder": {"7": {"content": "<|a|>", "special": true}, "8": {"content": "<b>", "special": false}}}"#;
         let tokenizer = r#"{"added_tokens": [{"id": 7, "content": "<|a|>", "special": true}, {"id": 8, "content": "<b>", "special": false}]}"#;
         for text in [config, tokenizer] {
-            let tokens = of_tokenizer(&crate::json::read(text).unwrap_or_default());
+            let tokens = of_tokenizer(&backchat_core::json::read(text).unwrap_or_default());
             assert_eq!(tokens, [SpecialToken::new("<|a|>", Some(7))], "{text}");
         }
     }

@@ -1,8 +1,8 @@
 //! Token ids that a user gives: in a key of a row, or in a file.
 
 use super::{Failure, input};
-use crate::diagnostic::{Diagnostic, Place};
-use crate::json::{self, Value};
+use backchat_core::diagnostic::{Diagnostic, Place};
+use backchat_core::json::{self, Value};
 
 /// The ids of a list.
 pub fn of_value(key: &str, value: &Value) -> Result<Vec<u32>, String> {

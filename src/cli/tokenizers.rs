@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::input::Problem;
+use backchat_workbench::input::Problem;
 
 /// How many tokenizers are kept: a table of one takes some megabytes.
 const REMEMBERED: usize = 8;

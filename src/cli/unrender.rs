@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::chat_options::{Budget, NOW, OutputFormat, assignment, source_failure, time};
 use super::doctor::compile;
 use super::{Failure, Global, chat_rows, input, rows};
-use crate::chat::{ChatTemplate, RenderOptions, source};
-use crate::chats::{Chat, NotRendered, Unrenderer};
-use crate::diagnostic::{Diagnostic, escape};
-use crate::json::{Object, Value};
+use backchat_chat::{ChatTemplate, RenderOptions, source};
+use backchat_core::diagnostic::{Diagnostic, escape};
+use backchat_core::json::{Object, Value};
+use backchat_probe::chats::{Chat, NotRendered, Unrenderer};
 
 /// Read a rendered chat back into its messages, proved by rendering them again
 #[derive(Debug, clap::Args)]

@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use super::reply::End;
-use crate::json::{Object, Value};
-use crate::parser::{EventRef, ParseError, Parser, Problem};
-use crate::python;
-use crate::template::{ContentSpec, Field};
+use backchat_core::json::{Object, Value};
+use backchat_core::python;
+use backchat_parser::parser::{EventRef, ParseError, Parser, Problem};
+use backchat_parser::template::{ContentSpec, Field};
 
 /// The names under which a message may keep what the model thought.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
@@ -321,8 +321,8 @@ pub fn problems_to_value(problems: &[Problem], more: &[Value]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::Options;
-    use crate::template::Template;
+    use backchat_parser::parser::Options;
+    use backchat_parser::template::Template;
 
     const TEMPLATE: &str = r#"{
         "version": 1, "defaults": {"role": "assistant"}, "start_anchor": "<bot>",
@@ -419,7 +419,7 @@ mod tests {
             assert!("Well.".starts_with(said) && text[..end].ends_with(marker), "{}", &text[..end]);
             assert_eq!(reason, "length", "{}", &text[..end]);
             for (_, arguments) in calls {
-                let is_whole = crate::json::read(&arguments).is_ok();
+                let is_whole = backchat_core::json::read(&arguments).is_ok();
                 assert!(!is_whole || text[..end].ends_with('}') || text[..end].contains("}<"), "{}", &text[..end]);
                 assert!("{\"sum\": 1000}".starts_with(&arguments), "{}", &text[..end]);
             }

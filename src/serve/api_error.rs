@@ -1,6 +1,6 @@
 //! Errors in the form that OpenAI's clients read: a status, and an object with a message, a type, a parameter, a code.
 
-use crate::json::Value;
+use backchat_core::json::Value;
 
 /// A request that is not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]

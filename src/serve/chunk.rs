@@ -2,7 +2,7 @@
 
 use super::answer::Delta;
 use super::identifier::identifier;
-use crate::json::{Object, Value};
+use backchat_core::json::{Object, Value};
 
 /// The name of the member that holds reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Messages of OpenAI's protocol as chat templates expect them.
 
 use super::api_error::ApiError;
-use crate::json::{self, Object, Value};
+use backchat_core::json::{self, Object, Value};
 
 /// How a chat template takes messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

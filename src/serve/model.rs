@@ -7,15 +7,15 @@ use super::engine::Engine;
 use super::messages::{self, MessageForm};
 use super::order::Constraint;
 use super::request::ChatRequest;
-use crate::chat::source::Source;
-use crate::chat::{ChatTemplate, RenderError, RenderOptions};
-use crate::derive;
-use crate::diagnostic::Diagnostic;
-use crate::grammar::{Builder, Choice, Request};
-use crate::json::{Object, Value};
-use crate::parser::{Options, Parser, Policies, Tools};
-use crate::template::Template;
-use crate::wire::Wire;
+use backchat_chat::source::Source;
+use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive;
+use backchat_derive::wire::Wire;
+use backchat_grammar::{Builder, Choice, Request};
+use backchat_parser::parser::{Options, Parser, Policies, Tools};
+use backchat_parser::template::Template;
 
 /// The clock of what is probed at the start, so that its result does not change.
 const PROBED_AT: &str = "2026-01-01T00:00:00";
@@ -233,12 +233,10 @@ fn refused(error: RenderError) -> ApiError {
 
 /// The response template of a chat template, and the wire that it was derived from.
 fn derived(source: &Source, variables: &Object) -> Result<(Template, Wire), Vec<Diagnostic>> {
-    let options = derive::Options {
-        variables: variables.clone(),
-        now: Some(PROBED_AT.to_owned()),
-        special_tokens: variables.values().filter_map(Value::as_str).map(str::to_owned).collect(),
-        ..derive::Options::default()
-    };
+    let options = derive::Options::default()
+        .variables(variables.clone())
+        .now(Some(PROBED_AT.to_owned()))
+        .special_tokens(variables.values().filter_map(Value::as_str).map(str::to_owned).collect());
     let (draft, wire) = derive::draft_with_wire(&source.template, &options).map_err(|problem| vec![problem])?;
     let loaded = Template::from_value(&draft).map_err(|error| error.diagnostics)?;
     Ok((loaded.template, wire))

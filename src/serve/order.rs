@@ -3,7 +3,7 @@
 use super::api_error::ApiError;
 use super::engine::{Engine, Facts};
 use super::request::{ChatRequest, Format};
-use crate::json::{Object, Value};
+use backchat_core::json::{Object, Value};
 
 /// A grammar as an engine takes it.
 #[derive(Clone, Debug, PartialEq)]

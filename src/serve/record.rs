@@ -5,7 +5,7 @@ use std::hash::Hasher;
 
 use super::answer::Answer;
 use super::chunk::Usage;
-use crate::json::{Object, Value};
+use backchat_core::json::{Object, Value};
 
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl Exchange {
 
 /// Seconds with three decimals.
 fn number(seconds: f64) -> Value {
-    crate::json::read(&format!("{seconds:.3}")).unwrap_or_default()
+    backchat_core::json::read(&format!("{seconds:.3}")).unwrap_or_default()
 }
 
 /// Which grammar it was, in 16 digits.

@@ -4,7 +4,7 @@
 //! without a space after `data:`, comments between them, and plain lines of JSON.
 
 use super::engine::Engine;
-use crate::json::{self, Value};
+use backchat_core::json::{self, Value};
 
 /// The longest line: the last event of llama.cpp repeats the prompt.
 const LONGEST_LINE: usize = 64 << 20;

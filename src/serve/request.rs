@@ -3,8 +3,8 @@
 
 use super::api_error::ApiError;
 use super::messages;
-use crate::grammar::Choice;
-use crate::json::{self, Object, Value};
+use backchat_core::json::{self, Object, Value};
+use backchat_grammar::Choice;
 
 /// How deep a request may nest.
 const MOST_LEVELS: usize = 128;

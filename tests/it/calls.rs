@@ -3,8 +3,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use backchat::parser::{Chunks, Options, Tools};
+use backchat::parser::{Options, Tools};
 use backchat::{Event, Parser, Template, Value, json};
+use backchat_parser::parser::Chunks;
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use backchat::chat::source::{Source, SourceError, SourceErrorKind, open};
-use backchat::diagnostic::{Format, render};
 use backchat::json::Value;
+use backchat_core::diagnostic::{Format, render};
 use proptest::prelude::*;
 
 use crate::support::{folder_of, path_text};

@@ -9,7 +9,7 @@ fn the_schema_is_printed() {
     let output = backchat(&["schema"]);
     assert_eq!(output.status.code(), Some(0));
     let printed = backchat::json::read(text(&output.stdout)).unwrap();
-    assert_eq!(printed, backchat::template::schema());
+    assert_eq!(printed, backchat_parser::template::schema());
     assert_eq!(text(&output.stderr), "");
 }
 

@@ -136,7 +136,8 @@ fn fence(body: &[&str], fails: bool, folder: &Path) -> Result<Vec<String>, Strin
 
 /// The screen of the workbench that its own tests keep under a name, for a fence marked `text NAME`.
 fn frame(name: &str) -> Vec<String> {
-    let file = root().join(format!("src/tui/snapshots/backchat__tui__tests__{name}.snap"));
+    let file =
+        root().join(format!("crates/backchat-workbench/src/tui/snapshots/backchat_workbench__tui__tests__{name}.snap"));
     let text = fs::read_to_string(file).unwrap();
     text.splitn(3, "---\n").nth(2).unwrap().trim_end().lines().map(str::to_owned).collect()
 }

@@ -3,9 +3,9 @@
 use std::fs;
 
 use backchat::check::fixture::{self, Actual, Broken, Case, FixtureFile, Shared};
-use backchat::diagnostic::{Format, Sources, render};
 use backchat::json::{self, Value};
 use backchat::parser::Policies;
+use backchat_core::diagnostic::{Format, Sources, render};
 
 fn read(name: &str, text: &str) -> FixtureFile {
     fixture::read_text(name, text.to_owned(), &Shared::default())

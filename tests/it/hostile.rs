@@ -1,9 +1,9 @@
 //! No pattern and no text brings the parser down or keeps it busy without end.
 
-use backchat::content::Mode;
 use backchat::parser::{Options, ParseErrorKind, Parser};
-use backchat::pattern::Pattern;
 use backchat::template::Template;
+use backchat_parser::content::Mode;
+use backchat_parser::pattern::Pattern;
 use proptest::prelude::*;
 
 const PIECES: &[&str] = &[

@@ -3,10 +3,10 @@
 
 use std::sync::LazyLock;
 
-use backchat::content::Mode;
 use backchat::json::Value;
 use backchat::parser::{Event, Finished, Options, ParseError, Parser};
 use backchat::template::Template;
+use backchat_parser::content::Mode;
 use proptest::prelude::*;
 
 /// What the texts are made of: the templates' delimiters, whole and in parts, and what stands between them.

@@ -1,6 +1,7 @@
 //! The JSON that Backchat reads and writes, beside Python's `json`.
 
-use backchat::json::{self, ErrorKind, Number, Object, Path, Value};
+use backchat::json::{ErrorKind, Number, Object, Value};
+use backchat_core::json::{self, Path};
 use proptest::prelude::*;
 
 #[test]

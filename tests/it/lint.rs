@@ -6,7 +6,7 @@ use std::path::Path;
 use backchat::Template;
 use backchat::lint::{RULES, Subject, lint};
 use backchat::targets::Target;
-use backchat::template::source;
+use backchat_parser::template::source;
 
 use crate::support::{backchat_in, folder_of, outcome};
 

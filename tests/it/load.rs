@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use backchat::diagnostic::{Format, Severity, Sources, render};
+use backchat::diagnostic::Severity;
 use backchat::template::Template;
+use backchat_core::diagnostic::{Format, Sources, render};
 
 #[test]
 fn what_an_author_is_told() {

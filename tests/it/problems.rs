@@ -1,8 +1,8 @@
 //! What went wrong in a text is told as data, the same however the text is cut, and changes no message.
 
-use backchat::content::Mode;
 use backchat::parser::{Finished, Options, Problem};
 use backchat::{Event, Parser, Template};
+use backchat_parser::content::Mode;
 
 const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
     "thought": {"open": "<t>", "close": ["</t>", "<end>"]},

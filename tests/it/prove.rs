@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use backchat::derive::{Fault, Options, Part, Sample, Status, Verdict, prove};
+use backchat::derive::{Options, Sample, Status, Verdict, prove};
 use backchat::json::{self, Object, Value};
 use backchat::template::Template;
+use backchat_derive::derive::{Fault, Part};
 
 use crate::support::{backchat, empty_folder, root, text};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use backchat::diagnostic::{Case, Diagnostic, Edit, Format, Place, Severity, Sources, Suite, render, render_junit};
+use backchat::diagnostic::{Diagnostic, Edit, Place, Severity};
+use backchat_core::diagnostic::{Case, Format, Sources, Suite, render, render_junit};
 
 const FILE: &str = "models/a b,100%.json";
 const TEXT: &str = "{\n  \"opens\": \"é\",\n  \"open\": 1\n}\n";

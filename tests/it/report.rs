@@ -189,7 +189,7 @@ fn the_policy_names_the_hashes_of_what_the_page_holds() {
         hash(&["report.css"]),
         hash(&["stepper.js", "report.js"])
     );
-    assert_eq!(policy, wanted, "write this policy into src/report/page.rs");
+    assert_eq!(policy, wanted, "write this policy into crates/backchat-workbench/src/report/page.rs");
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -230,7 +230,7 @@ fn assert_inert(page: &str, what: &str) {
         assert!(!["img", "iframe", "object", "embed", "form", "base", "link"].contains(&tag.as_str()), "{what}: {tag}");
     }
     assert_eq!(scripts, 1, "{what}");
-    let escapes = |c: char| !c.is_ascii() && backchat::diagnostic::escape(&c.to_string()).len() > 4;
+    let escapes = |c: char| !c.is_ascii() && backchat_core::diagnostic::escape(&c.to_string()).len() > 4;
     assert_eq!(page.chars().find(|c| *c != '\n' && (c.is_control() || escapes(*c))), None, "{what}");
 }
 
@@ -238,7 +238,7 @@ fn assert_inert(page: &str, what: &str) {
 fn hostile_text_is_text() {
     let folder = folder("hostile");
     for (index, hostile) in HOSTILE.into_iter().enumerate() {
-        let visible = backchat::diagnostic::escape(hostile);
+        let visible = backchat_core::diagnostic::escape(hostile);
         let replay = replayed(&folder, &format!("<think>{hostile}</think>{hostile}<call>{hostile}</call><stop>"));
         assert_inert(&replay, hostile);
         assert!(shown(&replay).matches(&*visible).count() >= 3, "{hostile:?} is shown");

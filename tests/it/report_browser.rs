@@ -9,8 +9,9 @@ use std::process::{Command, Output};
 use super::pages::{self, Piece, folder, page, pieces, replayed, root};
 use backchat::Template;
 use backchat::json::{self, Value};
-use backchat::parser::{Chunks, Mode};
+use backchat::parser::Mode;
 use backchat::replay::{Recording, Run};
+use backchat_parser::parser::Chunks;
 
 /// Opens a page without a window; nothing where there is no Chromium.
 fn chromium(page: &Path, arguments: &[&str]) -> Option<Output> {
@@ -107,7 +108,8 @@ fn each_step_in_the_browser_is_the_moment_that_was_recorded() {
     for (feed, step) in steps.iter().enumerate() {
         let moment = recording.moment_of_feed(feed);
         let text = |key: &str| step.get(key).unwrap().as_str().unwrap().to_owned();
-        let escaped = |text: &str| text.split('\n').map(backchat::diagnostic::escape).collect::<Vec<_>>().join("\n");
+        let escaped =
+            |text: &str| text.split('\n').map(backchat_core::diagnostic::escape).collect::<Vec<_>>().join("\n");
         let plain = |words: &str| {
             if words.matches('`').count().is_multiple_of(2) { words.replace('`', "") } else { words.to_owned() }
         };

@@ -1,4 +1,5 @@
-//! A room looks only into those that its row in `ARCHITECTURE.md` names, and its files do not go in a circle.
+//! The compiler keeps the crates apart. Inside a crate, a room looks only into those that its row in `ARCHITECTURE.md` names,
+//! and the files of a room do not go in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,22 +10,55 @@ use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 
-/// What a room may import; `None` is everything.
+/// The rooms of one crate, each with those it may import; `None` is everything.
 type Plan = BTreeMap<String, Option<BTreeSet<String>>>;
 
-/// Reads the rows `` | `src/room/` | what it holds | `room`, `room` | ``.
-fn plan(text: &str) -> Plan {
+/// Reads the rows `` | `room` | what it holds | `room`, `room` | `` below each heading `` ### `folder` ``. A folder without
+/// rows is one room.
+fn plans(text: &str) -> BTreeMap<String, Plan> {
     let row = |line: &str| {
         let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-        let room = cells.first()?.strip_prefix("`src/")?.strip_suffix("/`")?;
+        let room = cells.first()?.strip_prefix('`')?.strip_suffix('`')?;
         let imports = match *cells.last()? {
             "everything" => None,
-            "nothing of ours" => Some(BTreeSet::new()),
+            "" => Some(BTreeSet::new()),
             rooms => Some(rooms.split(", ").map(|room| room.trim_matches('`').to_owned()).collect()),
         };
         Some((room.to_owned(), imports))
     };
-    text.lines().filter_map(row).collect()
+    let mut plans = BTreeMap::<String, Plan>::new();
+    let mut folder = None;
+    for line in text.lines() {
+        if line.starts_with('#') {
+            folder = line.strip_prefix("### `").and_then(|rest| rest.split('`').next());
+            plans.extend(folder.map(|folder| (folder.to_owned(), Plan::new())));
+        } else if let Some(plan) = folder.and_then(|folder| plans.get_mut(folder)) {
+            plan.extend(row(line));
+        }
+    }
+    plans
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where the sources of the crates are: the command's own, and those below `crates`.
+fn sources() -> Vec<PathBuf> {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    let sources: Vec<PathBuf> = crates.chain([root().join("src")]).collect();
+    assert!(sources.len() > 5, "the crates were not found");
+    sources
+}
+
+fn plans_of_the_house() -> BTreeMap<String, Plan> {
+    plans(&fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap())
+}
+
+/// The plan of a crate's rooms.
+fn plan_of<'p>(source: &Path, plans: &'p BTreeMap<String, Plan>) -> &'p Plan {
+    let folder = source.strip_prefix(root()).unwrap().to_str().unwrap();
+    plans.get(folder).unwrap_or_else(|| panic!("`{folder}` has no heading in ARCHITECTURE.md"))
 }
 
 /// The rooms named by `crate::room` and `crate::{room, room::…}`, comments left out.
@@ -90,21 +124,20 @@ fn forbidden(room: &str, source: &str, plan: &Plan) -> Vec<String> {
 
 #[test]
 fn no_room_looks_where_it_should_not() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let plan = plan(&fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap());
-    assert!(plan.len() > 10, "the table of rooms was not found");
-    let source = root.join("src");
+    let plans = plans_of_the_house();
     let mut complaints = Vec::new();
-    for file in rust_files(&source) {
-        let inside = file.strip_prefix(&source).unwrap();
-        let mut parts = inside.components().map(|part| part.as_os_str().to_str().unwrap());
-        let room = parts.next().unwrap();
-        // The front page and `main.rs` stand above the rooms.
-        if parts.next().is_none() {
-            continue;
+    for source in sources() {
+        let plan = plan_of(&source, &plans);
+        for file in rust_files(&source).into_iter().filter(|_| !plan.is_empty()) {
+            let inside = file.strip_prefix(&source).unwrap().with_extension("");
+            let room = inside.components().next().unwrap().as_os_str().to_str().unwrap();
+            // The front page and `main.rs` stand above the rooms.
+            if matches!(room, "lib" | "main") {
+                continue;
+            }
+            let found = forbidden(room, &fs::read_to_string(&file).unwrap(), plan);
+            complaints.extend(found.into_iter().map(|complaint| format!("{}: {complaint}", file.display())));
         }
-        let found = forbidden(room, &fs::read_to_string(&file).unwrap(), &plan);
-        complaints.extend(found.into_iter().map(|complaint| format!("{}: {complaint}", inside.display())));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
@@ -112,8 +145,7 @@ fn no_room_looks_where_it_should_not() {
 /// A file's first line states what the file guarantees.
 #[test]
 fn every_file_begins_with_its_contract() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = rust_files(&source);
+    let files: Vec<PathBuf> = sources().iter().flat_map(|source| rust_files(source)).collect();
     assert!(files.len() > 100, "the sources were not found");
     let silent = files.into_iter().filter(|file| !fs::read_to_string(file).unwrap().starts_with("//! "));
     let silent: Vec<String> = silent.map(|file| file.display().to_string()).collect();
@@ -123,9 +155,9 @@ fn every_file_begins_with_its_contract() {
 /// ARCHITECTURE.md shows the way only as long as its files are there.
 #[test]
 fn the_files_that_the_plan_names_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
-    let files: Vec<PathBuf> = ["src", "tests/it"].iter().flat_map(|folder| rust_files(&root.join(folder))).collect();
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let folders = sources().into_iter().chain([root().join("tests/it")]);
+    let files: Vec<PathBuf> = folders.flat_map(|folder| rust_files(&folder)).collect();
     let named: BTreeSet<&str> = text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")).collect();
     assert!(named.len() > 20, "the plan names {} files", named.len());
     let missing: Vec<&&str> = named.iter().filter(|name| !files.iter().any(|file| file.ends_with(name))).collect();
@@ -134,8 +166,10 @@ fn the_files_that_the_plan_names_exist() {
 
 #[test]
 fn a_forbidden_door_is_seen() {
-    let plan =
-        plan("| `src/a/` | holds | `b` |\n| `src/b/` | holds | nothing of ours |\n| `src/c/` | holds | everything |");
+    let plans = plans(
+        "### `x/src`: a crate\n| `a` | holds | `b` |\n| `b` | holds | |\n| `c` | holds | everything |\n## Rules\n| `d` | | |",
+    );
+    let plan = &plans["x/src"];
     let none = Vec::<String>::new();
     for (room, source, found) in [
         ("a", "use crate::b::Thing;", none.clone()),
@@ -147,7 +181,7 @@ fn a_forbidden_door_is_seen() {
         ("a", "fn f(c: crate::c::D) {}", vec!["`a` looks into `c`, which its row does not name".to_owned()]),
         ("d", "", vec!["`d` has no row in ARCHITECTURE.md".to_owned()]),
     ] {
-        assert_eq!(forbidden(room, source, &plan), found, "{room}: {source}");
+        assert_eq!(forbidden(room, source, plan), found, "{room}: {source}");
     }
 }
 
@@ -219,8 +253,8 @@ impl Files {
 
     /// The files of a room from which a way leads back to them, over files of the room. Steps between a module and the
     /// modules inside it do not count: a parent assembles its children, and they use what it defines.
-    fn in_circles(&self, room: &str) -> Vec<String> {
-        let inside = |module: &Vec<String>| module.first().is_some_and(|first| first == room);
+    fn in_circles(&self, room: &[String]) -> Vec<String> {
+        let inside = |module: &Vec<String>| module.starts_with(room);
         let next = |module: &Vec<String>| -> Vec<&Vec<String>> {
             let paths = self.0[module].paths.iter().filter_map(|path| self.target(path, 0));
             let family = |target: &Vec<String>| target.starts_with(module) || module.starts_with(target);
@@ -342,15 +376,20 @@ fn step(mut path: Vec<String>, name: &str) -> Vec<String> {
 
 #[test]
 fn no_files_of_a_room_go_in_a_circle() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = Files::read(&source);
-    let rooms: BTreeSet<&String> = files.0.keys().filter(|module| module.len() > 1).map(|module| &module[0]).collect();
-    assert!(rooms.len() > 10, "the rooms were not found");
-    let complaints = rooms.into_iter().filter_map(|room| {
-        let circle = files.in_circles(room);
-        (!circle.is_empty()).then(|| format!("`{room}`: {} go in circles", circle.join(", ")))
-    });
-    let complaints: Vec<String> = complaints.collect();
+    let plans = plans_of_the_house();
+    let mut complaints = Vec::new();
+    for source in sources() {
+        let files = Files::read(&source);
+        // A crate without rooms is one: all its modules.
+        let rooms: BTreeSet<&[String]> = match plan_of(&source, &plans).is_empty() {
+            true => BTreeSet::from([&[][..]]),
+            false => files.0.keys().filter_map(|module| module.get(..1)).collect(),
+        };
+        complaints.extend(rooms.into_iter().filter_map(|room| {
+            let circle = files.in_circles(room);
+            (!circle.is_empty()).then(|| format!("{}: {} go in circles", source.display(), circle.join(", ")))
+        }));
+    }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
@@ -358,7 +397,8 @@ fn no_files_of_a_room_go_in_a_circle() {
 fn a_circle_of_files_is_seen() {
     let circles = |files: &[(&str, &str)]| {
         let module = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
-        Files::of(files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()).in_circles("r")
+        Files::of(files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect())
+            .in_circles(&["r".to_owned()])
     };
     let none = Vec::<String>::new();
     for (files, found) in [

@@ -2,7 +2,8 @@
 //! wrong kind does not.
 
 use backchat::json::{self, Value};
-use backchat::template::{ContentParser, Template, schema};
+use backchat::template::Template;
+use backchat_parser::template::{ContentParser, schema};
 
 use crate::support::integer;
 
@@ -186,9 +187,10 @@ fn every_key_is_described() {
 #[cfg(feature = "derive")]
 fn grammars_as_json_are_what_their_schema_says() {
     use backchat::chat::ChatTemplate;
-    use backchat::grammar::{self, Request};
+    use backchat::grammar::Request;
     use backchat::json::Object;
     use backchat::wire::Wire;
+    use backchat_grammar as grammar;
 
     let read = |name: &str| std::fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let schema = json::read(grammar::SCHEMA).unwrap();

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use backchat::diagnostic::{Format, render};
 use backchat::json;
-use backchat::template::source::{SourceError, SourceErrorKind, from_text, open, replace_file, write_into};
+use backchat::template::source::{SourceError, SourceErrorKind, open, write_into};
 use backchat::template::{LoadErrorKind, Template};
+use backchat_core::diagnostic::{Format, render};
+use backchat_parser::template::source::{from_text, replace_file};
 use proptest::prelude::*;
 
 use crate::support::path_text;

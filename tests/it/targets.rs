@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use backchat::Template;
 use backchat::targets::{ENGINES, Reader, Role, TARGETS, Target};
-use backchat::{Pattern, Template};
+use backchat_parser::pattern::Pattern;
 use serde_json::Value as Json;
 
 use crate::support::root;

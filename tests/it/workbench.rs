@@ -11,8 +11,8 @@ use std::sync::mpsc::channel;
 use crate::terminal::Session;
 use backchat::json::Object;
 
-use backchat::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
-use backchat::tui::{App, Theme};
+use backchat_workbench::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
+use backchat_workbench::tui::{App, Theme};
 
 const TEMPLATE: &str = r#"{
   "start_anchor": "<bot>",
@@ -764,7 +764,7 @@ fn trapped_workbench() {
         typing: false,
     };
     let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start, Theme::Dark).ok().unwrap();
-    backchat::tui::run(&mut app).unwrap();
+    backchat_workbench::tui::run(&mut app).unwrap();
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! What there is to say about a response template: problems, findings, its proof, and repairs.
 
 use backchat::Template;
-use backchat::derive::{self, Conversation, Fate, Options};
+use backchat::derive::Options;
 use backchat::json::Value;
 use backchat::lint::{Subject, lint};
 use backchat::targets::Target;
-use backchat::template::source;
+use backchat_derive::derive::{self, Conversation, Fate};
+use backchat_parser::template::source;
 
 use crate::request::{count, maybe, notes, options};
 

@@ -1,9 +1,9 @@
 //! What one takes home: a fixture, and the patch of a `tokenizer_config.json`.
 
-use backchat::check::fixture;
 use backchat::json::{self, Value};
 use backchat::parser;
-use backchat::template::source;
+use backchat_parser::template::source;
+use backchat_workbench::check::fixture;
 
 use crate::inspection::FILE;
 use crate::request::tools;

@@ -1,10 +1,13 @@
 //! An output as a template reads it: its segments and its message, and the markup that steps through it.
 
-use backchat::json::{self, Value};
-use backchat::parser::{Chunks, Mode};
+use backchat::json::Value;
+use backchat::parser::Mode;
 use backchat::replay::{Kind, Outcome, Recording, Run, Segment};
-use backchat::report::{Output, Side, fragment};
-use backchat::template::source::{self, Opened};
+use backchat::template::source::Opened;
+use backchat_core::json;
+use backchat_parser::parser::Chunks;
+use backchat_parser::template::source;
+use backchat_workbench::report::{Output, Side, fragment};
 
 use crate::inspection::FILE;
 use crate::request::{count, tools};

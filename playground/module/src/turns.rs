@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use backchat::Template;
 use backchat::chat::{ChatTemplate, Origin};
-use backchat::derive::{self, ReadableTurn};
 use backchat::json::Value;
 use backchat::parser::Mode;
 use backchat::replay::{Recording, Run, Segment};
-use backchat::template::source;
+use backchat_derive::derive::{self, ReadableTurn};
+use backchat_parser::template::source;
 
 use crate::inspection::FILE;
 use crate::request::{count, maybe, options};

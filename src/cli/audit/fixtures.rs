@@ -4,18 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::audit::{Example, Tally};
-use crate::check::Reading;
-use crate::check::fixture::write_sections;
 use crate::cli::parse::Asked;
 use crate::cli::signals::uninterrupted;
 use crate::cli::{Failure, Global, input, note};
-use crate::content::coerce::Tools;
-use crate::diagnostic::escape;
-use crate::json::{self, Value};
-use crate::parser::{Options, Parser};
-use crate::template::Template;
-use crate::template::source::replace_file;
+use backchat_core::diagnostic::escape;
+use backchat_core::json::{self, Value};
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::parser::{Options, Parser};
+use backchat_parser::template::Template;
+use backchat_parser::template::source::replace_file;
+use backchat_workbench::audit::{Example, Tally};
+use backchat_workbench::check::Reading;
+use backchat_workbench::check::fixture::write_sections;
 
 /// The file of a template that a row carries, and its text.
 type Carried = (PathBuf, String);

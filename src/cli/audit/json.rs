@@ -1,7 +1,7 @@
 //! The data of an audit as JSON.
 
-use crate::audit::{Cause, Counted, Tally};
-use crate::json::{self, Object, Value};
+use backchat_core::json::{self, Object, Value};
+use backchat_workbench::audit::{Cause, Counted, Tally};
 
 /// The counts and the causes, those of the most outputs first.
 pub fn of(tally: &Tally, by: &str) -> Value {

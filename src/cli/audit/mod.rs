@@ -15,9 +15,9 @@ use self::reader::Worker;
 use super::parse::{Asked, Doubts, Reader, load};
 use super::report::Report;
 use super::{Failure, Global, input, note, rows};
-use crate::audit::{Gate, Limit, Tally};
-use crate::diagnostic::{Diagnostic, Place, escape};
-use crate::report;
+use backchat_core::diagnostic::{Diagnostic, Place, escape};
+use backchat_workbench::audit::{Gate, Limit, Tally};
+use backchat_workbench::report;
 
 /// Rank what goes wrong in logs of model outputs
 #[derive(Debug, clap::Args)]

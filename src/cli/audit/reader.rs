@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-use crate::audit::{Output, Tally};
 use crate::cli::parse::{Answerer, Asked, Doubts};
 use crate::cli::rows::{Line, Outcome};
-use crate::json::Value;
+use backchat_core::json::Value;
+use backchat_workbench::audit::{Output, Tally};
 
 /// What one thread has counted.
 pub struct Worker<'a> {

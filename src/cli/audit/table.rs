@@ -1,8 +1,8 @@
 //! The causes as a table: the most frequent first, each with its smallest output.
 
-use crate::audit::{Counted, Tally};
-use crate::diagnostic::escape;
-use crate::json;
+use backchat_core::diagnostic::escape;
+use backchat_core::json;
+use backchat_workbench::audit::{Counted, Tally};
 
 /// How many models or servers have a column.
 const COLUMNS: usize = 6;

@@ -16,11 +16,11 @@ use super::diagnostic_outputs::Outputs;
 use super::progress::Progress;
 use super::report::Report as Page;
 use super::{Failure, Global, input, signals};
-use crate::check::fixture::FixtureFile;
-use crate::check::{self, Entry, Loaded, Pending, Report, Settings, Which};
-use crate::diagnostic::{self, Diagnostic, Severity};
-use crate::json::Value;
-use crate::template::source::replace_file;
+use backchat_core::diagnostic::{self, Diagnostic, Severity};
+use backchat_core::json::Value;
+use backchat_parser::template::source::replace_file;
+use backchat_workbench::check::fixture::FixtureFile;
+use backchat_workbench::check::{self, Entry, Loaded, Pending, Report, Settings, Which};
 
 /// Check templates against fixtures
 #[derive(Debug, clap::Args)]
@@ -180,7 +180,7 @@ impl Check {
         }
         self.page.write(global, || {
             let paths: Vec<_> = self.cases.paths.iter().map(|path| path.display().to_string()).collect();
-            crate::report::check(&paths.join(", "), &reports)
+            backchat_workbench::report::check(&paths.join(", "), &reports)
         })?;
         report::write(&reports, &sources, &self.outputs, global)?;
         if !global.is_quiet() {

@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::chat;
-use crate::check::fixture::{self, Shared, TemplateSource};
-use crate::check::{self, Chat, Names, RecordCases, RecordNames};
 use crate::cli::case_selection::Cases;
 use crate::cli::chat_options::{NOW, source_failure};
 use crate::cli::{Failure, Global, input, note, signals};
-use crate::derive::{self, Options};
-use crate::diagnostic::{Diagnostic, Place, escape};
-use crate::json::{Object, Value};
-use crate::template::source::{SourceError, replace_file};
+use backchat_core::diagnostic::{Diagnostic, Place, escape};
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive::{self, Options};
+use backchat_parser::template::source::{SourceError, replace_file};
+use backchat_workbench::check::fixture::{self, Shared, TemplateSource};
+use backchat_workbench::check::{self, Chat, Names, RecordCases, RecordNames};
 
 /// Writes the file, and says what is in it.
 pub fn run(
@@ -46,7 +45,7 @@ pub fn run(
                 new.said
             ),
         };
-        let next = format!("backchat check {}", crate::diagnostic::shell_word(&shown));
+        let next = format!("backchat check {}", backchat_core::diagnostic::shell_word(&shown));
         let cases = if new.cases == 1 { "1 case".to_owned() } else { format!("{} cases", new.cases) };
         crate::cli::say!("Wrote {}: {cases}{failing}. Next: {next}", escape(&shown));
         new.notes.iter().for_each(|text| note(text));
@@ -66,14 +65,14 @@ struct New {
 
 /// Everyday turns as the chat template writes them.
 fn of_renders(model: &str, set: &[(String, Value)], file: &str, folder: &Path, cases: &Cases) -> Result<New, Failure> {
-    let source = chat::source::open(model, None).map_err(source_failure)?.for_tools();
+    let source = backchat_chat::source::open(model, None).map_err(source_failure)?.for_tools();
     let template_name = cases.template.as_deref().unwrap_or(model);
     let opened = input::template(template_name).map_err(|error| without_template(error, model, cases))?;
     let template = opened.loaded.template;
     let set: Object = set.iter().cloned().collect();
     let mut variables = source.special_tokens.clone();
     variables.extend(set.clone());
-    let options = Options { variables, now: Some(NOW.to_owned()), ..Options::default() };
+    let options = Options::default().variables(variables).now(Some(NOW.to_owned()));
     let turns = derive::readable_turns(&source.template, &template, &options)?;
     let (template_path, chat_path) = (relative(folder, template_name)?, relative(folder, model)?);
     let chat = Chat::open(&input::place(model)?)
@@ -143,7 +142,7 @@ fn target(model: &str, cases: &Cases) -> PathBuf {
 fn without_template(error: SourceError, model: &str, cases: &Cases) -> Failure {
     let mut failure = Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources };
     if let (Failure::Diagnostics { diagnostics, .. }, None) = (&mut failure, &cases.template) {
-        let model = crate::diagnostic::shell_word(model);
+        let model = backchat_core::diagnostic::shell_word(model);
         for diagnostic in diagnostics.iter_mut().take(1) {
             diagnostic.help = Some(format!(
                 "derive one with `backchat derive {model} -o response_template.json`, and name it with `--template`"

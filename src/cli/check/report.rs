@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::check::fixture::TemplateSource;
-use crate::check::{Report, Status};
 use crate::cli::diagnostic_outputs::{Found, Outputs};
 use crate::cli::{Failure, Global};
-use crate::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite};
+use backchat_core::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite};
+use backchat_workbench::check::fixture::TemplateSource;
+use backchat_workbench::check::{Report, Status};
 
 /// Writes what was found everywhere it was asked for.
 pub fn write(reports: &[Report<'_>], sources: &Sources, outputs: &Outputs, global: &Global) -> Result<(), Failure> {

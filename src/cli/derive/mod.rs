@@ -11,15 +11,15 @@ use super::chat_options::{NOW, OutputFormat, assignment, source_failure, templat
 use super::lint_config::target_named;
 use super::report::Report;
 use super::{Failure, Global, input};
-use crate::chat::ChatTemplate;
-use crate::chat::source::{self, Source};
-use crate::derive::{self, Derivation, Options, Remedy, Sample, Status};
-use crate::diagnostic::diff::unified;
-use crate::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
-use crate::json::{self, Object, Value};
-use crate::report;
-use crate::targets::{TARGETS, Target};
-use crate::template::Template;
+use backchat_chat::ChatTemplate;
+use backchat_chat::source::{self, Source};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
+use backchat_core::json::{self, Object, Value};
+use backchat_derive::derive::{self, Derivation, Options, Remedy, Sample, Status};
+use backchat_derive::targets::{TARGETS, Target};
+use backchat_parser::template::Template;
+use backchat_probe::diff::unified;
+use backchat_workbench::report;
 
 /// Derive a response template from a chat template, and prove it
 #[derive(Clone, Debug, clap::Args)]
@@ -210,13 +210,11 @@ impl Derive {
 
     /// The options of a row, before what it says itself.
     pub(super) fn row_options(&self) -> Options {
-        Options {
-            variables: self.set.iter().cloned().collect(),
-            now: Some(self.now.clone()),
-            reasoning_field: self.reasoning_field.clone(),
-            targets: self.target.clone(),
-            ..Options::default()
-        }
+        Options::default()
+            .variables(self.set.iter().cloned().collect())
+            .now(Some(self.now.clone()))
+            .reasoning_field(self.reasoning_field.clone())
+            .targets(self.target.clone())
     }
 
     pub(super) fn output(&self) -> Option<&str> {
@@ -238,15 +236,13 @@ impl Derive {
         }
         variables.extend(self.set.iter().cloned());
         let special_tokens = source.special_tokens.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        Ok(Options {
-            variables,
-            now: Some(self.now.clone()),
-            reasoning_field: self.reasoning_field.clone(),
-            special_tokens,
-            samples: self.samples.as_deref().map(samples).transpose()?.unwrap_or_default(),
-            targets: self.target.clone(),
-            ..Options::default()
-        })
+        Ok(Options::default()
+            .variables(variables)
+            .now(Some(self.now.clone()))
+            .reasoning_field(self.reasoning_field.clone())
+            .special_tokens(special_tokens)
+            .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default())
+            .targets(self.target.clone()))
     }
 
     /// Writes the draft to its destination, and the report.
@@ -267,13 +263,15 @@ impl Derive {
             };
             let target = config_beside(&self.source)?;
             if known.is_none_or(|known| known != *draft) {
-                super::signals::uninterrupted(|| crate::template::source::write_into(&target, &template))
+                super::signals::uninterrupted(|| backchat_parser::template::source::write_into(&target, &template))
                     .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
                 self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
             }
         } else if let Some(file) = &self.output {
-            super::signals::uninterrupted(|| crate::template::source::replace_file(Path::new(file), text.as_bytes()))
-                .map_err(|error| input::cannot_write(file, &error))?;
+            super::signals::uninterrupted(|| {
+                backchat_parser::template::source::replace_file(Path::new(file), text.as_bytes())
+            })
+            .map_err(|error| input::cannot_write(file, &error))?;
             self.say(global, &format!("Wrote {}.", escape(file)));
         } else {
             out.write_all(text.as_bytes())?;
@@ -325,13 +323,13 @@ impl Derive {
             return Ok(ExitCode::from(exit_code(derivation)));
         }
         let again = self.clone();
-        let origin = crate::session::Origin {
+        let origin = backchat_workbench::session::Origin {
             command: self.again(&["--replay"]),
             derive: Box::new(move || {
-                let problem = |failure: Failure| crate::session::Problem::from(failure);
+                let problem = |failure: Failure| backchat_workbench::session::Problem::from(failure);
                 let source = again.source_of(&again.source).map_err(problem)?;
                 let options = again.options(&source).map_err(problem)?;
-                Ok(crate::session::derived(&derive::derive(&source.template, &options)))
+                Ok(backchat_workbench::session::derived(&derive::derive(&source.template, &options)))
             }),
         };
         super::replay::show_given(given, origin, global)
@@ -413,9 +411,9 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
 
 /// The conversations that did not come back as they went in, and the samples that are not explained.
 #[cfg(feature = "tui")]
-fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<crate::session::Given> {
+fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<backchat_workbench::session::Given> {
     let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };
-    let failures = derivation.verdict.failures.iter().map(|failure| crate::session::Given {
+    let failures = derivation.verdict.failures.iter().map(|failure| backchat_workbench::session::Given {
         name: format!("{}: {}", failure.case, failure.what),
         template: loaded.template.clone(),
         prefix: failure.prefix.clone(),
@@ -427,7 +425,7 @@ fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<crat
         .samples
         .iter()
         .filter(|sample| derivation.explained.departures.iter().any(|departure| departure.sample == sample.name));
-    let samples = unexplained.map(|sample| crate::session::Given {
+    let samples = unexplained.map(|sample| backchat_workbench::session::Given {
         name: sample.name.clone(),
         template: loaded.template.clone(),
         prefix: sample.prefix.clone().unwrap_or_default(),
@@ -442,7 +440,7 @@ pub(super) fn exit_code(derivation: &Derivation) -> u8 {
     match derivation.status {
         Status::Proved => 0,
         Status::Partial | Status::Inexpressible => 1,
-        Status::Failed => 2,
+        _ => 2,
     }
 }
 

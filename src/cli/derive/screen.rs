@@ -1,7 +1,7 @@
 //! The short report of `derive`, laid out for a terminal of 80 columns: a line or two for each subject.
 
-use crate::derive::Derivation;
-use crate::diagnostic::escape;
+use backchat_core::diagnostic::escape;
+use backchat_derive::derive::Derivation;
 
 /// How wide the report is.
 const WIDTH: usize = 80;

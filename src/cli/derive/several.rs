@@ -11,13 +11,13 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use super::{Derive, OutputFormat, exit_code};
-use crate::chat::source;
 use crate::cli::chat_options::source_failure;
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Global, input, rows};
-use crate::derive::{self, Derivation, Options, Status};
-use crate::diagnostic::{Diagnostic, Place, escape, shortened};
-use crate::json::{self, Object, Value};
+use backchat_chat::source;
+use backchat_core::diagnostic::{Diagnostic, Place, escape, shortened};
+use backchat_core::json::{self, Object, Value};
+use backchat_derive::derive::{self, Derivation, Options, Status};
 
 /// How deep folders are searched for chat templates.
 const DEPTH: usize = 8;
@@ -325,7 +325,7 @@ fn write_draft(file: &Path, derivation: &Derivation) -> Result<(), Failure> {
     let shown = file.to_string_lossy();
     let written = file.parent().map_or(Ok(()), std::fs::create_dir_all);
     let text = format!("{}\n", draft.to_pretty("  "));
-    let replace = || crate::template::source::replace_file(file, text.as_bytes());
+    let replace = || backchat_parser::template::source::replace_file(file, text.as_bytes());
     let written = written.and_then(|()| crate::cli::signals::uninterrupted(replace));
     written.map_err(|error| input::cannot_write(&shown, &error).into())
 }

@@ -12,18 +12,18 @@ use super::row_error::RowError;
 use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
 use crate::cli::tokenizers::Tokenizers;
-use crate::content::Mode;
-use crate::content::coerce::Tools;
-use crate::diagnostic::Diagnostic;
-use crate::json::{Object, Value};
-use crate::parser::{
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::{Object, Value};
+use backchat_legacy::schema::source::Source;
+use backchat_legacy::schema::{self, Schema};
+use backchat_parser::content::Mode;
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::parser::{
     Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Policies, Policy,
     Problem, ProblemKind, Reasoning, TokenTemplate, cut, cut_ids,
 };
-use crate::schema::source::Source;
-use crate::schema::{self, Schema};
-use crate::template::Template;
-use crate::tokens::Tokens;
+use backchat_parser::template::Template;
+use backchat_parser::tokens::Tokens;
 
 /// The options that hold for every row.
 #[derive(Default)]
@@ -408,7 +408,7 @@ impl<'a> Answerer<'a> {
 
 /// The tools as the parser takes them.
 pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
-    let wrong = |reason: crate::parser::ToolsError| RowError::new("prefix", reason.to_string());
+    let wrong = |reason: backchat_parser::parser::ToolsError| RowError::new("prefix", reason.to_string());
     given.map(|tools| Tools::new(tools).map(Arc::new).map_err(wrong)).transpose()
 }
 

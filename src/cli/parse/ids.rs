@@ -2,8 +2,8 @@
 
 use super::super::token_ids::of_value;
 use super::row_error::RowError;
-use crate::json::{Object, Value};
-use crate::parser::Policy;
+use backchat_core::json::{Object, Value};
+use backchat_parser::parser::Policy;
 
 /// What a row says of its ids.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,12 +22,12 @@ use super::arriving::Arriving;
 use super::rows::Tally;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, input, note, rows, token_ids};
-use crate::content::Mode;
-use crate::diagnostic::{Diagnostic, Sources};
-use crate::json::Value;
-use crate::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
-use crate::schema::source::Source;
-use crate::template::Template;
+use backchat_core::diagnostic::{Diagnostic, Sources};
+use backchat_core::json::Value;
+use backchat_legacy::schema::source::Source;
+use backchat_parser::content::Mode;
+use backchat_parser::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
+use backchat_parser::template::Template;
 
 /// Parse model output with a response template
 #[derive(Debug, clap::Args)]

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::parser::{EventRef, Options, ParseError, Parser, TokenTemplate};
-use crate::template::Template;
+use backchat_parser::parser::{EventRef, Options, ParseError, Parser, TokenTemplate};
+use backchat_parser::template::Template;
 
 /// The template and the prompt, in the form in which the output comes.
 #[derive(Clone, Copy)]

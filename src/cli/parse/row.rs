@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::ids::Ids;
 use super::row_error::RowError;
-use crate::json::{self, Object, Value};
-use crate::parser::{Policies, Reasoning};
+use backchat_core::json::{self, Object, Value};
+use backchat_parser::parser::{Policies, Reasoning};
 
 /// The keys of an answer's own, which a row cannot set.
 const ANSWER: [&str; 9] =

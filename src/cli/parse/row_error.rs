@@ -1,7 +1,7 @@
 //! Why a row has no answer.
 
-use crate::json::{Object, Value};
-use crate::schema::SchemaError;
+use backchat_core::json::{Object, Value};
+use backchat_legacy::schema::SchemaError;
 
 /// An error, and its stage.
 #[derive(Clone, Debug, PartialEq, Eq)]

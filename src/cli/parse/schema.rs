@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use super::answer::{Asked, Keeping, READS_WHOLE};
 use super::show;
 use crate::cli::{Failure, Global, input, note};
-use crate::diagnostic::{Diagnostic, Place};
-use crate::schema::Schema;
+use backchat_core::diagnostic::{Diagnostic, Place};
+use backchat_legacy::schema::Schema;
 
 /// Refuses what only a response template can do, and says what is not used.
 pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {

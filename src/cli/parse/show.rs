@@ -2,10 +2,10 @@
 
 use super::answer::Recording;
 use super::row_error::RowError;
-use crate::diagnostic::{self, Diagnostic, Place, escape};
-use crate::json::{Object, Value};
-use crate::parser::{Event, Mode, ProblemKind, Span};
-use crate::python::json::write_escape;
+use backchat_core::diagnostic::{self, Diagnostic, Place, escape};
+use backchat_core::json::{Object, Value};
+use backchat_core::python::json::write_escape;
+use backchat_parser::parser::{Event, Mode, ProblemKind, Span};
 
 const RESET: &str = "\x1b[0m";
 pub(super) const KEY: &str = "\x1b[36m";
@@ -225,7 +225,7 @@ pub fn missing(field: &str, file: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json;
+    use backchat_core::json;
 
     #[test]
     fn a_message_is_set_in_and_safe_to_print() {

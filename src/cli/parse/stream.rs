@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::answer::{Asked, Recording, complete};
 use super::output::Piece;
 use super::row_error::RowError;
-use crate::json::{Object, Value};
-use crate::parser::{Chunks, Event, EventRef, Finished, ParseError, Parser};
+use backchat_core::json::{Object, Value};
+use backchat_parser::parser::{Chunks, Event, EventRef, Finished, ParseError, Parser};
 
 /// Parses a text feed by feed and writes one object: events first, then what came of it.
 pub fn parse<'p>(

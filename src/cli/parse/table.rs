@@ -7,9 +7,9 @@ use super::answer::{Asked, Recording};
 use super::output::Piece;
 use super::row_error::RowError;
 use super::show::{BAD, KEY, Pen, QUIET, STEP, STRING, excerpt, shortened, tail};
-use crate::diagnostic::escape;
-use crate::parser::{EventRef, Finished, Held, ParseError, Parser, ProblemKind, Span};
-use crate::template::Template;
+use backchat_core::diagnostic::escape;
+use backchat_parser::parser::{EventRef, Finished, Held, ParseError, Parser, ProblemKind, Span};
+use backchat_parser::template::Template;
 
 /// Parses a text feed by feed and writes each feed, what it brought, and what is held back after it.
 pub fn parse<'p>(
@@ -145,6 +145,7 @@ impl Table<'_> {
             }
             EventRef::CallStart { field, name, .. } => self.line("call", field, &excerpt(name), KEY),
             EventRef::CallArguments { field, delta, .. } => self.line("arguments", field, &excerpt(delta), ""),
+            _ => {}
         }
     }
 }
@@ -157,12 +158,12 @@ mod tests {
     fn the_table_shows_what_each_feed_brought_and_what_is_held() {
         let template =
             r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
-        let template = crate::template::Template::load(template).unwrap().template;
+        let template = backchat_parser::template::Template::load(template).unwrap().template;
         let feeds = ["a\u{1b}b", "</", "t>Hello <", "b>"];
         let mut recording = Recording::default();
         let mut out = Vec::new();
         let (prefix, asked) = ("<user>Hi<bot><t>", Asked::default());
-        let parser = Parser::new(&template, prefix, crate::parser::Options::default());
+        let parser = Parser::new(&template, prefix, backchat_parser::parser::Options::default());
         let parser = parser.map_err(|error| RowError::new("prefix", error.to_string()));
         let feeds = feeds.into_iter().map(|feed| Piece::Text(feed.into()));
         parse(&template, (parser, prefix), feeds, &asked, &mut recording, &mut out, false).unwrap().unwrap();

@@ -11,17 +11,17 @@ use super::arriving::Arriving;
 use super::chat_options::{NOW, assignment};
 use super::report::Report;
 use super::{Failure, Global, note};
-use crate::diagnostic::Diagnostic;
-use crate::json::Value;
-use crate::parser::{Chunks, Mode};
-use crate::replay::{Growing, Outcome, Recording, Run, TooLarge};
-use crate::report;
-use crate::session::{
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::Value;
+use backchat_parser::parser::{Chunks, Mode};
+use backchat_parser::template::Template;
+use backchat_workbench::replay::{Growing, Outcome, Recording, Run, TooLarge};
+use backchat_workbench::report;
+use backchat_workbench::session::{
     Chunking, Given, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
     holds_cases,
 };
-use crate::template::Template;
-use crate::tui::{self, App, Theme};
+use backchat_workbench::tui::{self, App, Theme};
 
 /// The assumption if the prompt is not known.
 const NO_PREFIX: &str = "without --prefix, the prompt is assumed to end at the start anchor";
@@ -271,7 +271,7 @@ impl Replay {
         let sides = self.sides(material);
         for (index, (side, template, mode)) in sides.iter().enumerate() {
             let side = Some(side.as_str()).filter(|_| sides.len() > 1);
-            let head: Vec<_> = name.into_iter().chain(side).map(crate::diagnostic::escape).collect();
+            let head: Vec<_> = name.into_iter().chain(side).map(backchat_core::diagnostic::escape).collect();
             if !head.is_empty() {
                 let gap = if is_first && index == 0 { "" } else { "\n" };
                 writeln!(out, "{gap}== {}", head.join(": "))?;
@@ -435,7 +435,7 @@ fn await_row(outputs: &mut OutputSet, file: &str, global: &Global) {
     let mut is_told = global.is_quiet();
     while outputs.take_added().is_empty() {
         if !std::mem::replace(&mut is_told, true) {
-            note(&format!("waiting for the first row of {}", crate::diagnostic::escape(file)));
+            note(&format!("waiting for the first row of {}", backchat_core::diagnostic::escape(file)));
         }
         std::thread::sleep(BEAT);
     }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::diagnostic::{self, escape};
-use crate::json::{Object, Value};
-use crate::replay::{Kind, Moment, Outcome, Recording};
+use backchat_core::diagnostic::{self, escape};
+use backchat_core::json::{Object, Value};
+use backchat_workbench::replay::{Kind, Moment, Outcome, Recording};
 
 /// The longest text that a row shows, in characters.
 const WIDTH: usize = 60;
@@ -132,7 +132,7 @@ fn ending(recording: &Recording) -> String {
     let end = recording.end();
     match recording.outcome() {
         Outcome::Failed(_) => recording.happened(end),
-        Outcome::Finished { .. } | Outcome::Open => recording.why(end),
+        _ => recording.why(end),
     }
 }
 
@@ -151,8 +151,8 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::{Growing, Run};
-    use crate::template::Template;
+    use backchat_parser::template::Template;
+    use backchat_workbench::replay::{Growing, Run};
 
     #[test]
     fn what_is_not_as_expected_is_shown_whole() {

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{Item, Review, exit_code, reasons};
-use crate::check::fixture::FixtureFile;
-use crate::check::{self, Entry, Loaded, Report, Settings, Status};
 use crate::cli::check::write_cases;
 use crate::cli::{Failure, Global, replay, signals};
-use crate::diagnostic::{Diagnostic, Place, Sources, shell_word};
-use crate::session::Problem;
-use crate::tui::review as screen;
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, shell_word};
+use backchat_workbench::check::fixture::FixtureFile;
+use backchat_workbench::check::{self, Entry, Loaded, Report, Settings, Status};
+use backchat_workbench::session::Problem;
+use backchat_workbench::tui::review as screen;
 
 impl Review {
     /// Shows the differences one by one, writes those that are accepted, and says what became of them.

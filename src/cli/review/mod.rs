@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use super::case_selection::Cases;
 use super::{Failure, Global};
-use crate::check::{self, Entry, Loaded, Report, Settings, Status};
-use crate::diagnostic::{Diagnostic, Place, Severity, escape};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, escape};
+use backchat_workbench::check::{self, Entry, Loaded, Report, Settings, Status};
 
 /// Accept or reject changed messages, case by case
 #[derive(Debug, clap::Args)]

@@ -18,7 +18,6 @@ use tokio::time::Sleep;
 use super::outgoing::{BrokenOff, Outgoing, Outlet};
 use super::state::{Options, Server, status_name};
 use super::upstream::Incomplete;
-use crate::json::{self, Value};
 use crate::serve::answer::{Answer, Broken, problems_to_value};
 use crate::serve::api_error::ApiError;
 use crate::serve::chunk::{CallIds, Envelope, Usage, WholeMessage};
@@ -30,6 +29,7 @@ use crate::serve::record::{Ended, Exchange as Shared, Outcome};
 use crate::serve::reply::{Replies, Reply, error_text};
 use crate::serve::request::ChatRequest;
 use crate::serve::stop_strings::StopStrings;
+use backchat_core::json::{self, Value};
 
 /// How long the count of tokens is waited for once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);

@@ -30,14 +30,14 @@ use self::state::{Options, Server};
 use self::upstream::{Target, Upstream};
 use super::chat_options::source_failure;
 use super::{Failure, Global, input, note, special_tokens};
-use crate::chat::source;
-use crate::derive;
-use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::parser::{Policies, RecoveryPolicy};
 use crate::serve::answer::CallDelivery;
 use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::Engine;
 use crate::serve::model::Model;
+use backchat_chat::source;
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
+use backchat_derive::derive;
+use backchat_parser::parser::{Policies, RecoveryPolicy};
 
 /// Serve a model's chat API in front of an engine that only completes text
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use hyper::Method;
 
 use super::upstream::Upstream;
-use crate::json::Value;
 use crate::serve::engine::{Engine, Facts};
+use backchat_core::json::Value;
 
 /// How long an engine may take to say something about itself.
 const PATIENCE: Duration = Duration::from_secs(5);

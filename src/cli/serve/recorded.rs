@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use hyper::body::Bytes;
 use tokio::time::Sleep;
 
-use crate::check::fixture::ROWS_EXTENSION;
-use crate::diagnostic::{Diagnostic, Place};
-use crate::input::{self, Problem};
-use crate::json::{self, Value};
+use backchat_core::diagnostic::{Diagnostic, Place};
+use backchat_core::json::{self, Value};
+use backchat_workbench::check::fixture::ROWS_EXTENSION;
+use backchat_workbench::input::{self, Problem};
 
 /// The outputs of a file, which has at least one.
 #[derive(Debug)]

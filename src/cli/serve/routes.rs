@@ -17,8 +17,8 @@ use super::exchange;
 use super::outgoing::Outgoing;
 use super::recorder::Recorder;
 use super::state::Server;
-use crate::json::Value;
 use crate::serve::api_error::ApiError;
+use backchat_core::json::Value;
 
 /// The longest head of a request.
 const LONGEST_HEAD: usize = 32 << 10;

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::outgoing::Outgoing;
 use super::recorded::{Playing, Recorded};
-use crate::json::{self, Value};
+use backchat_core::json::{self, Value};
 
 /// The most bytes of an answer that is read whole.
 const MOST_WHOLE: usize = 1 << 20;

@@ -1,0 +1,176 @@
+//! Jinja2's filters, and transformers' `tojson`.
+
+mod number;
+mod printed;
+mod select;
+mod sequence;
+mod text;
+
+use minijinja::Value;
+
+use crate::builtins::{methods, names};
+use crate::engine::limits;
+use crate::engine::run::Run;
+use crate::values::arguments::{bind, required, string, truth_or};
+use crate::values::json::Style;
+use crate::values::markup;
+use crate::values::{Kind, Result, error, operators};
+
+/// A filter: the value first, then the arguments.
+pub(crate) type Filter = fn(&Run, &Value, &[Value]) -> Result<Value>;
+
+/// Every filter a template can name.
+const FILTERS: &[(&str, Filter)] = &[
+    ("abs", number::abs),
+    ("attr", attr),
+    ("batch", sequence::batch),
+    ("capitalize", text::capitalize),
+    ("center", text::center),
+    ("count", length),
+    ("d", default),
+    ("default", default),
+    ("dictsort", sequence::dictsort),
+    ("e", escape),
+    ("escape", escape),
+    ("filesizeformat", number::filesizeformat),
+    ("first", sequence::first),
+    ("float", number::float),
+    ("forceescape", force_escape),
+    ("format", text::format),
+    ("groupby", sequence::groupby),
+    ("indent", text::indent),
+    ("int", number::int),
+    ("items", sequence::items),
+    ("join", text::join),
+    ("last", sequence::last),
+    ("length", length),
+    ("list", sequence::list),
+    ("lower", text::lower),
+    ("map", select::map),
+    ("max", sequence::max),
+    ("min", sequence::min),
+    ("pprint", printed::pprint),
+    ("random", printed::random),
+    ("reject", select::reject),
+    ("rejectattr", select::rejectattr),
+    ("replace", text::replace),
+    ("reverse", sequence::reverse),
+    ("round", number::round),
+    ("safe", safe),
+    ("select", select::select),
+    ("selectattr", select::selectattr),
+    ("slice", sequence::slice),
+    ("sort", sequence::sort),
+    ("string", text::string),
+    ("striptags", text::striptags),
+    ("sum", sequence::sum),
+    ("title", text::title),
+    ("tojson", tojson),
+    ("trim", text::trim),
+    ("truncate", text::truncate),
+    ("unique", sequence::unique),
+    ("upper", text::upper),
+    ("urlencode", text::urlencode),
+    ("urlize", printed::urlize),
+    ("wordcount", text::wordcount),
+    ("wordwrap", text::wordwrap),
+    ("xmlattr", printed::xmlattr),
+];
+
+/// The filter of a name.
+pub(crate) fn find(name: &str) -> Option<Filter> {
+    let at = FILTERS.binary_search_by_key(&name, |(known, _)| known).ok()?;
+    FILTERS.get(at).map(|(_, filter)| *filter)
+}
+
+/// Applies a filter, and charges for its value, arguments and result.
+pub(crate) fn apply(filter: Filter, run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    limits::charge(std::slice::from_ref(value))?;
+    limits::charge(arguments)?;
+    let result = filter(run, value, arguments)?;
+    limits::charge(std::slice::from_ref(&result))?;
+    Ok(result)
+}
+
+fn length(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    bind("length", [], arguments)?;
+    operators::len(value).map(Value::from)
+}
+
+fn default(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    let [default, boolean] = bind("default", ["default_value", "boolean"], arguments)?;
+    let absent = value.is_undefined() || (truth_or(&boolean, false) && !value.is_true());
+    Ok(if absent { default.unwrap_or_else(|| Value::from("")) } else { value.clone() })
+}
+
+fn attr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    let [name] = bind("attr", ["name"], arguments)?;
+    let name = required("attr", "name", name)?;
+    let name = string("attr", &name)?;
+    match Kind::of(value) {
+        Kind::Object(_) => value.get_attr(name),
+        _ if names::is_method(name) => methods::attribute(value, name),
+        _ => Ok(Value::UNDEFINED),
+    }
+}
+
+fn safe(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    bind("safe", [], arguments)?;
+    Ok(Value::from_safe_string(crate::values::text::to_str(value).into_owned()))
+}
+
+fn escape(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    if value.is_safe() { Ok(value.clone()) } else { force_escape(run, value, arguments) }
+}
+
+fn force_escape(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    bind("escape", [], arguments)?;
+    let mut out = String::new();
+    markup::escape_into(&mut out, &crate::values::text::to_str(value));
+    Ok(Value::from_safe_string(out))
+}
+
+/// transformers' own: `json.dumps` without HTML's escapes.
+fn tojson(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    let names = ["ensure_ascii", "indent", "separators", "sort_keys"];
+    let [ensure_ascii, indent, separators, sort_keys] = bind("tojson", names, arguments)?;
+    let indent = match indent.filter(|indent| !indent.is_none()) {
+        None => None,
+        Some(indent) => Some(match Kind::of(&indent) {
+            Kind::Str(text) => text.to_owned(),
+            _ => {
+                " ".repeat(crate::values::arguments::integer("tojson", &indent)?.clamp(0, 1000).unsigned_abs() as usize)
+            }
+        }),
+    };
+    let pair = match separators.filter(|separators| !separators.is_none()) {
+        None => None,
+        Some(separators) => match <[Value; 2]>::try_from(crate::values::items_of(&separators)?) {
+            Ok(pair) => Some(pair),
+            Err(_) => return Err(error("tojson() expects two separators")),
+        },
+    };
+    let (item_separator, key_separator) = match &pair {
+        None => (if indent.is_some() { "," } else { ", " }, ": "),
+        Some([item, key]) => (string("tojson", item)?, string("tojson", key)?),
+    };
+    let style = Style {
+        ensure_ascii: truth_or(&ensure_ascii, false),
+        indent,
+        item_separator,
+        key_separator,
+        sort_keys: truth_or(&sort_keys, false),
+    };
+    style.dumps(value).map(Value::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FILTERS;
+    use crate::builtins::names;
+
+    #[test]
+    fn every_name_has_its_filter() {
+        assert_eq!(FILTERS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::FILTERS);
+    }
+}

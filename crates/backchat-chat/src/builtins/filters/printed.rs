@@ -1,0 +1,98 @@
+//! Filters that no prompt needs. They exist so that a template that names one compiles, and fail instead of answering
+//! differently from Jinja2.
+
+use std::fmt::Write;
+
+use minijinja::Value;
+
+use crate::engine::limits;
+use crate::engine::run::Run;
+use crate::values::arguments::{bind, truth_or};
+use crate::values::build;
+use crate::values::entries::{Entries, Key};
+use crate::values::markup;
+use crate::values::measure;
+use crate::values::text::{to_str, write_repr};
+use crate::values::{Kind, Result, error, items_of};
+use backchat_core::python::space::is_space;
+
+/// The widest that Python prints a value on one line.
+const LINE: usize = 80;
+
+/// `repr()` with sorted dictionaries. Fails on more than one line of text: Python breaks it up by rules of its own.
+pub(super) fn pprint(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    bind("pprint", [], arguments)?;
+    measure::charge_deep(value)?;
+    let mut out = String::new();
+    write_repr(&mut out, &sorted(value)?);
+    limits::check()?;
+    if out.chars().count() > LINE {
+        return Err(error(format!("pprint of more than {LINE} characters is not supported")));
+    }
+    Ok(Value::from(out))
+}
+
+/// The value with the entries of every dictionary in the order of their keys.
+fn sorted(value: &Value) -> Result<Value> {
+    match Kind::of(value) {
+        Kind::List(items) => build::list(items.iter().map(sorted).collect::<Result<_>>()?),
+        Kind::Tuple(items) => build::tuple(items.iter().map(sorted).collect::<Result<_>>()?),
+        Kind::Dict(dict) => {
+            dict.note_whole();
+            let mut entries: Vec<(Key, &Value)> = dict.entries().map(|(key, value)| (key.clone(), value)).collect();
+            if entries.iter().any(|(key, _)| key.value().as_str().is_none()) && entries.len() > 1 {
+                return Err(error("pprint of keys that are not strings is not supported"));
+            }
+            entries.sort_by_key(|(key, _)| key.value());
+            let mut ordered = Entries::default();
+            for (key, value) in entries {
+                ordered.insert(key, sorted(value)?);
+            }
+            build::dict(ordered)
+        }
+        _ => Ok(value.clone()),
+    }
+}
+
+/// One of the items. A choice between several is refused: no render could be repeated.
+pub(super) fn random(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    bind("random", [], arguments)?;
+    match items_of(value)?.as_slice() {
+        [] => Ok(Value::UNDEFINED),
+        [only] => Ok(only.clone()),
+        _ => Err(error("random is not supported: a prompt should be the same each time it is rendered")),
+    }
+}
+
+/// Refused: links are for web pages.
+pub(super) fn urlize(_: &Run, _: &Value, _: &[Value]) -> Result<Value> {
+    Err(error("urlize is not supported: links are for web pages"))
+}
+
+/// A dictionary as attributes of an element, without those that are none or undefined.
+pub(super) fn xmlattr(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    let [autospace] = bind("xmlattr", ["autospace"], arguments)?;
+    let Kind::Dict(dict) = Kind::of(value) else { return Err(error("xmlattr expects a dictionary")) };
+    dict.note_whole();
+    let mut out = String::new();
+    for (key, value) in dict.entries().filter(|(_, value)| !value.is_none() && !value.is_undefined()) {
+        let key = key.value();
+        let Some(name) = key.as_str() else { return Err(error("xmlattr expects string keys")) };
+        if name.contains(|c: char| is_space(c) || matches!(c, '/' | '>' | '=')) {
+            return Err(error(format!("invalid character in the attribute name '{name}'")));
+        }
+        if !out.is_empty() || truth_or(&autospace, true) {
+            out.push(' ');
+        }
+        markup::escape_into(&mut out, name);
+        // Writing to a string does not fail.
+        let _ = write!(out, "=\"");
+        match value.is_safe() {
+            true => out.push_str(&to_str(value)),
+            false => markup::escape_into(&mut out, &to_str(value)),
+        }
+        out.push('"');
+        limits::size(out.len())?;
+    }
+    Ok(if run.escapes() { Value::from_safe_string(out) } else { Value::from(out) })
+}

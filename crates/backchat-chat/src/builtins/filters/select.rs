@@ -1,0 +1,137 @@
+//! Filters that go over a sequence with another filter, a test or an attribute.
+
+use minijinja::value::Kwargs;
+use minijinja::{Error, ErrorKind, Value};
+
+use crate::builtins::{filters, tests};
+use crate::engine::limits;
+use crate::engine::run::Run;
+use crate::values::arguments::split;
+use crate::values::build;
+use crate::values::text::to_str;
+use crate::values::{Kind, Result, error, items_of};
+
+/// Looks an attribute up, which may be a path such as `function.name` or `0.id`.
+pub(super) struct Getter {
+    path: Vec<Value>,
+    default: Option<Value>,
+}
+
+impl Getter {
+    pub(super) fn new(attribute: &Value, default: Option<Value>) -> Result<Self> {
+        let path = match Kind::of(attribute) {
+            Kind::Str(path) => {
+                let step = |step: &str| {
+                    let index = step.bytes().all(|b| b.is_ascii_digit()).then(|| step.parse::<u64>().ok()).flatten();
+                    index.map_or_else(|| Value::from(step), Value::from)
+                };
+                limits::items(path.bytes().filter(|byte| *byte == b'.').count())?;
+                path.split('.').map(step).collect()
+            }
+            Kind::None => Vec::new(),
+            _ => vec![attribute.clone()],
+        };
+        Ok(Self { path, default: default.filter(|default| !default.is_none()) })
+    }
+
+    pub(super) fn get(&self, item: &Value) -> Result<Value> {
+        let mut found = item.clone();
+        for step in &self.path {
+            if found.is_undefined() {
+                return Err(error(format!("a value is undefined, and so is its '{}'", to_str(step))));
+            }
+            found = found.get_item(step)?;
+            if let (true, Some(default)) = (found.is_undefined(), &self.default) {
+                found = default.clone();
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The items of a sequence; none if the sequence is false.
+fn items_if_true(value: &Value) -> Result<Vec<Value>> {
+    if value.is_true() { items_of(value) } else { Ok(Vec::new()) }
+}
+
+fn with_keywords(positional: &[Value], keywords: Option<Kwargs>) -> Vec<Value> {
+    let mut arguments = positional.to_vec();
+    arguments.extend(keywords.map(Value::from));
+    arguments
+}
+
+/// Applies a filter by name.
+fn apply(run: &Run, name: &str, value: &Value, arguments: &[Value]) -> Result<Value> {
+    match filters::find(name) {
+        Some(filter) => filters::apply(filter, run, value, arguments),
+        None => Err(Error::new(ErrorKind::UnknownFilter, format!("No filter named '{name}'."))),
+    }
+}
+
+pub(super) fn map(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    let (positional, keywords) = split(arguments);
+    if let ([], Some(keywords)) = (positional, &keywords)
+        && keywords.has("attribute")
+    {
+        let default = if keywords.has("default") { Some(keywords.peek("default")?) } else { None };
+        if let Some(odd) = keywords.args().find(|name| !matches!(*name, "attribute" | "default")) {
+            return Err(error(format!("Unexpected keyword argument '{odd}'")));
+        }
+        let getter = Getter::new(&keywords.peek("attribute")?, default)?;
+        let mapped = items_if_true(value)?.iter().map(|item| getter.get(item)).collect::<Result<_>>()?;
+        return build::generator(mapped);
+    }
+    let [name, rest @ ..] = positional else { return Err(error("map requires a filter argument")) };
+    let name = to_str(name).into_owned();
+    let arguments = with_keywords(rest, keywords);
+    let items = items_if_true(value)?;
+    let mapped = items.iter().map(|item| apply(run, &name, item, &arguments)).collect::<Result<_>>()?;
+    build::generator(mapped)
+}
+
+/// Keeps the items for which the test answers `wanted`; `pick` gives the value to test.
+fn keep(value: &Value, pick: Option<Getter>, test: &[Value], keywords: Option<Kwargs>, wanted: bool) -> Result<Value> {
+    let (name, arguments) = match test {
+        [] => (None, Vec::new()),
+        [name, rest @ ..] => (Some(to_str(name).into_owned()), with_keywords(rest, keywords)),
+    };
+    let mut kept = Vec::new();
+    for item in items_if_true(value)? {
+        let subject = match &pick {
+            Some(getter) => getter.get(&item)?,
+            None => item.clone(),
+        };
+        let answer = match &name {
+            Some(name) => tests::apply(name, &subject, &arguments)?,
+            None => subject.is_true(),
+        };
+        if answer == wanted {
+            kept.push(item);
+        }
+    }
+    build::generator(kept)
+}
+
+pub(super) fn select(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    let (test, keywords) = split(arguments);
+    keep(value, None, test, keywords, true)
+}
+
+pub(super) fn reject(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    let (test, keywords) = split(arguments);
+    keep(value, None, test, keywords, false)
+}
+
+fn by_attribute(value: &Value, arguments: &[Value], wanted: bool) -> Result<Value> {
+    let (positional, keywords) = split(arguments);
+    let [attribute, test @ ..] = positional else { return Err(error("Missing parameter for attribute name")) };
+    keep(value, Some(Getter::new(attribute, None)?), test, keywords, wanted)
+}
+
+pub(super) fn selectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    by_attribute(value, arguments, true)
+}
+
+pub(super) fn rejectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    by_attribute(value, arguments, false)
+}

@@ -1,0 +1,232 @@
+//! The functions that every chat template can call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use minijinja::Value;
+use minijinja::value::{Object, ObjectRepr};
+
+use crate::engine::limits;
+use crate::engine::run::Run;
+use crate::values::arguments::{bind, integer, none, required, split};
+use crate::values::build;
+use crate::values::entries::{Entries, Key};
+use crate::values::lazy::Range;
+use crate::values::measure;
+use crate::values::namespace::Namespace;
+use crate::values::{Kind, Result, error, items_of, text, type_name};
+
+/// A function of the arguments of its call.
+pub(crate) type Function = fn(&Run, &[Value]) -> Result<Value>;
+
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("cycler", cycler),
+    ("dict", dict),
+    ("joiner", joiner),
+    ("namespace", namespace),
+    ("raise_exception", raise_exception),
+    ("range", range),
+    ("strftime_now", strftime_now),
+];
+
+/// The function of a name.
+pub(crate) fn find(name: &str) -> Option<Function> {
+    let at = FUNCTIONS.binary_search_by_key(&name, |(known, _)| known).ok()?;
+    FUNCTIONS.get(at).map(|(_, function)| *function)
+}
+
+/// Calls a function, and charges for its arguments and result.
+pub(crate) fn call(function: Function, run: &Run, arguments: &[Value]) -> Result<Value> {
+    limits::charge(arguments)?;
+    let result = function(run, arguments)?;
+    limits::charge(std::slice::from_ref(&result))?;
+    Ok(result)
+}
+
+fn raise_exception(run: &Run, arguments: &[Value]) -> Result<Value> {
+    let [message] = bind("raise_exception", ["message"], arguments)?;
+    let message = text::to_str(&required("raise_exception", "message", message)?).into_owned();
+    run.raise(&message);
+    Err(error(message))
+}
+
+fn strftime_now(run: &Run, arguments: &[Value]) -> Result<Value> {
+    let [format] = bind("strftime_now", ["format"], arguments)?;
+    let format = required("strftime_now", "format", format)?;
+    let format = crate::values::arguments::string("strftime_now", &format)?;
+    if format.len() > limits::MAX_TIME_FORMAT {
+        return Err(error(format!("strftime_now: a format of more than {} KiB", limits::MAX_TIME_FORMAT >> 10)));
+    }
+    crate::engine::now::strftime(run.now(), format).map(Value::from)
+}
+
+fn range(_: &Run, arguments: &[Value]) -> Result<Value> {
+    let (positional, keywords) = split(arguments);
+    if keywords.is_some() {
+        return Err(error("range() takes no keyword arguments"));
+    }
+    let number = |value: &Value| integer("range", value);
+    match positional {
+        [stop] => Range::value(0, number(stop)?, 1),
+        [start, stop] => Range::value(number(start)?, number(stop)?, 1),
+        [start, stop, step] => Range::value(number(start)?, number(stop)?, number(step)?),
+        _ => Err(error("range expected 1 to 3 arguments")),
+    }
+}
+
+/// The entries that `dict(…)` and `namespace(…)` are made of: a mapping or pairs, then keywords.
+fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
+    let (positional, keywords) = split(arguments);
+    let mut entries = Entries::default();
+    match positional {
+        [] => {}
+        [source] => match Kind::of(source) {
+            Kind::Undefined => return Err(error(format!("{function}() of an undefined value"))),
+            Kind::Dict(dict) => {
+                dict.note_whole();
+                entries.extend(dict.entries().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            _ => {
+                for pair in items_of(source)? {
+                    let [key, value] = items_of(&pair)?.try_into().map_err(|_| {
+                        error(format!("{function}() expects pairs; an element is a {}, not a pair", type_name(&pair)))
+                    })?;
+                    entries.insert(Key::of(&key)?, value);
+                }
+            }
+        },
+        more => return Err(error(format!("{function} expected at most 1 argument, got {}", more.len()))),
+    }
+    if let Some(keywords) = keywords {
+        for name in keywords.args() {
+            entries.insert(Key::from(name), keywords.peek(name)?);
+        }
+    }
+    Ok(entries)
+}
+
+fn dict(_: &Run, arguments: &[Value]) -> Result<Value> {
+    build::dict(entries("dict", arguments)?)
+}
+
+fn namespace(run: &Run, arguments: &[Value]) -> Result<Value> {
+    let entries = entries("namespace", arguments)?;
+    let extent = measure::checked(entries.values())?;
+    let namespace = Arc::new(Namespace::new(entries, extent)?);
+    run.keep(&namespace)?;
+    Ok(Value::from_dyn_object(namespace))
+}
+
+fn cycler(_: &Run, arguments: &[Value]) -> Result<Value> {
+    let (items, keywords) = split(arguments);
+    if items.is_empty() || keywords.is_some() {
+        return Err(error("cycler() expects at least one item and no keywords"));
+    }
+    measure::check_held(items)?;
+    Ok(Value::from_object(Cycler { items: items.to_vec(), at: AtomicUsize::new(0) }))
+}
+
+/// The result of `cycler()`.
+#[derive(Debug)]
+pub(crate) struct Cycler {
+    items: Vec<Value>,
+    at: AtomicUsize,
+}
+
+impl Cycler {
+    /// Calls its method of this name, if it has one.
+    pub(crate) fn call_method(&self, name: &str, arguments: &[Value]) -> Option<Result<Value>> {
+        match name {
+            "next" => Some(none(name, arguments).map(|()| self.next())),
+            "reset" => Some(none(name, arguments).map(|()| {
+                self.at.store(0, Ordering::Relaxed);
+                Value::from(())
+            })),
+            _ => None,
+        }
+    }
+
+    fn next(&self) -> Value {
+        let current = self.current();
+        let next = (self.at.load(Ordering::Relaxed) + 1) % self.items.len().max(1);
+        self.at.store(next, Ordering::Relaxed);
+        current
+    }
+
+    fn current(&self) -> Value {
+        // There is an item, and `next` keeps the place below their number.
+        let at = self.at.load(Ordering::Relaxed);
+        debug_assert!(at < self.items.len(), "a cycler of {} items is at {at}", self.items.len());
+        self.items.get(at).cloned().unwrap_or_default()
+    }
+}
+
+impl Object for Cycler {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "current" => Some(self.current()),
+            "pos" => Some(Value::from(self.at.load(Ordering::Relaxed))),
+            "items" => Some(Value::from(minijinja::value::Tuple::from(self.items.clone()))),
+            _ => None,
+        }
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+}
+
+fn joiner(_: &Run, arguments: &[Value]) -> Result<Value> {
+    let [separator] = bind("joiner", ["sep"], arguments)?;
+    let separator = separator.unwrap_or_else(|| Value::from(", "));
+    measure::check_held([&separator])?;
+    Ok(Value::from_object(Joiner { separator, used: AtomicUsize::new(0) }))
+}
+
+/// The result of `joiner()`: gives nothing the first time it is called, then the separator.
+#[derive(Debug)]
+pub(crate) struct Joiner {
+    separator: Value,
+    used: AtomicUsize,
+}
+
+impl Joiner {
+    pub(crate) fn call(&self, arguments: &[Value]) -> Result<Value> {
+        none("joiner", arguments)?;
+        let first = self.used.fetch_add(1, Ordering::Relaxed) == 0;
+        Ok(if first { Value::from("") } else { self.separator.clone() })
+    }
+}
+
+impl Object for Joiner {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "sep" => Some(self.separator.clone()),
+            "used" => Some(Value::from(self.used.load(Ordering::Relaxed) > 0)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FUNCTIONS;
+    use crate::builtins::names;
+
+    #[test]
+    fn every_name_has_its_function() {
+        assert_eq!(FUNCTIONS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::FUNCTIONS);
+    }
+}

@@ -1,0 +1,229 @@
+//! Expressions: what is done with a value becomes the links of a chain.
+
+use minijinja::Value;
+
+use super::{Compiler, LOOP, SELF};
+use crate::builtins::{filters, names, tests};
+use crate::engine::program::{Argument, Arguments, Attribute, Condition, Expression, Kind, Link, LinkKind, LoopField};
+use crate::jinja::syntax::tree::{self, BinaryOp, Expr, ExprKind, Literal, Span, UnaryOp};
+use crate::values::{build, format, number, operators};
+
+/// The value that an expression does something with, unless it stands alone.
+fn leftmost<'e, 's>(expression: &'e Expr<'s>) -> Option<&'e Expr<'s>> {
+    match &expression.kind {
+        ExprKind::Binary(_, operands) => Some(&operands.0),
+        ExprKind::Test(of, name, arguments) if is_defined_test(of, name, arguments) => None,
+        ExprKind::Call(of, _) => match &of.kind {
+            ExprKind::Attribute(on, _) => Some(on),
+            _ => Some(of),
+        },
+        ExprKind::Attribute(of, _)
+        | ExprKind::Item(of, _)
+        | ExprKind::Slice(of, _)
+        | ExprKind::Filter(Some(of), ..)
+        | ExprKind::Test(of, ..) => Some(of),
+        _ => None,
+    }
+}
+
+/// `name is defined` or `name is undefined`: asking is not reading.
+fn is_defined_test(of: &Expr<'_>, name: &str, arguments: &[tree::Argument<'_>]) -> bool {
+    matches!(name, "defined" | "undefined")
+        && arguments.is_empty()
+        && matches!(&of.kind, ExprKind::Name(name) if *name != SELF)
+}
+
+fn attribute(name: &str) -> Attribute {
+    Attribute { name: name.into(), is_method: names::is_method(name) }
+}
+
+/// An expression with one thing more done to it.
+fn linked(mut expression: Expression, kind: LinkKind, span: &Span) -> Expression {
+    let link = Link { kind, span: span.clone() };
+    if let Kind::Chain(_, links) = &mut expression.kind {
+        links.push(link);
+        expression.span = span.clone();
+        return expression;
+    }
+    Expression { kind: Kind::Chain(Box::new(expression), vec![link]), span: span.clone() }
+}
+
+fn literal(literal: &Literal) -> Value {
+    match literal {
+        Literal::None => Value::from(()),
+        Literal::Bool(value) => Value::from(*value),
+        Literal::Int(digits) => number::literal(digits),
+        Literal::Float(digits) => Value::from(number::parse_float(digits).unwrap_or(f64::NAN)),
+        Literal::Str(text) => Value::from(text.as_str()),
+    }
+}
+
+/// The values of constants, if these are all constants.
+fn constants(items: &[Expression]) -> Option<Vec<Value>> {
+    let constant = |item: &Expression| match &item.kind {
+        Kind::Constant(value) => Some(value.clone()),
+        _ => None,
+    };
+    items.iter().map(constant).collect()
+}
+
+impl<'s> Compiler<'s> {
+    // Expressions.
+
+    pub(super) fn expression(&mut self, expression: &Expr<'s>) -> Expression {
+        let mut outer = Vec::new();
+        let mut at = expression;
+        while self.loop_field(at).is_none()
+            && let Some(left) = leftmost(at)
+        {
+            outer.push(at);
+            at = left;
+        }
+        let kind = self.alone(at);
+        let mut built = Expression { kind, span: at.span.clone() };
+        while let Some(at) = outer.pop() {
+            built = self.extended(built, at);
+        }
+        built
+    }
+
+    fn expressions(&mut self, expressions: &[Expr<'s>]) -> Vec<Expression> {
+        expressions.iter().map(|expression| self.expression(expression)).collect()
+    }
+
+    /// `loop.index` and its like, if the loop is one of the same function.
+    fn loop_field(&self, expression: &Expr<'s>) -> Option<Kind> {
+        let ExprKind::Attribute(of, field) = &expression.kind else { return None };
+        if !matches!(of.kind, ExprKind::Name(LOOP)) {
+            return None;
+        }
+        let scope = self.around.last()?.scopes.iter().rev().find(|scope| scope.bound.contains_key(LOOP))?;
+        Some(Kind::Loop(scope.level?, LoopField::of(field)?))
+    }
+
+    /// An expression that does nothing with a value before it.
+    fn alone(&mut self, expression: &Expr<'s>) -> Kind {
+        match &expression.kind {
+            ExprKind::Name(name) => Kind::Name(self.name(name)),
+            ExprKind::Literal(constant) => Kind::Constant(literal(constant)),
+            ExprKind::List(items) => {
+                let items = self.expressions(items);
+                match constants(&items).and_then(|items| build::list(items).ok()) {
+                    Some(list) => Kind::Constant(list),
+                    None => Kind::List(items.into()),
+                }
+            }
+            ExprKind::Tuple(items) => {
+                let items = self.expressions(items);
+                match constants(&items).and_then(|items| build::tuple(items).ok()) {
+                    Some(tuple) => Kind::Constant(tuple),
+                    None => Kind::Tuple(items.into()),
+                }
+            }
+            ExprKind::Dict(entries) => {
+                Kind::Dict(entries.iter().map(|(key, value)| (self.expression(key), self.expression(value))).collect())
+            }
+            ExprKind::Unary(UnaryOp::Not, operand) => Kind::Not(Box::new(self.expression(operand))),
+            ExprKind::Unary(operator, operand) => {
+                let operator = if *operator == UnaryOp::Neg { operators::neg } else { operators::pos };
+                let operand = self.expression(operand);
+                match &operand.kind {
+                    Kind::Constant(value) if let Ok(value) = operator(value) => Kind::Constant(value),
+                    _ => linked(operand, LinkKind::Unary(operator), &expression.span).kind,
+                }
+            }
+            ExprKind::Compare(first, rest) => {
+                let first = Box::new(self.expression(first));
+                let rest = rest.iter().map(|(operator, operand)| (*operator, self.expression(operand)));
+                Kind::Compare(first, rest.collect())
+            }
+            ExprKind::Concat(parts) => Kind::Concat(self.expressions(parts).into()),
+            ExprKind::Condition { test, then, otherwise } => Kind::Condition(Box::new(Condition {
+                test: self.expression(test),
+                then: self.expression(then),
+                otherwise: otherwise.as_ref().map(|otherwise| self.expression(otherwise)),
+            })),
+            ExprKind::Test(of, test, _) if let ExprKind::Name(name) = &of.kind => {
+                Kind::Defined(self.name(name), test == "defined")
+            }
+            ExprKind::Filter(None, name, arguments) => {
+                let captured = Expression { kind: Kind::Captured, span: expression.span.clone() };
+                let filter = LinkKind::Filter(filters::find(name), name.as_str().into(), self.arguments(arguments));
+                linked(captured, filter, &expression.span).kind
+            }
+            // Everything else does something with a value, or is an attribute of the loop.
+            _ => self.loop_field(expression).unwrap_or(Kind::Constant(Value::UNDEFINED)),
+        }
+    }
+
+    /// What an expression does with the value before it.
+    fn extended(&mut self, left: Expression, expression: &Expr<'s>) -> Expression {
+        let span = &expression.span;
+        let link = match &expression.kind {
+            ExprKind::Binary(BinaryOp::And, operands) => {
+                let right = self.expression(&operands.1);
+                let kind = match left.kind {
+                    Kind::And(mut parts) => {
+                        parts.push(right);
+                        Kind::And(parts)
+                    }
+                    _ => Kind::And(vec![left, right]),
+                };
+                return Expression { kind, span: span.clone() };
+            }
+            ExprKind::Binary(BinaryOp::Or, operands) => {
+                let right = self.expression(&operands.1);
+                let kind = match left.kind {
+                    Kind::Or(mut parts) => {
+                        parts.push(right);
+                        Kind::Or(parts)
+                    }
+                    _ => Kind::Or(vec![left, right]),
+                };
+                return Expression { kind, span: span.clone() };
+            }
+            ExprKind::Binary(operator, operands) => {
+                let right = self.expression(&operands.1);
+                match operator {
+                    BinaryOp::Sub => LinkKind::Binary(operators::sub, right),
+                    BinaryOp::Mul => LinkKind::Binary(operators::mul, right),
+                    BinaryOp::Div => LinkKind::Binary(operators::div, right),
+                    BinaryOp::FloorDiv => LinkKind::Binary(operators::floor_div, right),
+                    BinaryOp::Rem => LinkKind::Binary(format::remainder, right),
+                    BinaryOp::Pow => LinkKind::Binary(operators::pow, right),
+                    BinaryOp::Add | BinaryOp::And | BinaryOp::Or => LinkKind::Add(right),
+                }
+            }
+            ExprKind::Attribute(_, name) => LinkKind::Attribute(attribute(name)),
+            ExprKind::Item(_, key) => LinkKind::Item(self.expression(key)),
+            ExprKind::Slice(_, bounds) => LinkKind::Slice(Box::new(
+                bounds.each_ref().map(|bound| bound.as_ref().map(|bound| self.expression(bound))),
+            )),
+            ExprKind::Call(of, arguments) => {
+                let arguments = self.arguments(arguments);
+                match &of.kind {
+                    ExprKind::Attribute(_, name) => LinkKind::Method(attribute(name), arguments),
+                    _ => LinkKind::Call(arguments),
+                }
+            }
+            ExprKind::Filter(_, name, arguments) => {
+                LinkKind::Filter(filters::find(name), name.as_str().into(), self.arguments(arguments))
+            }
+            ExprKind::Test(_, name, arguments) => {
+                LinkKind::Test(tests::find(name), name.as_str().into(), self.arguments(arguments))
+            }
+            _ => return left,
+        };
+        linked(left, link, span)
+    }
+
+    fn arguments(&mut self, arguments: &[tree::Argument<'s>]) -> Arguments {
+        let given = arguments.iter().map(|argument| match argument {
+            tree::Argument::Positional(value) => Argument::Positional(self.expression(value)),
+            tree::Argument::Keyword(name, value) => Argument::Keyword((*name).into(), self.expression(value)),
+            tree::Argument::Spread(value) => Argument::Spread(self.expression(value)),
+            tree::Argument::KeywordSpread(value) => Argument::KeywordSpread(self.expression(value)),
+        });
+        Arguments { given: given.collect(), caller: None }
+    }
+}

@@ -1,0 +1,332 @@
+//! Compiles the tree of a template: finds the place of every name, the function of every filter, the value of every
+//! constant.
+//!
+//! Scopes are Jinja2's: a macro, a block and the body of a call block are functions; loops, `with`, and whatever
+//! captures text have variables of their own inside the function they stand in; a condition has none.
+
+mod expression;
+mod names;
+mod symbols;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use indexmap::IndexSet;
+
+use super::program::{
+    Body, Expression, For, Function, FunctionId, Kind, LinkKind, Parameter, Program, Scoped, Statement, StatementKind,
+};
+use crate::jinja::syntax::tree::{self, Expr, Parameters};
+
+use names::Around;
+use symbols::{Symbols, asks_for};
+
+/// The name of a template for itself.
+const SELF: &str = "self";
+/// The name of the innermost loop.
+const LOOP: &str = "loop";
+/// What a macro calls the arguments beyond its parameters, and the body of a call block.
+const VARARGS: &str = "varargs";
+const KWARGS: &str = "kwargs";
+const CALLER: &str = "caller";
+
+/// Compiles a template.
+pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
+    let mut compiler = Compiler {
+        functions: Vec::new(),
+        around: Vec::new(),
+        asked: IndexSet::default(),
+        blocks: HashMap::new(),
+        marks: false,
+        escapes: 0,
+    };
+    compiler.function(None, &Vec::new(), &[], body, true);
+    Program {
+        functions: compiler.functions.into_iter().map(Arc::new).collect(),
+        asked: compiler.asked.into_iter().map(Into::into).collect(),
+        blocks: Arc::new(compiler.blocks),
+        has_generation_blocks: compiler.marks,
+    }
+}
+
+struct Compiler<'s> {
+    functions: Vec<Function>,
+    /// The functions around this place, innermost last.
+    around: Vec<Around<'s>>,
+    asked: IndexSet<&'s str, RandomState>,
+    blocks: HashMap<Box<str>, FunctionId>,
+    marks: bool,
+    /// How many `autoescape` blocks are around this place.
+    escapes: usize,
+}
+
+impl<'s> Compiler<'s> {
+    /// Compiles a function of these parameters, with variables of these names, too: the template or a block as a whole, or
+    /// a macro in it.
+    fn function(
+        &mut self,
+        name: Option<&str>,
+        parameters: &Parameters<'s>,
+        more: &[&'s str],
+        body: &tree::Body<'s>,
+        is_whole: bool,
+    ) -> FunctionId {
+        self.declared(name, |compiler, function| {
+            if let Some(around) = compiler.here() {
+                around.is_whole = is_whole;
+            }
+            let mut bound: Vec<&'s str> = parameters.iter().map(|(name, _)| *name).collect();
+            bound.extend_from_slice(more);
+            let mut symbols = Symbols::default();
+            parameters.iter().filter_map(|(_, default)| default.as_ref()).for_each(|default| symbols.read(default));
+            symbols.body(body);
+            compiler.enter(&bound, symbols);
+            function.parameters = parameters
+                .iter()
+                .map(|(name, default)| Parameter {
+                    name: (*name).into(),
+                    default: default.as_ref().map(|default| compiler.expression(default)),
+                })
+                .collect();
+            let special = |name: &str| {
+                let is_parameter = parameters.iter().any(|(parameter, _)| *parameter == name);
+                (more.contains(&name) && !is_parameter).then(|| compiler.bound(name)).flatten()
+            };
+            (function.varargs, function.kwargs, function.caller) = (special(VARARGS), special(KWARGS), special(CALLER));
+            function.body = compiler.body(body);
+            compiler.leave();
+        })
+    }
+
+    /// Numbers a function, and compiles what is in it.
+    fn declared(&mut self, name: Option<&str>, inside: impl FnOnce(&mut Self, &mut Function)) -> FunctionId {
+        if let Some(around) = self.here() {
+            around.declares = true;
+        }
+        let id = self.functions.len();
+        self.functions.push(Function::default());
+        self.around.push(Around::default());
+        let mut function = Function { name: name.map(Into::into), may_escape: self.escapes > 0, ..Function::default() };
+        inside(self, &mut function);
+        let around = self.around.pop().unwrap_or_default();
+        (function.slots, function.declares) = (around.slots, around.declares);
+        if let Some(place) = self.functions.get_mut(id) {
+            *place = function;
+        }
+        id
+    }
+
+    /// Compiles something that sees the variables of the template itself, and none of those around it.
+    fn at_the_top<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
+        let inner = self.around.split_off(self.around.len().min(1));
+        let scopes = match self.around.first_mut() {
+            Some(top) => top.scopes.split_off(top.scopes.len().min(1)),
+            None => Vec::new(),
+        };
+        let compiled = compile(self);
+        if let Some(top) = self.around.first_mut() {
+            top.scopes.extend(scopes);
+        }
+        self.around.extend(inner);
+        compiled
+    }
+
+    /// A macro, or the body of a call block.
+    fn macro_function(&mut self, name: Option<&str>, parameters: &Parameters<'s>, body: &tree::Body<'s>) -> FunctionId {
+        let more: Vec<&'s str> = [VARARGS, KWARGS, CALLER].into_iter().filter(|name| asks_for(body, name)).collect();
+        self.function(name, parameters, &more, body, false)
+    }
+
+    fn scoped(&mut self, body: &tree::Body<'s>) -> Scoped {
+        self.filtered(body, None).0
+    }
+
+    /// A body, and the filter of what it prints, which sees the variables of the body.
+    fn filtered(&mut self, body: &tree::Body<'s>, filter: Option<&Expr<'s>>) -> (Scoped, Option<Expression>) {
+        let scope = self.enter(&[], Symbols::of(body));
+        let body = self.body(body);
+        let filter = filter.map(|filter| self.expression(filter));
+        self.leave();
+        (Scoped { scope, body }, filter)
+    }
+
+    fn body(&mut self, body: &tree::Body<'s>) -> Body {
+        body.iter()
+            .map(|statement| Statement { kind: self.statement(&statement.kind), span: statement.span.clone() })
+            .collect()
+    }
+
+    fn statement(&mut self, statement: &tree::StatementKind<'s>) -> StatementKind {
+        match statement {
+            tree::StatementKind::Text(text) => StatementKind::Text((*text).into()),
+            tree::StatementKind::Output(value) => StatementKind::Output(self.expression(value)),
+            tree::StatementKind::Set(target, value) => {
+                let value = self.expression(value);
+                StatementKind::Set(self.target(target), value)
+            }
+            tree::StatementKind::SetBlock { target, filter, body } => {
+                let target = self.target(target);
+                let (inside, filter) = self.filtered(body, filter.as_ref());
+                StatementKind::Capture { target, filter, inside }
+            }
+            tree::StatementKind::If { branches, otherwise } => StatementKind::If {
+                branches: branches.iter().map(|(test, body)| (self.expression(test), self.body(body))).collect(),
+                otherwise: self.body(otherwise),
+            },
+            tree::StatementKind::For { target, over, only, recursive, body, otherwise } => {
+                let over = self.expression(over);
+                let only = only.as_ref();
+                if *recursive {
+                    self.recursive_loop(target, over, only, body, otherwise)
+                } else {
+                    StatementKind::For(Box::new(self.for_loop(target, over, only, None, body, otherwise)))
+                }
+            }
+            tree::StatementKind::Macro { name, parameters, body } => {
+                let id = self.macro_function(Some(name), parameters, body);
+                StatementKind::Macro(self.bound(name).unwrap_or_default(), id)
+            }
+            tree::StatementKind::CallBlock { parameters, call, body } => self.call_block(parameters, call, body),
+            tree::StatementKind::Generation(body) => self.generation(body),
+            tree::StatementKind::With { bindings, body } => self.with(bindings, body),
+            tree::StatementKind::FilterBlock { filter, body } => self.filter_block(filter, body),
+            tree::StatementKind::AutoEscape { enabled, body } => self.auto_escape(enabled, body),
+            tree::StatementKind::Block { name, required: true, .. } => StatementKind::Refuse(
+                format!("no other template overrides the block '{name}', which is required").into(),
+            ),
+            tree::StatementKind::Block { name, scoped, body, .. } => self.block(name, *scoped, body),
+            tree::StatementKind::Load(tag) => {
+                StatementKind::Refuse(format!("'{tag}' needs other templates, and a chat template has none").into())
+            }
+            tree::StatementKind::Break => StatementKind::Break,
+            tree::StatementKind::Continue => StatementKind::Continue,
+        }
+    }
+
+    fn call_block(&mut self, parameters: &Parameters<'s>, call: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
+        let caller = self.macro_function(None, parameters, body);
+        let mut call = self.expression(call);
+        if let Kind::Chain(_, links) = &mut call.kind
+            && let Some(LinkKind::Call(arguments) | LinkKind::Method(_, arguments)) =
+                links.last_mut().map(|link| &mut link.kind)
+        {
+            arguments.caller = Some(caller);
+        }
+        StatementKind::Output(call)
+    }
+
+    fn generation(&mut self, body: &tree::Body<'s>) -> StatementKind {
+        self.marks = true;
+        // Jinja2 compiles it to a call block, which is called without a caller.
+        let hidden: &[_] = if asks_for(body, CALLER) { &[CALLER] } else { &[] };
+        let scope = self.enter(hidden, Symbols::of(body));
+        self.hide(hidden);
+        let body = self.body(body);
+        self.leave();
+        StatementKind::Generation(Scoped { scope, body })
+    }
+
+    fn with(&mut self, bindings: &[(tree::Target<'s>, Expr<'s>)], body: &tree::Body<'s>) -> StatementKind {
+        let values: Vec<_> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
+        let bound: Vec<_> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
+        let scope = self.enter(&bound, Symbols::of(body));
+        let targets: Vec<_> = bindings.iter().map(|(target, _)| self.target(target)).collect();
+        let body = self.body(body);
+        self.leave();
+        StatementKind::With { bindings: targets.into_iter().zip(values).collect(), inside: Scoped { scope, body } }
+    }
+
+    fn filter_block(&mut self, filter: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
+        let mut symbols = Symbols::of(body);
+        symbols.read(filter);
+        let scope = self.enter(&[], symbols);
+        let body = self.body(body);
+        // It sees the variables of the body.
+        let filter = self.expression(filter);
+        self.leave();
+        StatementKind::Filter { filter, inside: Scoped { scope, body } }
+    }
+
+    fn auto_escape(&mut self, enabled: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
+        let mut symbols = Symbols::default();
+        symbols.read(enabled);
+        symbols.body(body);
+        let enabled = self.expression(enabled);
+        self.escapes += 1;
+        let scope = self.enter(&[], symbols);
+        let body = self.body(body);
+        self.leave();
+        self.escapes -= 1;
+        StatementKind::AutoEscape { enabled, inside: Scoped { scope, body } }
+    }
+
+    fn block(&mut self, name: &str, scoped: bool, body: &tree::Body<'s>) -> StatementKind {
+        let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
+        // What an `autoescape` block around it says is unknown to it.
+        let escapes = std::mem::take(&mut self.escapes);
+        let id = if scoped { compile(self) } else { self.at_the_top(compile) };
+        self.escapes = escapes;
+        self.blocks.insert(name.into(), id);
+        StatementKind::Block(id, scoped)
+    }
+
+    /// A loop that its own body may call: a function of what is looped over.
+    fn recursive_loop(
+        &mut self,
+        target: &tree::Target<'s>,
+        over: Expression,
+        only: Option<&Expr<'s>>,
+        body: &tree::Body<'s>,
+        otherwise: &tree::Body<'s>,
+    ) -> StatementKind {
+        let span = over.span.clone();
+        let id = self.functions.len();
+        let id = self.declared(None, |compiler, function| {
+            let over = Expression { kind: Kind::Captured, span: span.clone() };
+            let inner = compiler.for_loop(target, over, only, Some(id), body, otherwise);
+            function.body = vec![Statement { kind: StatementKind::For(Box::new(inner)), span }];
+        });
+        StatementKind::Recursive(over, id)
+    }
+
+    fn for_loop(
+        &mut self,
+        target: &tree::Target<'s>,
+        over: Expression,
+        only: Option<&Expr<'s>>,
+        recursive: Option<FunctionId>,
+        body: &tree::Body<'s>,
+        otherwise: &tree::Body<'s>,
+    ) -> For {
+        // What the body binds is not known to the condition, nor what the condition reads to the body.
+        let mut symbols = Symbols::default();
+        only.iter().for_each(|only| symbols.read(only));
+        let mut scope = self.enter(&target.names(), symbols);
+        let target = self.target(target);
+        // The loop around this one is meant here.
+        let only = only.map(|only| self.expression(only));
+        self.add(Symbols::of(body));
+        let mut object = None;
+        if let Some(around) = self.around.last_mut() {
+            if let Some(names) = around.scopes.last_mut()
+                && !names.bound.contains_key(LOOP)
+            {
+                object = Some(around.slots);
+                names.bound.insert(LOOP, around.slots);
+                names.level = Some(around.loops);
+                around.slots += 1;
+            }
+            scope.end = around.slots;
+            around.loops += 1;
+        }
+        let body = self.body(body);
+        let names = self.leave();
+        if let Some(around) = self.here() {
+            around.loops -= 1;
+        }
+        let object = object.filter(|_| names.asks_for_loop);
+        let otherwise = self.scoped(otherwise);
+        For { target, over, only, object, recursive, inside: Scoped { scope, body }, otherwise }
+    }
+}

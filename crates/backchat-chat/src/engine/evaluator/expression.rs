@@ -1,0 +1,326 @@
+//! Expressions.
+
+use std::ops::Deref;
+
+use minijinja::{Error, ErrorKind, Value};
+
+use super::Evaluator;
+use super::callable::{Blocks, Builtin};
+use crate::builtins::{filters, methods, tests};
+use crate::engine::limits;
+use crate::engine::program::{Arguments, Attribute, Expression, Kind, Link, LinkKind, Name, Otherwise};
+use crate::jinja::syntax::tree::CompareOp;
+use crate::values::containers::Dict;
+use crate::values::entries::{Entries, Key};
+use crate::values::{Result, build, equality, error, operators, type_name};
+
+/// Bytes of text that may be compared without being charged for: text of another length is told apart at once.
+const SHORT: usize = 256;
+
+/// A value that an operator looks at: a constant of the program, or one that was computed.
+pub(super) enum Operand<'r> {
+    Constant(&'r Value),
+    Computed(Value),
+}
+
+impl Deref for Operand<'_> {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        match self {
+            Self::Constant(value) => value,
+            Self::Computed(value) => value,
+        }
+    }
+}
+
+/// Charges for the result of an operator. Operators charge for their operands themselves.
+pub(super) fn charged(result: Result<Value>) -> Result<Value> {
+    let result = result?;
+    limits::charge(std::slice::from_ref(&result))?;
+    Ok(result)
+}
+
+/// `value.name`
+fn attribute(value: &Value, attribute: &Attribute) -> Result<Value> {
+    if attribute.is_method {
+        return methods::attribute(value, &attribute.name);
+    }
+    match value.downcast_object_ref::<Dict>() {
+        Some(dict) => Ok(dict.get_str(&attribute.name).unwrap_or_default()),
+        None => value.get_attr(&attribute.name),
+    }
+}
+
+/// `value[key]`
+fn item(value: &Value, key: &Value) -> Result<Value> {
+    match (key.as_str(), value.downcast_object_ref::<Dict>()) {
+        (Some(name), Some(dict)) if let Some(found) = dict.get_str(name) => Ok(found),
+        _ => methods::item(value, key),
+    }
+}
+
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a.as_str(), b.as_str()) {
+        (Some(a), Some(b)) if a.len() < SHORT || b.len() < SHORT => a == b,
+        _ => equality::equal(a, b),
+    }
+}
+
+fn compare(operator: CompareOp, a: &Value, b: &Value) -> Result<bool> {
+    let ordered = |operator| operators::compare(operator, a, b).map(|order| operators::satisfies(operator, order));
+    let answer = match operator {
+        CompareOp::Eq => equal(a, b),
+        CompareOp::Ne => !equal(a, b),
+        CompareOp::Lt => ordered("<")?,
+        CompareOp::Le => ordered("<=")?,
+        CompareOp::Gt => ordered(">")?,
+        CompareOp::Ge => ordered(">=")?,
+        CompareOp::In => operators::contains(b, a)?,
+        CompareOp::NotIn => !operators::contains(b, a)?,
+    };
+    limits::spend(1);
+    limits::check()?;
+    Ok(answer)
+}
+
+impl<'r> Evaluator<'r> {
+    pub(super) fn evaluate(&mut self, expression: &'r Expression) -> Result<Value> {
+        match &expression.kind {
+            Kind::Constant(value) => Ok(value.clone()),
+            Kind::Name(name) => Ok(self.name(name)),
+            Kind::Loop(level, field) => Ok(self.loop_field(*level, *field)),
+            _ => {
+                self.step()?;
+                let value = self.nested(|evaluator| evaluator.computed(expression));
+                self.at_span(&expression.span, value)
+            }
+        }
+    }
+
+    pub(super) fn operand(&mut self, expression: &'r Expression) -> Result<Operand<'r>> {
+        match &expression.kind {
+            Kind::Constant(value) => Ok(Operand::Constant(value)),
+            _ => self.evaluate(expression).map(Operand::Computed),
+        }
+    }
+
+    fn computed(&mut self, expression: &'r Expression) -> Result<Value> {
+        match &expression.kind {
+            Kind::Constant(_) | Kind::Name(_) | Kind::Loop(..) => self.evaluate(expression),
+            Kind::List(items) => charged(build::list(self.values(items)?)),
+            Kind::Tuple(items) => charged(build::tuple(self.values(items)?)),
+            Kind::Dict(entries) => {
+                self.steps_of(entries.len())?;
+                let mut made = Entries::default();
+                for (key, value) in entries {
+                    let key = Key::of(&*self.operand(key)?)?;
+                    let value = self.evaluate(value)?;
+                    made.insert(key, value);
+                }
+                charged(build::dict(made))
+            }
+            Kind::Not(_) | Kind::Compare(..) | Kind::Defined(..) => self.truth(expression).map(Value::from),
+            Kind::And(parts) | Kind::Or(parts) => {
+                let stops_at = matches!(expression.kind, Kind::Or(_));
+                let mut value = Value::UNDEFINED;
+                for part in parts {
+                    self.step()?;
+                    value = self.evaluate(part)?;
+                    if value.is_true() == stops_at {
+                        break;
+                    }
+                }
+                Ok(value)
+            }
+            Kind::Concat(parts) => {
+                let parts = self.values(parts)?;
+                let join = if self.run.escapes() { operators::concat_escaped } else { operators::concat };
+                charged(join(parts.iter()))
+            }
+            Kind::Condition(condition) => {
+                if self.truth(&condition.test)? {
+                    self.evaluate(&condition.then)
+                } else {
+                    condition.otherwise.as_ref().map_or(Ok(Value::UNDEFINED), |otherwise| self.evaluate(otherwise))
+                }
+            }
+            Kind::Captured => Ok(self.captured.take().unwrap_or_default()),
+            Kind::Chain(first, links) => self.chain(first, links),
+        }
+    }
+
+    fn values(&mut self, expressions: &'r [Expression]) -> Result<Vec<Value>> {
+        self.steps_of(expressions.len())?;
+        let mut values = Vec::with_capacity(expressions.len());
+        for expression in expressions {
+            values.push(self.evaluate(expression)?);
+        }
+        Ok(values)
+    }
+
+    /// Whether an expression counts as true.
+    pub(super) fn truth(&mut self, expression: &'r Expression) -> Result<bool> {
+        self.step()?;
+        match &expression.kind {
+            Kind::Not(operand) => self.truth(operand).map(|truth| !truth),
+            Kind::And(parts) => {
+                for part in parts {
+                    if !self.truth(part)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Kind::Or(parts) => {
+                for part in parts {
+                    if self.truth(part)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Kind::Compare(first, rest) => {
+                let answer = self.nested(|evaluator| evaluator.comparison(first, rest));
+                self.at_span(&expression.span, answer)
+            }
+            Kind::Defined(name, wanted) => Ok(self.is_defined(name) == *wanted),
+            Kind::Name(name) if let Some(value) = self.known(name) => Ok(value.is_true()),
+            _ => self.evaluate(expression).map(|value| value.is_true()),
+        }
+    }
+
+    /// `a < b < c` is `a < b and b < c`.
+    fn comparison(&mut self, first: &'r Expression, rest: &'r [(CompareOp, Expression)]) -> Result<bool> {
+        let mut left = self.operand(first)?;
+        for (operator, right) in rest {
+            let right = self.operand(right)?;
+            if !compare(*operator, &left, &right)? {
+                return Ok(false);
+            }
+            left = right;
+        }
+        Ok(true)
+    }
+
+    /// The value of a name.
+    pub(super) fn name(&self, name: &'r Name) -> Value {
+        match (self.known(name), &name.otherwise) {
+            (Some(value), _) => value.clone(),
+            (None, Otherwise::Context(_) | Otherwise::Nothing) => Value::UNDEFINED,
+            (None, Otherwise::Function(asked, function)) => {
+                Value::from_object(Builtin { name: self.program.asked(*asked).to_owned(), function: *function })
+            }
+            (None, Otherwise::Blocks) => Blocks::value(self.program),
+        }
+    }
+
+    fn is_defined(&self, name: &'r Name) -> bool {
+        let look = || match (self.known(name), &name.otherwise) {
+            (Some(value), _) => !value.is_undefined(),
+            (None, otherwise) => !matches!(otherwise, Otherwise::Context(_) | Otherwise::Nothing),
+        };
+        match &self.run.recorder {
+            Some(recorder) => recorder.testing(look),
+            None => look(),
+        }
+    }
+
+    pub(super) fn chain(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<Value> {
+        let (mut value, rest) = self.begun(first, links)?;
+        for link in rest {
+            value = self.link(value, link)?;
+        }
+        Ok(value)
+    }
+
+    /// The value of a chain's beginning, and the links that are left. An attribute of a variable needs no copy of the
+    /// variable.
+    fn begun(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<(Value, &'r [Link])> {
+        if let (Kind::Name(name), Some((link, rest))) = (&first.kind, links.split_first()) {
+            let looked = match &link.kind {
+                LinkKind::Attribute(name_of) => self.known(name).map(|value| attribute(value, name_of)),
+                LinkKind::Item(key) if let Kind::Constant(key) = &key.kind => {
+                    self.known(name).map(|value| item(value, key))
+                }
+                LinkKind::Call(arguments) => Some(self.called(name, arguments)),
+                _ => None,
+            };
+            if let Some(looked) = looked {
+                return self.at_span(&link.span, looked).map(|value| (value, rest));
+            }
+        }
+        Ok((self.evaluate(first)?, links))
+    }
+
+    /// `name(…)`
+    fn called(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<Value> {
+        let called = self.callee(name)?;
+        let arguments = self.arguments(arguments)?;
+        self.call(&called, &arguments)
+    }
+
+    /// What a name stands for where it is called.
+    pub(super) fn callee(&self, name: &'r Name) -> Result<Value> {
+        match (self.known(name), &name.otherwise) {
+            (None, Otherwise::Context(asked)) => {
+                Err(error(format!("there is no function `{}`", self.program.asked(*asked))))
+            }
+            (None, Otherwise::Nothing) => Err(error("a variable is called that is not set yet")),
+            (Some(value), Otherwise::Context(asked)) if value.as_object().is_none() => Err(error(format!(
+                "'{}' object is not callable: there is no function `{}`",
+                type_name(value),
+                self.program.asked(*asked)
+            ))),
+            _ => Ok(self.name(name)),
+        }
+    }
+
+    fn link(&mut self, value: Value, link: &'r Link) -> Result<Value> {
+        let result = self.applied(value, link);
+        self.at_span(&link.span, result)
+    }
+
+    fn applied(&mut self, value: Value, link: &'r Link) -> Result<Value> {
+        self.step()?;
+        match &link.kind {
+            LinkKind::Unary(operator) => charged(operator(&value)),
+            LinkKind::Binary(operator, right) => charged(operator(&value, &*self.operand(right)?)),
+            LinkKind::Add(right) => charged(operators::add(&value, &*self.operand(right)?)),
+            LinkKind::Attribute(name) => attribute(&value, name),
+            LinkKind::Item(key) => item(&value, &*self.operand(key)?),
+            LinkKind::Slice(bounds) => {
+                let mut given = [Value::from(()), Value::from(()), Value::from(())];
+                for (bound, given) in bounds.iter().zip(&mut given) {
+                    if let Some(bound) = bound {
+                        *given = self.evaluate(bound)?;
+                    }
+                }
+                limits::charge(std::slice::from_ref(&value))?;
+                charged(operators::slice(&value, given.each_ref()))
+            }
+            LinkKind::Call(arguments) => {
+                let arguments = self.arguments(arguments)?;
+                self.call(&value, &arguments)
+            }
+            LinkKind::Method(name, arguments) => {
+                let arguments = self.arguments(arguments)?;
+                self.method(&value, name, &arguments)
+            }
+            LinkKind::Filter(filter, name, arguments) => {
+                let arguments = self.arguments(arguments)?;
+                match filter {
+                    Some(filter) => filters::apply(*filter, self.run, &value, &arguments),
+                    None => Err(Error::new(ErrorKind::UnknownFilter, format!("there is no filter named '{name}'"))),
+                }
+            }
+            LinkKind::Test(test, name, arguments) => {
+                let arguments = self.arguments(arguments)?;
+                match test {
+                    Some(test) => tests::run(*test, &value, &arguments).map(Value::from),
+                    None => Err(Error::new(ErrorKind::UnknownTest, format!("there is no test named '{name}'"))),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Loops, and what a template asks of them.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minijinja::Value;
+use minijinja::value::{Object, ObjectRepr};
+
+use super::{Evaluator, Flow};
+use crate::engine::limits;
+use crate::engine::program::{For, FunctionId, LoopField, StatementKind};
+use crate::values::equality::equal;
+use crate::values::{Kind, Result, error, items_of, measure};
+
+/// What a loop goes over.
+#[derive(Clone, Debug)]
+pub(super) enum Items {
+    /// A list or tuple.
+    Held(Value),
+    Taken(Arc<[Value]>),
+}
+
+impl Items {
+    fn of(value: Value) -> Result<Self> {
+        match Kind::of(&value) {
+            Kind::List(_) | Kind::Tuple(_) => Ok(Self::Held(value)),
+            _ => {
+                let items = items_of(&value)?;
+                limits::items(items.len())?;
+                Ok(Self::Taken(items.into()))
+            }
+        }
+    }
+
+    fn all(&self) -> &[Value] {
+        match self {
+            Self::Held(value) => match Kind::of(value) {
+                Kind::List(items) | Kind::Tuple(items) => items,
+                _ => &[],
+            },
+            Self::Taken(items) => items,
+        }
+    }
+
+    fn get(&self, index: usize) -> Option<&Value> {
+        self.all().get(index)
+    }
+}
+
+/// A loop that is going on.
+#[derive(Clone, Debug)]
+pub(super) struct Loop {
+    items: Items,
+    len: usize,
+    index: usize,
+    depth: usize,
+}
+
+impl Loop {
+    pub(super) fn field(&self, field: LoopField) -> Value {
+        let Self { len, index, depth, .. } = *self;
+        let item = |index: Option<usize>| index.and_then(|index| self.items.get(index)).cloned().unwrap_or_default();
+        match field {
+            LoopField::Index => Value::from(index + 1),
+            LoopField::Index0 => Value::from(index),
+            LoopField::RevIndex => Value::from(len - index),
+            LoopField::RevIndex0 => Value::from(len - index - 1),
+            LoopField::First => Value::from(index == 0),
+            LoopField::Last => Value::from(index + 1 == len),
+            LoopField::Length => Value::from(len),
+            LoopField::Depth => Value::from(depth + 1),
+            LoopField::Depth0 => Value::from(depth),
+            LoopField::PrevItem => item(index.checked_sub(1)),
+            LoopField::NextItem => item(index.checked_add(1)),
+        }
+    }
+}
+
+/// `loop` as a value, which may be kept beyond the loop.
+#[derive(Debug)]
+pub(super) struct LoopObject {
+    looping: Loop,
+    index: AtomicUsize,
+    /// The arguments of the last call of `changed`.
+    last: Mutex<Option<Vec<Value>>>,
+    is_over: AtomicBool,
+    /// The function that `loop(…)` runs, and the activation it was declared in.
+    recursive: Option<(FunctionId, usize)>,
+}
+
+impl LoopObject {
+    fn now(&self) -> Loop {
+        Loop { index: self.index.load(Ordering::Relaxed), ..self.looping.clone() }
+    }
+
+    /// Calls its method of this name, if it has one.
+    pub(super) fn call_method(&self, name: &str, arguments: &[Value]) -> Option<Result<Value>> {
+        match name {
+            "cycle" => Some(self.cycle(arguments)),
+            "changed" => Some(self.changed(arguments)),
+            _ => None,
+        }
+    }
+
+    fn cycle(&self, arguments: &[Value]) -> Result<Value> {
+        let at = self.index.load(Ordering::Relaxed).checked_rem(arguments.len());
+        match at.and_then(|at| arguments.get(at)) {
+            Some(chosen) => Ok(chosen.clone()),
+            None => Err(error("loop.cycle() has no items to choose from")),
+        }
+    }
+
+    /// Forgets the last arguments of `changed` when the loop is over: loops that remember each other would be dropped one
+    /// inside the other.
+    fn forget(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn changed(&self, arguments: &[Value]) -> Result<Value> {
+        // They are kept, and compared with the next ones.
+        arguments.iter().try_for_each(measure::charge_deep)?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = last
+            .as_ref()
+            .is_some_and(|last| last.len() == arguments.len() && last.iter().zip(arguments).all(|(a, b)| equal(a, b)));
+        if !same && !self.is_over.load(Ordering::Relaxed) {
+            *last = Some(arguments.to_vec());
+        }
+        Ok(Value::from(!same))
+    }
+}
+
+impl Object for LoopObject {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, name: &str) -> Option<Value> {
+        LoopField::of(name).map(|field| self.now().field(field))
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.looping.len)
+    }
+
+    fn render(self: &Arc<Self>, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let now = self.now();
+        write!(out, "<LoopContext {}/{}>", now.index + 1, now.len)
+    }
+}
+
+impl<'r> Evaluator<'r> {
+    /// Runs a loop over a value; a recursive one is so deep in itself.
+    pub(super) fn for_loop(&mut self, node: &'r For, over: Value, depth: usize) -> Result<Flow> {
+        let items = Items::of(over);
+        let mut items = self.at_span(&node.over.span, items)?;
+        if let Some(only) = &node.only {
+            let mut kept = Vec::new();
+            let mut index = 0;
+            while let Some(item) = items.get(index).cloned() {
+                self.step()?;
+                self.enter(&node.inside.scope)?;
+                self.assign(&node.target, item.clone())?;
+                if self.truth(only)? {
+                    kept.push(item);
+                }
+                index += 1;
+            }
+            items = Items::Taken(kept.into());
+        }
+        let len = items.all().len();
+        if len == 0 {
+            return self.otherwise(node);
+        }
+        let looping = Loop { items, len, index: 0, depth };
+        if node.object.is_some() {
+            measure::check_held(looping.items.all())?;
+        }
+        let object = node.object.map(|slot| {
+            let around = self.activation().map_or(0, |activation| activation.around);
+            let recursive = node.recursive.map(|function| (function, around));
+            let (looping, index, last) = (looping.clone(), AtomicUsize::new(0), Mutex::default());
+            (slot, Arc::new(LoopObject { looping, index, last, is_over: AtomicBool::new(false), recursive }))
+        });
+        if let Some(activation) = self.activation_mut() {
+            activation.loops.push(looping);
+        }
+        let mut is_through = false;
+        for index in 0..len {
+            self.step()?;
+            self.enter(&node.inside.scope)?;
+            let Some(item) = self.turn(index) else { break };
+            if let Some((slot, object)) = &object {
+                object.index.store(index, Ordering::Relaxed);
+                self.set(*slot, Value::from_dyn_object(object.clone()));
+            }
+            self.assign(&node.target, item)?;
+            match self.body(&node.inside.body)? {
+                Flow::Next => is_through = true,
+                Flow::Break => break,
+                Flow::Continue => {}
+            }
+        }
+        if let Some(activation) = self.activation_mut() {
+            activation.loops.pop();
+        }
+        if let Some((_, object)) = &object {
+            object.forget();
+        }
+        if is_through { Ok(Flow::Next) } else { self.otherwise(node) }
+    }
+
+    /// Runs the `else` of a loop, of which no turn has come to the end of the body.
+    fn otherwise(&mut self, node: &'r For) -> Result<Flow> {
+        self.enter(&node.otherwise.scope)?;
+        self.body(&node.otherwise.body)
+    }
+
+    /// Begins a turn of the innermost loop, and gives its item.
+    fn turn(&mut self, index: usize) -> Option<Value> {
+        let looping = self.activation_mut()?.loops.last_mut()?;
+        looping.index = index;
+        looping.items.get(index).cloned()
+    }
+
+    /// What a template asks of the loop that is this deep in its function.
+    pub(super) fn loop_field(&self, level: usize, field: LoopField) -> Value {
+        let looping = self.activation().and_then(|activation| activation.loops.get(level));
+        looping.map_or(Value::UNDEFINED, |looping| looping.field(field))
+    }
+
+    /// `loop(value)`
+    pub(super) fn recurse(&mut self, object: &LoopObject, over: Value) -> Result<Value> {
+        let Some((function, around)) = object.recursive else {
+            return Err(error("the loop is not recursive: it has to be declared so with 'recursive'"));
+        };
+        let depth = object.looping.depth + 1;
+        let text = self.capture(|evaluator| evaluator.recursive_loop(function, around, over, depth))?;
+        Ok(text.0)
+    }
+
+    /// Runs a recursive loop, declared in an activation.
+    pub(super) fn recursive_loop(
+        &mut self,
+        function: FunctionId,
+        around: usize,
+        over: Value,
+        depth: usize,
+    ) -> Result<()> {
+        let program = self.program;
+        let Some(StatementKind::For(node)) =
+            program.functions.get(function).and_then(|function| function.body.first()).map(|first| &first.kind)
+        else {
+            return Err(error("there is no such loop"));
+        };
+        self.running(function, around, |evaluator, _| evaluator.for_loop(node, over, depth).map(drop))
+    }
+}

@@ -1,0 +1,163 @@
+//! Where text goes: the output of the render, or what a block captures.
+
+use std::mem;
+
+use minijinja::Value;
+
+use super::Evaluator;
+use crate::engine::limits;
+use crate::jinja::syntax::tree::Span;
+use crate::origin::Origin;
+use crate::values::text::to_str;
+use crate::values::{Result, markup};
+
+/// Bytes of text in a template that are captured without being counted.
+const SHORT_TEXT: usize = 64;
+
+/// The text so far, and the spans of generation blocks in it.
+#[derive(Debug)]
+pub(super) struct Output {
+    text: String,
+    /// How many blocks capture what is printed, one inside the other.
+    captures: usize,
+    /// Bytes of the output that are counted, and how many code points they are.
+    counted: (usize, usize),
+    /// The code points of the output when what is going on `apart` began.
+    reached: Option<usize>,
+    spans: Vec<(usize, usize)>,
+    /// Which place of the template printed what, if that is asked for.
+    origins: Option<Vec<Origin>>,
+}
+
+impl Output {
+    pub(super) fn new(room: usize, traces: bool) -> Self {
+        Self {
+            text: String::with_capacity(room),
+            captures: 0,
+            counted: (0, 0),
+            reached: None,
+            spans: Vec::new(),
+            origins: traces.then(Vec::new),
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (String, Vec<(usize, usize)>, Vec<Origin>) {
+        (self.text, self.spans, self.origins.unwrap_or_default())
+    }
+
+    fn push(&mut self, text: &str) -> Result<()> {
+        if self.text.len() + text.len() > limits::MAX_TEXT {
+            return limits::too_much_text();
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    /// How many code points have reached the output; text that a macro or block captures has not yet.
+    fn code_points(&mut self) -> usize {
+        if let Some(reached) = self.reached {
+            return reached;
+        }
+        let (bytes, code_points) = self.counted;
+        let more = self.text.get(bytes..).unwrap_or_default().chars().count();
+        self.counted = (self.text.len(), code_points + more);
+        self.counted.1
+    }
+}
+
+impl<'r> Evaluator<'r> {
+    /// Writes text of the template, which is at that place of it.
+    pub(super) fn text(&mut self, text: &str, place: &Span) -> Result<()> {
+        if self.output.captures > 0 && text.len() > SHORT_TEXT {
+            limits::charge_printed(text)?;
+        }
+        self.output.push(text)?;
+        if self.output.captures == 0
+            && let Some(origins) = &mut self.output.origins
+        {
+            let (mut to, mut from) = (self.output.text.len() - text.len(), place.start);
+            for line in text.split_inclusive('\n') {
+                origins.push(Origin { text: to..to + line.len(), source: from..from + line.len() });
+                (to, from) = (to + line.len(), from + line.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints a value.
+    pub(super) fn print(&mut self, value: &Value) -> Result<()> {
+        let text = to_str(value);
+        if self.run.escapes() && !value.is_safe() {
+            limits::charge_printed(&text)?;
+            let mut escaped = String::new();
+            markup::escape_into(&mut escaped, &text);
+            return self.output.push(&escaped);
+        }
+        self.print_text(&text)
+    }
+
+    /// Prints text as it is.
+    pub(super) fn print_text(&mut self, text: &str) -> Result<()> {
+        limits::charge_printed(text)?;
+        self.output.push(text)
+    }
+
+    /// How far the text has got that is printed now.
+    pub(super) fn printed_so_far(&self) -> usize {
+        self.output.text.len()
+    }
+
+    /// Notes that the expression or block at this place printed what no other place inside it has printed.
+    pub(super) fn printed_by(&mut self, place: &Span) {
+        let Output { text, captures: 0, origins: Some(origins), .. } = &mut self.output else { return };
+        let start = origins.last().map_or(0, |last| last.text.end);
+        if start < text.len() {
+            origins.push(Origin { text: start..text.len(), source: place.clone() });
+        }
+    }
+
+    /// Takes what was printed from there on back from the output.
+    pub(super) fn take_back(&mut self, start: usize) -> String {
+        if self.output.captures == 0
+            && let Some(origins) = &mut self.output.origins
+        {
+            origins.truncate(origins.partition_point(|origin| origin.text.end <= start));
+        }
+        self.output.text.split_off(start)
+    }
+
+    /// What is printed meanwhile, as a value, and what came of it.
+    pub(super) fn capture<T>(&mut self, print: impl FnOnce(&mut Self) -> Result<T>) -> Result<(Value, T)> {
+        self.apart(|evaluator| {
+            let outer = mem::take(&mut evaluator.output.text);
+            evaluator.output.captures += 1;
+            let printed = print(evaluator);
+            evaluator.output.captures -= 1;
+            let text = mem::replace(&mut evaluator.output.text, outer);
+            let text = if evaluator.run.escapes() { Value::from_safe_string(text) } else { Value::from(text) };
+            Ok((text, printed?))
+        })
+    }
+
+    /// Runs a macro, a recursive loop, a capture or what prints an expression part by part: for generation blocks inside,
+    /// the output is what was written before.
+    pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if !self.program.has_generation_blocks || self.output.reached.is_some() {
+            return run(self);
+        }
+        self.output.reached = Some(self.output.code_points());
+        let result = run(self);
+        self.output.reached = None;
+        result
+    }
+
+    /// Marks what is printed meanwhile as the assistant's.
+    pub(super) fn generation(&mut self, print: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let start = self.output.code_points();
+        let from = self.output.text.len();
+        self.apart(print)?;
+        let body = self.output.text.get(from..).unwrap_or_default().chars().count();
+        self.output.spans.push((start, start + body));
+        Ok(())
+    }
+}

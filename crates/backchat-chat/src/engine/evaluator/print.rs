@@ -1,0 +1,113 @@
+//! Printing expressions: what is only printed is not put together first.
+
+use minijinja::Value;
+
+use super::Evaluator;
+use super::expression::{Operand, charged};
+use crate::engine::program::{Arguments, Expression, Kind, Link, LinkKind, Name};
+use crate::jinja::syntax::tree::Span;
+use crate::values::{Result, operators};
+
+/// Text that is joined to other text as it is.
+fn is_plain(value: &Value) -> bool {
+    value.as_str().is_some() && !value.is_safe()
+}
+
+impl<'r> Evaluator<'r> {
+    /// Prints an expression. What is only printed is not put together first.
+    pub(super) fn print_expression(&mut self, expression: &'r Expression) -> Result<()> {
+        // Where text is escaped, it matters what its parts were.
+        if self.run.escapes() {
+            let value = self.evaluate(expression)?;
+            self.print(&value)?;
+        } else {
+            self.step()?;
+            let printed = self.nested(|evaluator| evaluator.printed(expression));
+            self.at_span(&expression.span, printed)?;
+        }
+        self.printed_by(&expression.span);
+        Ok(())
+    }
+
+    fn printed(&mut self, expression: &'r Expression) -> Result<()> {
+        match &expression.kind {
+            Kind::Constant(value) => self.print(value),
+            Kind::Concat(parts) => self.apart(|evaluator| {
+                parts.iter().try_for_each(|part| {
+                    let value = evaluator.operand(part)?;
+                    evaluator.print(&value)?;
+                    evaluator.printed_by(&part.span);
+                    Ok(())
+                })
+            }),
+            Kind::Condition(condition) => {
+                if self.truth(&condition.test)? {
+                    self.print_expression(&condition.then)
+                } else {
+                    condition.otherwise.as_ref().map_or(Ok(()), |otherwise| self.print_expression(otherwise))
+                }
+            }
+            Kind::Chain(first, links) => self.print_chain(first, links),
+            _ => {
+                let value = self.evaluate(expression)?;
+                self.print(&value)
+            }
+        }
+    }
+
+    fn print_chain(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<()> {
+        let sum = links.iter().rev().take_while(|link| matches!(link.kind, LinkKind::Add(_))).count();
+        let (before, added) = links.split_at(links.len() - sum);
+        if !added.is_empty() {
+            let value = if before.is_empty() { self.evaluate(first)? } else { self.chain(first, before)? };
+            let place = before.last().map_or(&first.span, |link| &link.span);
+            return self.apart(|evaluator| evaluator.print_sum(value, place, added));
+        }
+        let Some((Link { kind: LinkKind::Call(arguments), span }, before)) = links.split_last() else {
+            let value = self.chain(first, links)?;
+            return self.print(&value);
+        };
+        let printed = match (&first.kind, before) {
+            (Kind::Name(name), []) => self.print_called(name, arguments),
+            _ => self.chain(first, links).and_then(|value| self.print(&value)),
+        };
+        self.at_span(span, printed)
+    }
+
+    /// Prints what `name(…)` gives.
+    fn print_called(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<()> {
+        let called = self.callee(name)?;
+        let arguments = self.arguments(arguments)?;
+        self.print_call(&called, &arguments)
+    }
+
+    /// Prints `value + …`, of which the value is at this place: as long as everything is plain text, its parts one after
+    /// the other.
+    fn print_sum(&mut self, value: Value, place: &Span, added: &'r [Link]) -> Result<()> {
+        let start = self.printed_so_far();
+        let mut sum = Operand::Computed(value);
+        let mut is_printed = false;
+        for link in added {
+            let LinkKind::Add(right) = &link.kind else { continue };
+            let part = &right.span;
+            let right = self.operand(right)?;
+            if (is_printed || is_plain(&sum)) && is_plain(&right) {
+                if !is_printed {
+                    self.print(&sum)?;
+                    self.printed_by(place);
+                    is_printed = true;
+                }
+                self.print(&right)?;
+                self.printed_by(part);
+                continue;
+            }
+            if is_printed {
+                sum = Operand::Computed(Value::from(self.take_back(start)));
+                is_printed = false;
+            }
+            let added = charged(operators::add(&sum, &right));
+            sum = Operand::Computed(self.at_span(&link.span, added)?);
+        }
+        if is_printed { Ok(()) } else { self.print(&sum) }
+    }
+}

@@ -1,0 +1,136 @@
+//! Statements.
+
+use minijinja::Value;
+
+use super::{Evaluator, Flow};
+use crate::engine::limits;
+use crate::engine::program::{Expression, Scoped, Statement, StatementKind, Target};
+use crate::values::namespace::Namespace;
+use crate::values::{Kind, Result, error, items_of, measure, type_name};
+
+impl<'r> Evaluator<'r> {
+    pub(super) fn statement(&mut self, statement: &'r Statement) -> Result<Flow> {
+        match &statement.kind {
+            StatementKind::Text(text) => self.text(text, &statement.span)?,
+            StatementKind::Output(value) => self.print_expression(value)?,
+            StatementKind::Set(target, value) => {
+                let value = self.evaluate(value)?;
+                self.assign(target, value)?;
+            }
+            StatementKind::If { branches, otherwise } => {
+                for (test, body) in branches {
+                    if self.truth(test)? {
+                        return self.nested(|evaluator| evaluator.body(body));
+                    }
+                }
+                return self.nested(|evaluator| evaluator.body(otherwise));
+            }
+            StatementKind::For(node) => {
+                let over = self.evaluate(&node.over)?;
+                return self.nested(|evaluator| evaluator.for_loop(node, over, 0));
+            }
+            StatementKind::Recursive(over, function) => {
+                let over = self.evaluate(over)?;
+                let around = self.at;
+                self.apart(|evaluator| evaluator.recursive_loop(*function, around, over, 0))?;
+            }
+            StatementKind::Macro(slot, function) => {
+                let declared = self.declared(*function)?;
+                self.set(*slot, declared);
+            }
+            StatementKind::Capture { target, filter, inside } => {
+                let (text, flow) = self.captured(inside, filter.as_ref())?;
+                if flow != Flow::Next {
+                    return Ok(flow);
+                }
+                self.assign(target, text)?;
+            }
+            StatementKind::Filter { filter, inside } => {
+                let (text, flow) = self.captured(inside, Some(filter))?;
+                if flow != Flow::Next {
+                    return Ok(flow);
+                }
+                // Jinja2 joins it to the text around as it is: it is neither made a string nor escaped.
+                let Some(text) = text.as_str() else {
+                    return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
+                };
+                self.print_text(text)?;
+                self.printed_by(&statement.span);
+            }
+            StatementKind::Generation(inside) => {
+                self.generation(|evaluator| evaluator.scoped(inside).map(drop))?;
+            }
+            StatementKind::With { bindings, inside } => {
+                let values: Vec<Value> =
+                    bindings.iter().map(|(_, value)| self.evaluate(value)).collect::<Result<_>>()?;
+                self.enter(&inside.scope)?;
+                for ((target, _), value) in bindings.iter().zip(values) {
+                    self.assign(target, value)?;
+                }
+                return self.nested(|evaluator| evaluator.body(&inside.body));
+            }
+            StatementKind::AutoEscape { enabled, inside } => {
+                let enabled = self.truth(enabled)?;
+                let outer = self.run.set_escapes(enabled);
+                let flow = self.scoped(inside)?;
+                self.run.set_escapes(outer);
+                return Ok(flow);
+            }
+            StatementKind::Block(function, scoped) => {
+                self.block(*function, if *scoped { self.at } else { 0 })?;
+            }
+            StatementKind::Refuse(message) => return Err(error(message.as_ref())),
+            StatementKind::Break => return Ok(Flow::Break),
+            StatementKind::Continue => return Ok(Flow::Continue),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn scoped(&mut self, inside: &'r Scoped) -> Result<Flow> {
+        self.enter(&inside.scope)?;
+        self.nested(|evaluator| evaluator.body(&inside.body))
+    }
+
+    /// What a block prints, passed through its filter. It is of no use if the block broke out of a loop.
+    fn captured(&mut self, inside: &'r Scoped, filter: Option<&'r Expression>) -> Result<(Value, Flow)> {
+        let (text, flow) = self.capture(|evaluator| evaluator.scoped(inside))?;
+        match filter {
+            Some(filter) if flow == Flow::Next => {
+                self.captured = Some(text);
+                Ok((self.evaluate(filter)?, flow))
+            }
+            _ => Ok((text, flow)),
+        }
+    }
+
+    /// Binds a target to a value, which it may unpack.
+    pub(super) fn assign(&mut self, target: &'r Target, value: Value) -> Result<()> {
+        match target {
+            Target::Variable(slot) => {
+                self.set(*slot, value);
+                Ok(())
+            }
+            Target::Tuple(targets) => {
+                let items = match Kind::of(&value) {
+                    Kind::List(items) | Kind::Tuple(items) => items.to_vec(),
+                    _ => items_of(&value)?,
+                };
+                limits::spend(items.len());
+                limits::check()?;
+                if items.len() != targets.len() {
+                    return Err(error(format!("{} values to unpack into {} names", items.len(), targets.len())));
+                }
+                targets.iter().zip(items).try_for_each(|(target, item)| self.assign(target, item))
+            }
+            Target::Field(namespace, field) => {
+                let namespace = self.name(namespace);
+                let Some(namespace) = namespace.downcast_object_ref::<Namespace>() else {
+                    return Err(error("cannot assign attribute on non-namespace object"));
+                };
+                limits::charge(std::slice::from_ref(&value))?;
+                let around = measure::checked([&value])?;
+                namespace.set(field, value, around)
+            }
+        }
+    }
+}

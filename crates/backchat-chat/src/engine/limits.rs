@@ -1,0 +1,252 @@
+//! Bounds a render in work, time, output and the size of values, so that a hostile template fails instead of hanging.
+//!
+//! The evaluator counts steps and nesting; this file counts the work inside filters and operators.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use minijinja::Value;
+
+use crate::engine::stopwatch::Stopwatch;
+use crate::values::{Result, error};
+
+/// Bytes of a template's source: compiling takes some eighty times as much. Honest ones are a tenth as long.
+pub(crate) const MAX_SOURCE: usize = 1 << 20;
+/// Statements, turns of loops and operations. Ten thousand are enough for the longest of ordinary conversations.
+pub(crate) const STEPS: u64 = 5_000_000;
+/// Statements, expressions and calls inside each other; a macro call costs several. A level that is not optimized takes
+/// several times the stack, and a thread has 2 MB.
+pub(crate) const LEVELS: usize = if cfg!(debug_assertions) { 180 } else { 700 };
+/// Bytes of a render, and of any string on the way to it.
+pub(crate) const MAX_TEXT: usize = 32 << 20;
+/// Bytes of a format of `strftime_now`, each of which may write a hundred.
+pub(crate) const MAX_TIME_FORMAT: usize = 1 << 16;
+/// Namespaces that one render may make.
+pub(crate) const MAX_NAMESPACES: usize = 100_000;
+/// Calls of macros that declare macros: these see the variables of the call for as long as the render takes.
+pub(crate) const MAX_ACTIVATIONS: usize = 100_000;
+/// Elements of a list made by an operator.
+pub(crate) const MAX_ITEMS: usize = 1 << 20;
+
+/// Refuses a string that would be too long.
+pub(crate) fn size(bytes: usize) -> Result<()> {
+    if bytes > MAX_TEXT { Err(error(format!("a string grew beyond {} MiB", MAX_TEXT >> 20))) } else { Ok(()) }
+}
+
+/// Refuses a list that would be too long.
+pub(crate) fn items(count: usize) -> Result<()> {
+    if count > MAX_ITEMS { Err(error(format!("a list grew beyond {MAX_ITEMS} items"))) } else { Ok(()) }
+}
+
+/// Work that filters, methods and operators may do, in values and stretches of text touched.
+const MAX_WORK: usize = 30_000_000;
+/// Bytes of text that count like one value.
+const BYTES_PER_UNIT: usize = 16;
+/// Bytes of text that count like one value if they are only skipped, which is much faster than reading them.
+const SKIPPED_BYTES_PER_UNIT: usize = 256;
+/// Variables that are unset like one value is read.
+const VARIABLES_PER_UNIT: usize = 32;
+/// Bytes that a render may print, including what a block or macro captures.
+const MAX_PRINTED: usize = 4 * MAX_TEXT;
+/// The longest a render may take, in processor time.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// Measures the work of the current render of this thread.
+///
+/// Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with [`spend`]
+/// and gives up, with any answer, once that says so. The operation as a whole ends in [`charge`] or [`check`], which
+/// make an error of it.
+struct Meter {
+    started: Cell<Option<Stopwatch>>,
+    work: Cell<usize>,
+    printed: Cell<usize>,
+    exceeded: Cell<Option<Exceeded>>,
+    /// What is left for the renders of this thread together, if they are bounded.
+    budget: Cell<Option<Duration>>,
+}
+
+/// The limit that a render ran into.
+#[derive(Clone, Copy, Debug)]
+enum Exceeded {
+    Steps,
+    Work,
+    Time,
+    /// The budget of all renders together.
+    Budget,
+    /// A string on the way to the output.
+    Text,
+    Output,
+}
+
+thread_local! {
+    static METER: Meter = const {
+        Meter {
+            started: Cell::new(None),
+            work: Cell::new(0),
+            printed: Cell::new(0),
+            exceeded: Cell::new(None),
+            budget: Cell::new(None),
+        }
+    };
+}
+
+/// Bounds the renders of this thread together from now on, in processor time: one that comes later fails at once.
+pub fn set_budget(all: Duration) {
+    METER.with(|meter| meter.budget.set(Some(all)));
+}
+
+/// Whether the renders of this thread have used up their budget.
+pub fn is_budget_spent() -> bool {
+    METER.with(|meter| meter.budget.get() == Some(Duration::ZERO))
+}
+
+/// Starts measuring a render on this thread.
+pub(crate) fn begin() {
+    METER.with(|meter| {
+        // Without a budget the first look at the clock starts it: it costs as much as a small render.
+        meter.started.set(meter.budget.get().map(|_| Stopwatch::start()));
+        meter.work.set(0);
+        meter.printed.set(0);
+        meter.exceeded.set(is_budget_spent().then_some(Exceeded::Budget));
+    });
+}
+
+/// Ends measuring a render, and takes its time off the budget.
+pub(crate) fn end() {
+    METER.with(|meter| {
+        if let (Some(started), Some(left)) = (meter.started.take(), meter.budget.get()) {
+            meter.budget.set(Some(left.saturating_sub(started.elapsed())));
+        }
+    });
+}
+
+/// Whether the render has exceeded a limit.
+pub(crate) fn is_exceeded() -> bool {
+    METER.with(|meter| meter.exceeded.get().is_some())
+}
+
+/// Charges work in units of one value or [`BYTES_PER_UNIT`] of text; false once a limit is exceeded.
+pub(crate) fn spend(units: usize) -> bool {
+    METER.with(|meter| {
+        let before = meter.work.get();
+        let now = before.saturating_add(units);
+        meter.work.set(now);
+        if now > MAX_WORK {
+            meter.exceed(Exceeded::Work);
+        } else if (before ^ now) >> 12 != 0 {
+            // Looking at the clock costs more than most operations.
+            meter.look_at_clock();
+        }
+        meter.exceeded.get().is_none()
+    })
+}
+
+/// Whether more may be appended to this text; charges one unit.
+pub(crate) fn has_room(text: &str) -> bool {
+    if text.len() > MAX_TEXT {
+        METER.with(|meter| meter.exceed(Exceeded::Text));
+    }
+    spend(1)
+}
+
+impl Meter {
+    fn look_at_clock(&self) {
+        let Some(elapsed) = self.started.get().map(|started| started.elapsed()) else {
+            return self.started.set(Some(Stopwatch::start()));
+        };
+        if self.budget.get().is_some_and(|left| elapsed > left) {
+            self.exceed(Exceeded::Budget);
+        } else if elapsed > MAX_TIME {
+            self.exceed(Exceeded::Time);
+        }
+    }
+
+    fn exceed(&self, limit: Exceeded) {
+        self.exceeded.set(self.exceeded.get().or(Some(limit)));
+    }
+}
+
+/// Notes if the render has taken all its time.
+pub(crate) fn look_at_clock() {
+    METER.with(Meter::look_at_clock);
+}
+
+/// Fails, as the render took all its steps.
+pub(crate) fn too_many_steps() -> Result<()> {
+    METER.with(|meter| meter.exceed(Exceeded::Steps));
+    check()
+}
+
+/// Fails, as the output is full.
+pub(crate) fn too_much_text() -> Result<()> {
+    METER.with(|meter| meter.exceed(Exceeded::Output));
+    check()
+}
+
+/// Fails if a limit has been exceeded.
+pub(crate) fn check() -> Result<()> {
+    match METER.with(|meter| meter.exceeded.get()) {
+        None => Ok(()),
+        Some(Exceeded::Steps) => Err(error("the template runs for too long")),
+        Some(Exceeded::Work) => Err(error("the template does too much work")),
+        Some(Exceeded::Time) => Err(error(format!("the template ran for more than {} seconds", MAX_TIME.as_secs()))),
+        Some(Exceeded::Budget) => Err(error("the time for all renders of this template is used up")),
+        Some(Exceeded::Text) => size(usize::MAX),
+        Some(Exceeded::Output) => Err(error(format!("the render grew beyond {} MiB", MAX_TEXT >> 20))),
+    }
+}
+
+/// Charges for the values that an operation touches, not for what is nested in them.
+pub(crate) fn charge(values: &[Value]) -> Result<()> {
+    spend(values.iter().map(weight).sum::<usize>() + 1);
+    check()
+}
+
+/// Charges for the variables of a scope or function that is entered, if there are enough to matter.
+pub(crate) fn charge_variables(count: usize) -> Result<()> {
+    if count < VARIABLES_PER_UNIT {
+        return Ok(());
+    }
+    spend(count / VARIABLES_PER_UNIT);
+    check()
+}
+
+/// Charges for text that an operation reads or writes.
+pub(crate) fn charge_bytes(bytes: usize) -> Result<()> {
+    spend(bytes / BYTES_PER_UNIT + 1);
+    check()
+}
+
+/// Charges for text that is printed, to the output or into a captured block.
+pub(crate) fn charge_printed(text: &str) -> Result<()> {
+    METER.with(|meter| {
+        meter.printed.set(meter.printed.get().saturating_add(text.len()));
+        if meter.printed.get() > MAX_PRINTED {
+            meter.exceed(Exceeded::Text);
+        }
+    });
+    charge_bytes(text.len())
+}
+
+/// Charges for text that is read as a whole, as in a comparison; false once a limit is exceeded.
+pub(crate) fn spend_text(text: &str) -> bool {
+    spend(text.len() / BYTES_PER_UNIT + 1)
+}
+
+/// Charges for text that is looked up as a key, if it is long enough to matter; false once a limit is exceeded.
+pub(crate) fn spend_key(text: &str) -> bool {
+    text.len() < SKIPPED_BYTES_PER_UNIT || spend_text(text)
+}
+
+/// Charges for text that is skipped to reach a place in it.
+pub(crate) fn charge_skipped(bytes: usize) -> Result<()> {
+    spend(bytes / SKIPPED_BYTES_PER_UNIT + 1);
+    check()
+}
+
+fn weight(value: &Value) -> usize {
+    match value.as_object() {
+        Some(_) => value.len().unwrap_or(1),
+        None => value.as_str().map_or(0, str::len) / BYTES_PER_UNIT,
+    }
+}

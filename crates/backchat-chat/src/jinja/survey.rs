@@ -1,0 +1,257 @@
+//! Collects what a template says of its variables from its tree, without rendering it.
+
+use std::collections::HashSet;
+
+use indexmap::{IndexMap, IndexSet};
+
+use crate::builtins::names;
+use crate::jinja::syntax::tree::{Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind};
+use backchat_core::json;
+
+/// The variables and constants of a template.
+#[derive(Debug, Default)]
+pub(crate) struct Survey<'s> {
+    /// Names that are read before any statement has bound them: variables of the context.
+    pub(crate) variables: IndexSet<&'s str>,
+    /// Constants that a value is compared with, by the expression of the value: `reasoning_effort`, `message.role`.
+    pub(crate) compared: IndexMap<String, Vec<json::Value>>,
+    /// The string constants of its expressions, in the order they are first written.
+    pub(crate) literals: IndexSet<String>,
+    scopes: Vec<HashSet<&'s str>>,
+}
+
+/// Names that the language binds.
+const SPECIAL: &[&str] = &["loop", "caller", "self", "super", "varargs", "kwargs"];
+
+impl<'s> Survey<'s> {
+    pub(crate) fn of(body: &Body<'s>) -> Self {
+        let mut survey = Self { scopes: vec![HashSet::new()], ..Self::default() };
+        survey.body(body);
+        survey
+    }
+
+    fn bind(&mut self, names: impl IntoIterator<Item = &'s str>) {
+        for name in names {
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.insert(name);
+            }
+        }
+    }
+
+    fn scoped(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.scopes.push(HashSet::new());
+        visit(self);
+        self.scopes.pop();
+    }
+
+    fn body(&mut self, body: &Body<'s>) {
+        for statement in body {
+            self.statement(&statement.kind);
+        }
+    }
+
+    fn function(&mut self, parameters: &Parameters<'s>, body: &Body<'s>) {
+        self.scoped(|survey| {
+            for (name, default) in parameters {
+                default.iter().for_each(|default| survey.expression(default));
+                survey.bind([*name]);
+            }
+            survey.body(body);
+        });
+    }
+
+    fn statement(&mut self, statement: &StatementKind<'s>) {
+        match statement {
+            StatementKind::Text(_) | StatementKind::Load(_) | StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::Output(value) => self.expression(value),
+            StatementKind::Set(target, value) => {
+                self.expression(value);
+                self.bind(target.names());
+            }
+            StatementKind::SetBlock { target, filter, body } => {
+                self.scoped(|survey| survey.body(body));
+                filter.iter().for_each(|filter| self.expression(filter));
+                self.bind(target.names());
+            }
+            StatementKind::If { branches, otherwise } => {
+                for (test, body) in branches {
+                    self.expression(test);
+                    // A name that one branch binds may still be unbound after the condition.
+                    self.scoped(|survey| survey.body(body));
+                }
+                self.scoped(|survey| survey.body(otherwise));
+            }
+            StatementKind::For { target, over, only, body, otherwise, .. } => {
+                self.expression(over);
+                self.scoped(|survey| {
+                    survey.bind(target.names());
+                    only.iter().for_each(|only| survey.expression(only));
+                    survey.body(body);
+                });
+                self.scoped(|survey| survey.body(otherwise));
+            }
+            StatementKind::Macro { name, parameters, body } => {
+                self.bind([*name]);
+                self.function(parameters, body);
+            }
+            StatementKind::CallBlock { parameters, call, body } => {
+                self.expression(call);
+                self.function(parameters, body);
+            }
+            StatementKind::Generation(body) | StatementKind::Block { body, .. } => {
+                self.scoped(|survey| survey.body(body));
+            }
+            StatementKind::With { bindings, body } => {
+                bindings.iter().for_each(|(_, value)| self.expression(value));
+                self.scoped(|survey| {
+                    bindings.iter().for_each(|(target, _)| survey.bind(target.names()));
+                    survey.body(body);
+                });
+            }
+            StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
+                self.expression(head);
+                self.scoped(|survey| survey.body(body));
+            }
+        }
+    }
+
+    fn expression(&mut self, expression: &Expr<'s>) {
+        match &expression.kind {
+            ExprKind::Name(name) => {
+                let known = SPECIAL.contains(name) || names::is_function(name);
+                if !known && !self.scopes.iter().any(|scope| scope.contains(name)) {
+                    self.variables.insert(name);
+                }
+            }
+            ExprKind::Literal(Literal::Str(text)) => {
+                self.literals.insert(text.clone());
+            }
+            ExprKind::Compare(first, rest) => {
+                let mut left: &Expr<'s> = first;
+                for (operator, right) in rest {
+                    match operator {
+                        CompareOp::Eq | CompareOp::Ne => {
+                            self.compare(left, right);
+                            self.compare(right, left);
+                        }
+                        CompareOp::In | CompareOp::NotIn => {
+                            if let ExprKind::List(items) | ExprKind::Tuple(items) = &right.kind {
+                                items.iter().for_each(|item| self.compare(left, item));
+                            }
+                        }
+                        _ => {}
+                    }
+                    left = right;
+                }
+            }
+            ExprKind::Test(subject, name, arguments) => match (name.as_str(), arguments.first()) {
+                ("true", None) => self.note(subject, json::Value::Bool(true)),
+                ("false", None) => self.note(subject, json::Value::Bool(false)),
+                ("eq" | "equalto" | "sameas" | "ne" | "in", Some(argument)) => match &argument.value().kind {
+                    ExprKind::List(items) | ExprKind::Tuple(items) => {
+                        items.iter().for_each(|item| self.compare(subject, item));
+                    }
+                    _ => self.compare(subject, argument.value()),
+                },
+                _ => {}
+            },
+            _ => {}
+        }
+        expression.children(&mut |child| self.expression(child));
+    }
+
+    fn compare(&mut self, subject: &Expr<'s>, with: &Expr<'s>) {
+        if let ExprKind::Literal(literal) = &with.kind {
+            self.note(subject, constant(literal));
+        }
+    }
+
+    fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
+        if let Some(path) = path(subject) {
+            let constants = self.compared.entry(path).or_default();
+            if !constants.contains(&constant) {
+                constants.push(constant);
+            }
+        }
+    }
+}
+
+fn constant(literal: &Literal) -> json::Value {
+    match literal {
+        Literal::None => json::Value::Null,
+        Literal::Bool(value) => json::Value::Bool(*value),
+        Literal::Int(digits) => digits.parse::<i64>().map_or(json::Value::Null, json::Value::from),
+        Literal::Float(digits) => digits.parse::<f64>().map_or(json::Value::Null, json::Value::from),
+        Literal::Str(text) => json::Value::from(text.as_str()),
+    }
+}
+
+/// The path that a value is read from, such as `message.role`, ignoring filters that only normalize it.
+fn path(expression: &Expr<'_>) -> Option<String> {
+    match &expression.kind {
+        ExprKind::Name(name) => Some((*name).to_owned()),
+        ExprKind::Attribute(of, name) => Some(format!("{}.{name}", path(of)?)),
+        ExprKind::Item(of, key) => match &key.kind {
+            ExprKind::Literal(Literal::Str(name)) => Some(format!("{}.{name}", path(of)?)),
+            _ => Some(format!("{}[]", path(of)?)),
+        },
+        ExprKind::Filter(Some(of), name, _) => {
+            matches!(name.as_str(), "lower" | "upper" | "trim" | "string" | "default" | "d").then(|| path(of))?
+        }
+        ExprKind::Call(of, _) => match &of.kind {
+            ExprKind::Attribute(of, "lower" | "upper" | "strip") => path(of),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ChatTemplate;
+    use backchat_core::json;
+
+    #[test]
+    fn variables_are_names_that_nothing_is_sure_to_have_bound() {
+        for (template, variables) in [
+            ("{{ a }}{{ b.c }}", vec!["a", "b"]),
+            ("{% set a = 1 %}{{ a }}", vec![]),
+            ("{{ a }}{% set a = 1 %}", vec!["a"]),
+            ("{% if b %}{% set a = 1 %}{% endif %}{{ a }}", vec!["b", "a"]),
+            ("{% if a is not defined %}{% set a = 1 %}{% endif %}{{ a }}", vec!["a"]),
+            ("{% for x in xs %}{{ x }}{{ loop.index }}{% endfor %}{{ x }}", vec!["xs", "x"]),
+            ("{% macro m(p, q=d) %}{{ p }}{{ q }}{{ r }}{% endmacro %}{{ m(1) }}", vec!["d", "r"]),
+            ("{% with w = v %}{{ w }}{% endwith %}", vec!["v"]),
+            ("{{ range(3) }}{{ raise_exception('x') }}{{ strftime_now('%d') }}", vec![]),
+            ("{% set ns = namespace(x=y) %}{% set ns.x = z %}{{ ns.x }}", vec!["y", "z"]),
+        ] {
+            assert_eq!(ChatTemplate::compile(template).unwrap().variables(), variables, "{template}");
+        }
+    }
+
+    #[test]
+    fn constants_are_told_by_what_they_are_compared_with() {
+        for (template, compared) in [
+            ("{% if effort == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
+            ("{% if 'high' != effort %}{% endif %}", r#"{"effort": ["high"]}"#),
+            ("{% if effort in ['low', 'high'] %}{% endif %}", r#"{"effort": ["low", "high"]}"#),
+            ("{% if effort not in ('low',) %}{% endif %}", r#"{"effort": ["low"]}"#),
+            ("{% if on is false or on == none or on is sameas 1 %}{% endif %}", r#"{"on": [false, null, 1]}"#),
+            (
+                "{% for m in ms %}{% if m.role == 'tool' or m['role'] == 'user' %}{% endif %}{% endfor %}",
+                r#"{"m.role": ["tool", "user"]}"#,
+            ),
+            ("{% if ms[0].role | lower == 'system' %}{% endif %}", r#"{"ms[].role": ["system"]}"#),
+            ("{% if a == b %}{% endif %}", "{}"),
+        ] {
+            let template = ChatTemplate::compile(template).unwrap();
+            let expected = json::read(compared).unwrap();
+            let found: json::Object = template
+                .compared_constants()
+                .iter()
+                .map(|(name, constants)| (name.clone(), json::Value::List(constants.clone())))
+                .collect();
+            assert_eq!(json::Value::Object(found), expected);
+        }
+    }
+}

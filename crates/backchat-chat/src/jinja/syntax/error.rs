@@ -1,0 +1,42 @@
+//! Why a text is not a template.
+
+use std::ops::Range;
+
+use backchat_core::diagnostic::closest;
+
+/// A message, and the bytes of the source it is about.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    pub(crate) message: String,
+    pub(crate) span: Range<usize>,
+}
+
+impl SyntaxError {
+    pub(super) fn new(message: impl Into<String>, span: Range<usize>) -> Self {
+        Self { message: message.into(), span }
+    }
+}
+
+/// The end of a message about an unknown name: the known one that it was probably meant to be.
+pub(super) fn meant<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    closest(name, known).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ChatTemplate;
+
+    #[test]
+    fn unknown_names_come_with_the_name_that_was_meant() {
+        for (source, message) in [
+            ("{% fro m in messages %}{% endfor %}", "unknown tag 'fro'; did you mean 'for'?"),
+            ("{% for m in messages %}{% endfro %}", "unknown tag 'endfro'; did you mean 'endfor'?"),
+            ("{% if a %}{% esle %}{% endif %}", "unknown tag 'esle'; did you mean 'else'?"),
+            ("{% banana %}", "unknown tag 'banana'"),
+            ("{{ a | tojsn }}", "there is no filter named 'tojsn'; did you mean 'tojson'?"),
+            ("{{ a is strng }}", "there is no test named 'strng'; did you mean 'string'?"),
+        ] {
+            assert_eq!(ChatTemplate::compile(source).unwrap_err().message, message, "{source}");
+        }
+    }
+}

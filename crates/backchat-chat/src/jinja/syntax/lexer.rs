@@ -1,0 +1,460 @@
+//! Cuts a template's text into tokens, and removes the white space that tags strip.
+
+use super::error::SyntaxError;
+use backchat_core::python::space::is_space;
+use backchat_core::text::slice;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// Text between tags, after the white space around tags is gone.
+    Data,
+    VariableBegin,
+    VariableEnd,
+    BlockBegin,
+    BlockEnd,
+    Name,
+    /// A string with its quotes and escapes.
+    String,
+    Int,
+    Float,
+    Operator,
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token<'s> {
+    pub(super) kind: TokenKind,
+    pub(super) text: &'s str,
+    pub(super) at: usize,
+}
+
+impl Token<'_> {
+    pub(super) fn span(&self) -> std::ops::Range<usize> {
+        self.at..self.at + self.text.len()
+    }
+}
+
+/// The length of the operator that a text begins with.
+fn operator(text: &str) -> Option<usize> {
+    match text.as_bytes() {
+        [b'/', b'/', ..] | [b'*', b'*', ..] | [b'=' | b'!' | b'<' | b'>', b'=', ..] => Some(2),
+        [b'+' | b'-' | b'/' | b'*' | b'%' | b'~' | b'[' | b']' | b'(' | b')' | b'{' | b'}', ..] => Some(1),
+        [b'<' | b'>' | b'=' | b'.' | b':' | b'|' | b',' | b';', ..] => Some(1),
+        _ => None,
+    }
+}
+
+pub(super) struct Lexer<'s> {
+    source: &'s str,
+    at: usize,
+    /// Whether the last tag ended in a line feed, so that the next text begins a line.
+    line_starting: bool,
+    tokens: Vec<Token<'s>>,
+}
+
+/// How a tag treats the white space around it: `-` strips, `+` keeps, nothing follows the settings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Strip,
+    Keep,
+    Default,
+}
+
+impl<'s> Lexer<'s> {
+    pub(super) fn tokenize(source: &'s str) -> Result<Vec<Token<'s>>, SyntaxError> {
+        let mut lexer = Self { source, at: 0, line_starting: true, tokens: Vec::with_capacity(source.len() / 6) };
+        lexer.run()?;
+        Ok(lexer.tokens)
+    }
+
+    fn rest(&self) -> &'s str {
+        slice(self.source, self.at..)
+    }
+
+    fn push(&mut self, kind: TokenKind, at: usize, end: usize) {
+        self.tokens.push(Token { kind, text: slice(self.source, at..end), at });
+    }
+
+    fn error<T>(&self, message: impl Into<String>, at: usize, len: usize) -> Result<T, SyntaxError> {
+        Err(SyntaxError::new(message, at..(at + len).min(self.source.len())))
+    }
+
+    fn run(&mut self) -> Result<(), SyntaxError> {
+        while let Some((at, opening)) = self.next_tag() {
+            let sign = sign_at(self.source, at + 2);
+            let inside = at + 2 + usize::from(sign != Sign::Default);
+            self.data(at, sign, opening != b'{');
+            self.at = inside;
+            match opening {
+                b'#' => self.comment(at)?,
+                b'%' => match self.raw_begin() {
+                    Some(end) => {
+                        self.at = end;
+                        self.raw(at)?;
+                    }
+                    None => {
+                        self.push(TokenKind::BlockBegin, at, inside);
+                        self.tag(at, TokenKind::BlockEnd, "%}")?;
+                    }
+                },
+                _ => {
+                    self.push(TokenKind::VariableBegin, at, inside);
+                    self.tag(at, TokenKind::VariableEnd, "}}")?;
+                }
+            }
+        }
+        let end = self.source.len();
+        if self.at < end {
+            self.push(TokenKind::Data, self.at, end);
+        }
+        self.push(TokenKind::End, end, end);
+        Ok(())
+    }
+
+    /// The offset of the next tag, and its second character: `{`, `%` or `#`.
+    fn next_tag(&self) -> Option<(usize, u8)> {
+        let bytes = self.rest().as_bytes();
+        memchr::memchr_iter(b'{', bytes).find_map(|offset| match bytes.get(offset + 1) {
+            Some(opening @ (b'{' | b'%' | b'#')) => Some((self.at + offset, *opening)),
+            _ => None,
+        })
+    }
+
+    /// The text up to a tag. A block or comment that comes first on its line takes the white space before it.
+    fn data(&mut self, end: usize, sign: Sign, strips_line: bool) {
+        let text = slice(self.source, self.at..end);
+        let kept = match sign {
+            Sign::Strip => text.trim_end_matches(is_space).len(),
+            Sign::Default if strips_line => {
+                let line = text.rfind('\n').map_or(0, |newline| newline + 1);
+                let blank = text.get(line..).is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_space));
+                if blank && (line > 0 || self.line_starting) { line } else { text.len() }
+            }
+            _ => text.len(),
+        };
+        if kept > 0 {
+            self.push(TokenKind::Data, self.at, self.at + kept);
+        }
+    }
+
+    /// Moves past a tag's end and the white space that goes with it.
+    fn close(&mut self, end: usize, sign: Sign, trims_newline: bool) {
+        self.at = end;
+        match sign {
+            Sign::Strip => self.at = self.source.len() - self.rest().trim_start_matches(is_space).len(),
+            Sign::Default if trims_newline && self.rest().starts_with('\n') => self.at += 1,
+            _ => {}
+        }
+        self.line_starting = slice(self.source, ..self.at).ends_with('\n');
+    }
+
+    fn comment(&mut self, opened: usize) -> Result<(), SyntaxError> {
+        let Some(offset) = self.rest().find("#}") else {
+            return self.error("this comment is never closed: '#}' is missing", opened, 2);
+        };
+        let sign = if offset == 0 { Sign::Default } else { sign_at(self.source, self.at + offset - 1) };
+        self.close(self.at + offset + 2, sign, true);
+        Ok(())
+    }
+
+    /// The end of a `{% raw %}` tag, of which the opening has been read.
+    fn raw_begin(&self) -> Option<usize> {
+        let rest = self.rest().trim_start_matches(is_space).strip_prefix("raw")?.trim_start_matches(is_space);
+        let after = match rest.strip_prefix("-%}") {
+            Some(after) => after.trim_start_matches(is_space),
+            None => rest.strip_prefix("%}")?,
+        };
+        Some(self.source.len() - after.len())
+    }
+
+    fn raw(&mut self, opened: usize) -> Result<(), SyntaxError> {
+        self.line_starting = slice(self.source, ..self.at).ends_with('\n');
+        let mut from = self.at;
+        while let Some(offset) = slice(self.source, from..).find("{%") {
+            let at = from + offset;
+            let sign = sign_at(self.source, at + 2);
+            let inside = at + 2 + usize::from(sign != Sign::Default);
+            let rest = slice(self.source, inside..).trim_start_matches(is_space);
+            if let Some(rest) = rest.strip_prefix("endraw").map(|rest| rest.trim_start_matches(is_space)) {
+                let end_sign = sign_at(rest, 0);
+                let bare = slice(rest, usize::from(end_sign != Sign::Default)..);
+                if let Some(after) = bare.strip_prefix("%}") {
+                    self.data(at, sign, true);
+                    self.close(self.source.len() - after.len(), end_sign, true);
+                    return Ok(());
+                }
+            }
+            from = at + 2;
+        }
+        self.error("this raw block is never closed: '{% endraw %}' is missing", opened, 2)
+    }
+
+    /// The inside of a tag, and its end.
+    fn tag(&mut self, opened: usize, end: TokenKind, mark: &str) -> Result<(), SyntaxError> {
+        let mut open: Vec<(u8, usize)> = Vec::new();
+        loop {
+            self.at = self.source.len() - self.rest().trim_start_matches(is_space).len();
+            let rest = self.rest();
+            let Some(first) = rest.chars().next() else {
+                return self.error(format!("this tag is never closed: '{mark}' is missing"), opened, 2);
+            };
+            if open.is_empty() {
+                let sign = sign_at(rest, 0);
+                let signed = sign != Sign::Default && !(sign == Sign::Keep && end == TokenKind::VariableEnd);
+                if slice(rest, usize::from(signed)..).starts_with(mark) {
+                    let begin = self.at;
+                    let stop = begin + usize::from(signed) + 2;
+                    self.push(end, begin, stop);
+                    self.close(stop, if signed { sign } else { Sign::Default }, end == TokenKind::BlockEnd);
+                    return Ok(());
+                }
+            }
+            let (kind, length) = if let Some(number) = number(self.source, self.at) {
+                number
+            } else if word(first) {
+                (TokenKind::Name, rest.find(|c| !word(c)).unwrap_or(rest.len()))
+            } else if matches!(first, '"' | '\'') {
+                match string(rest, first) {
+                    Some(length) => (TokenKind::String, length),
+                    None => return self.error("this string is never closed", self.at, 1),
+                }
+            } else if let Some(length) = operator(rest) {
+                self.balance(&mut open, slice(rest, ..length))?;
+                (TokenKind::Operator, length)
+            } else {
+                return self.error(format!("unexpected character {first:?}"), self.at, first.len_utf8());
+            };
+            let begin = self.at;
+            self.push(kind, begin, begin + length);
+            self.at += length;
+        }
+    }
+
+    fn balance(&self, open: &mut Vec<(u8, usize)>, operator: &str) -> Result<(), SyntaxError> {
+        let opening_of = match operator {
+            "(" | "[" | "{" => {
+                open.extend(operator.bytes().map(|bracket| (bracket, self.at)));
+                return Ok(());
+            }
+            ")" => b'(',
+            "]" => b'[',
+            "}" => b'{',
+            _ => return Ok(()),
+        };
+        match open.pop() {
+            Some((opening, _)) if opening == opening_of => Ok(()),
+            Some((opening, at)) => {
+                self.error(format!("'{}' is closed by '{operator}'", char::from(opening)), at, self.at + 1 - at)
+            }
+            None => self.error(format!("unexpected '{operator}'"), self.at, 1),
+        }
+    }
+}
+
+fn sign_at(text: &str, at: usize) -> Sign {
+    match text.as_bytes().get(at) {
+        Some(b'-') => Sign::Strip,
+        Some(b'+') => Sign::Keep,
+        _ => Sign::Default,
+    }
+}
+
+fn word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}
+
+/// The length of a string with its quotes; `None` if it is never closed.
+fn string(text: &str, quote: char) -> Option<usize> {
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == quote {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// The kind and length of the number at an offset, if there is one. A number after a dot is an index without fraction.
+fn number(source: &str, at: usize) -> Option<(TokenKind, usize)> {
+    let bytes = source.as_bytes().get(at..)?;
+    if !bytes.first()?.is_ascii_digit() {
+        return None;
+    }
+    let after_dot = at > 0 && source.as_bytes().get(at - 1) == Some(&b'.');
+    if !after_dot && let Some(length) = float(bytes) {
+        return Some((TokenKind::Float, length));
+    }
+    let radix: Option<fn(&u8) -> bool> = match bytes {
+        [b'0', b'b' | b'B', ..] => Some(|b| matches!(b, b'0' | b'1')),
+        [b'0', b'o' | b'O', ..] => Some(|b| matches!(b, b'0'..=b'7')),
+        [b'0', b'x' | b'X', ..] => Some(u8::is_ascii_hexdigit),
+        _ => None,
+    };
+    if let Some(is_digit) = radix {
+        let mut end = 2;
+        loop {
+            let skip = usize::from(bytes.get(end) == Some(&b'_'));
+            if !bytes.get(end + skip).is_some_and(is_digit) {
+                break;
+            }
+            end += skip + 1;
+        }
+        if end > 2 {
+            return Some((TokenKind::Int, end));
+        }
+    }
+    if bytes.first() == Some(&b'0') {
+        Some((TokenKind::Int, run(bytes, |b| *b == b'0')))
+    } else {
+        Some((TokenKind::Int, decimal(bytes)))
+    }
+}
+
+/// The length of a run of digits with single underscores between them.
+fn run(bytes: &[u8], is_digit: impl Fn(&u8) -> bool) -> usize {
+    let mut end = 0;
+    loop {
+        let skip = usize::from(end > 0 && bytes.get(end) == Some(&b'_'));
+        if !bytes.get(end + skip).is_some_and(&is_digit) {
+            return end;
+        }
+        end += skip + 1;
+    }
+}
+
+fn decimal(bytes: &[u8]) -> usize {
+    run(bytes, u8::is_ascii_digit)
+}
+
+/// The length of a number with a fraction or an exponent.
+fn float(bytes: &[u8]) -> Option<usize> {
+    let whole = decimal(bytes);
+    let mut end = whole;
+    if bytes.get(end) == Some(&b'.') {
+        let fraction = decimal(bytes.get(end + 1..)?);
+        if fraction > 0 {
+            end += 1 + fraction;
+        }
+    }
+    if let Some([b'e' | b'E', after @ ..]) = bytes.get(end..) {
+        let (sign, digits) = match after {
+            [b'+' | b'-', digits @ ..] => (1, digits),
+            digits => (0, digits),
+        };
+        let exponent = decimal(digits);
+        if exponent > 0 {
+            return Some(end + 1 + sign + exponent);
+        }
+    }
+    (end > whole).then_some(end)
+}
+
+/// The value of a string constant, of which `quoted` includes the quotes.
+pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
+    let inner = slice(quoted, 1..quoted.len().saturating_sub(1));
+    if !inner.contains('\\') {
+        return Ok(inner.to_owned());
+    }
+    let mut out = Unescaped { text: String::with_capacity(inner.len()), high: None };
+    let mut rest = inner;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(slice(rest, ..at));
+        let (escape, length) = escape(slice(rest, at + 1..))?;
+        match escape {
+            Escape::Text(text) => out.push_str(text),
+            Escape::LineBreak => out.end_pair(),
+            Escape::Code(code) => out.push_code(code)?,
+        }
+        rest = slice(rest, at + 1 + length..);
+    }
+    out.push_str(rest);
+    out.end_pair();
+    Ok(out.text)
+}
+
+/// What follows a backslash.
+enum Escape<'s> {
+    Text(&'s str),
+    /// It is no text, and yet keeps two surrogates apart.
+    LineBreak,
+    Code(u32),
+}
+
+/// The escape at the start of a text behind a backslash, and its length.
+fn escape(text: &str) -> Result<(Escape<'_>, usize), &'static str> {
+    let letter = text.chars().next().ok_or("a string ends in a lone backslash")?;
+    let hex = |digits: usize| {
+        let code = text.get(1..1 + digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
+        let code = code.and_then(|text| u32::from_str_radix(text, 16).ok());
+        code.map(|code| (Escape::Code(code), digits + 1)).ok_or("a truncated \\x, \\u or \\U escape")
+    };
+    let plain = match letter {
+        'x' => return hex(2),
+        'u' => return hex(4),
+        'U' => return hex(8),
+        '0'..='7' => {
+            let digits = text.bytes().take(3).take_while(|b| matches!(b, b'0'..=b'7')).count();
+            let code = text.bytes().take(digits).fold(0, |code, digit| 8 * code + u32::from(digit - b'0'));
+            return Ok((Escape::Code(code), digits));
+        }
+        'N' => return Err("a character by its name (\\N{…}) is not supported"),
+        '\n' => return Ok((Escape::LineBreak, 1)),
+        'n' => "\n",
+        't' => "\t",
+        'r' => "\r",
+        'a' => "\u{7}",
+        'b' => "\u{8}",
+        'f' => "\u{c}",
+        'v' => "\u{b}",
+        '\\' => "\\",
+        '\'' => "'",
+        '"' => "\"",
+        // No escape: the backslash stays, and so does what follows it.
+        _ => return Ok((Escape::Text("\\"), 0)),
+    };
+    Ok((Escape::Text(plain), 1))
+}
+
+/// A text in which a pair of surrogates is one character, and a lone one, which has no place in UTF-8, U+FFFD.
+struct Unescaped {
+    text: String,
+    high: Option<u32>,
+}
+
+impl Unescaped {
+    fn push_str(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.end_pair();
+            self.text.push_str(text);
+        }
+    }
+
+    fn push_code(&mut self, code: u32) -> Result<(), &'static str> {
+        if let (Some(high), 0xdc00..=0xdfff) = (self.high, code) {
+            self.high = None;
+            self.text.push(paired(high, code));
+            return Ok(());
+        }
+        self.end_pair();
+        match code {
+            0xd800..=0xdbff => self.high = Some(code),
+            code if code > 0x10_ffff => return Err("a \\U escape beyond Unicode"),
+            code => self.text.push(char::from_u32(code).unwrap_or('\u{fffd}')),
+        }
+        Ok(())
+    }
+
+    /// Nothing pairs with the surrogate before this place.
+    fn end_pair(&mut self) {
+        if self.high.take().is_some() {
+            self.text.push('\u{fffd}');
+        }
+    }
+}
+
+fn paired(high: u32, low: u32) -> char {
+    let code = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+    char::from_u32(code).unwrap_or('\u{fffd}')
+}

@@ -1,0 +1,25 @@
+//! A chat template, rendered as transformers renders it.
+//!
+//! [`ChatTemplate`] compiles a template and renders conversations; it can record what the template reads.
+//! A template passes through three stages: `jinja::syntax` reads it as Jinja2 does, `jinja::survey` collects what it
+//! says of its variables, and `engine::compile` resolves its names. `engine::evaluator` runs the result on Python's
+//! `values` with the filters, tests, functions and methods of `builtins`.
+
+mod aliases;
+mod builtins;
+mod engine;
+mod jinja;
+mod origin;
+mod render;
+pub mod source;
+mod switches;
+mod values;
+
+pub use aliases::alias_reasoning;
+pub use engine::limits::{is_budget_spent, set_budget};
+pub use engine::now::Instant;
+pub use engine::now::check_time;
+pub use engine::read_recorder::Watched;
+pub use engine::stopwatch::Stopwatch;
+pub use origin::Origin;
+pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered};

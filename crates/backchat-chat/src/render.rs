@@ -1,0 +1,310 @@
+//! Compiles a chat template, and renders conversations with it within the limits of the engine.
+
+use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use indexmap::IndexMap;
+use minijinja::ErrorKind;
+
+use crate::engine::compile::compile;
+use crate::engine::context::Context;
+use crate::engine::evaluator::Evaluator;
+use crate::engine::limits;
+use crate::engine::now;
+use crate::engine::program::Program;
+use crate::engine::read_recorder::Watched;
+use crate::engine::run::Run;
+use crate::jinja::survey::Survey;
+use crate::jinja::syntax::{self, SyntaxError};
+use crate::origin::Origin;
+use backchat_core::diagnostic::{Diagnostic, Place, line_column};
+use backchat_core::json;
+
+/// How many times the text of a conversation the output has room for before it grows.
+const ROOM: usize = 8;
+
+/// A compiled chat template, ready to render any number of conversations.
+///
+/// It renders what transformers renders, byte for byte: Jinja2 with `trim_blocks`, `lstrip_blocks`, loop
+/// controls and the `generation` tag, in Python's dialect of values. Rendering reads no file, and stops with an
+/// error if a template does more than any honest one: in work, in time, in depth, in output.
+///
+/// ```
+/// # mod backchat { pub use backchat_chat as chat; pub use backchat_core::json; }
+/// use backchat::chat::{ChatTemplate, RenderOptions};
+/// use backchat::json;
+///
+/// let template = ChatTemplate::compile("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")?;
+/// let context = json::read(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#)?;
+/// let rendered = template.render(context.as_object().unwrap(), &RenderOptions::default())?;
+/// assert_eq!(rendered.text, "<user>Hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ChatTemplate {
+    program: Program,
+    source: String,
+    variables: Vec<String>,
+    compared: IndexMap<String, Vec<json::Value>>,
+    literals: Vec<String>,
+}
+
+impl fmt::Debug for ChatTemplate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ChatTemplate").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+/// Settings of a render, apart from its context.
+#[derive(Clone, Debug, Default)]
+pub struct RenderOptions {
+    pub(crate) now: Option<String>,
+    pub(crate) watch: bool,
+    pub(crate) origins: bool,
+}
+
+impl RenderOptions {
+    /// The time that `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time if absent.
+    #[must_use]
+    pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
+        self.now = now.into();
+        self
+    }
+
+    /// Whether to note which place of the template prints each piece. That changes no byte of the render.
+    #[must_use]
+    pub fn origins(mut self, origins: bool) -> Self {
+        self.origins = origins;
+        self
+    }
+
+    /// Whether to record what the template reads. Recording changes no byte of the render.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn watch(mut self, watch: bool) -> Self {
+        self.watch = watch;
+        self
+    }
+}
+
+/// A render that succeeded.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Rendered {
+    /// The prompt.
+    pub text: String,
+    /// The spans that `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
+    pub assistant_spans: Vec<(usize, usize)>,
+    /// Which place of the template printed each piece of the text, in order, if [`RenderOptions::origins`] was set. They
+    /// cover all of the text.
+    pub origins: Vec<Origin>,
+    /// What the template read, if `watch` was set.
+    #[doc(hidden)]
+    pub watched: Option<Watched>,
+}
+
+/// Why a template does not compile or a render failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RenderError {
+    /// The template's own message if it raised, else what is wrong.
+    pub message: String,
+    /// 1-based line of the template.
+    pub line: Option<usize>,
+    /// Bytes of [`ChatTemplate::normalize`]d source: the call, operator or tag that failed.
+    pub span: Option<Range<usize>>,
+    kind: RenderErrorKind,
+}
+
+/// Why there is no render.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RenderErrorKind {
+    /// The template does not compile.
+    Syntax,
+    /// The template itself refused the conversation, with `raise_exception`.
+    Raised,
+    /// The render used up its work, its time or its text: another one of the same template most likely will, too.
+    Exhausted,
+    /// An expression failed.
+    Failed,
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(out, "{} (line {line} of the template)", self.message),
+            None => out.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for RenderError {}
+
+impl RenderError {
+    /// Why there is no render.
+    pub fn kind(&self) -> RenderErrorKind {
+        self.kind
+    }
+
+    fn failed(message: impl Into<String>) -> Self {
+        Self { message: message.into(), line: None, span: None, kind: RenderErrorKind::Failed }
+    }
+
+    /// The error as something to show, with its place in the template.
+    ///
+    /// `source` is the template's text, `file` what the user calls it.
+    #[doc(hidden)]
+    pub fn diagnostic(&self, source: &str, file: &str) -> Diagnostic {
+        let source = ChatTemplate::normalize(source);
+        let (id, message) = match self.kind {
+            RenderErrorKind::Raised => {
+                ("template-raised", format!("the template refused this conversation: {}", self.message))
+            }
+            _ => ("template-failed", self.message.clone()),
+        };
+        let place = match &self.span {
+            Some(span) => Place::span(&source, span.clone()).in_file(file),
+            None => Place::file(file),
+        };
+        Diagnostic::error(id, message).at(place)
+    }
+}
+
+impl ChatTemplate {
+    /// Compiles the source of a chat template.
+    ///
+    /// Fails if Jinja2 would: on invalid syntax, and on filters and tests that do not exist.
+    pub fn compile(source: &str) -> Result<Self, RenderError> {
+        if source.len() > limits::MAX_SOURCE {
+            let size = limits::MAX_SOURCE >> 20;
+            let message = format!("the chat template is larger than {size} MiB: check that it is the file you mean");
+            return Err(RenderError { kind: RenderErrorKind::Syntax, ..RenderError::failed(message) });
+        }
+        let source = Self::normalize(source);
+        let syntax_error = |problem: SyntaxError| RenderError {
+            message: problem.message,
+            line: Some(line_column(&source, problem.span.start).0),
+            span: Some(problem.span),
+            kind: RenderErrorKind::Syntax,
+        };
+        let tree = syntax::parse(&source).map_err(syntax_error)?;
+        let survey = Survey::of(&tree);
+        let program = compile(&tree);
+        let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
+        let literals = survey.literals.into_iter().collect();
+        let compared = survey.compared;
+        Ok(Self { program, source, variables, compared, literals })
+    }
+
+    /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
+    /// line feed, and none at the end.
+    #[doc(hidden)]
+    pub fn normalize(source: &str) -> String {
+        syntax::normalize(source)
+    }
+
+    /// The variables it may ask the caller for, in the order they are first named: every name that is read
+    /// before a statement is sure to have bound it, including branches that no render takes.
+    #[doc(hidden)]
+    pub fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
+    /// Constants that it compares values with, by what it calls the value: `reasoning_effort` with `"high"`,
+    /// `message.role` with `"tool"`. Equality, `in` a list of constants and tests such as `is eq` count.
+    #[doc(hidden)]
+    pub fn compared_constants(&self) -> &IndexMap<String, Vec<json::Value>> {
+        &self.compared
+    }
+
+    /// The strings it names in its expressions: what it compares, splits, joins or prints.
+    #[doc(hidden)]
+    pub fn literals(&self) -> &[String] {
+        &self.literals
+    }
+
+    /// Whether it has `{% generation %}` blocks, which mark what the assistant wrote.
+    pub fn has_generation_blocks(&self) -> bool {
+        self.program.has_generation_blocks
+    }
+
+    /// Its source, with line breaks as Jinja2 reads them.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Renders one conversation: `messages`, `tools`, `add_generation_prompt`, and any other variable.
+    ///
+    /// Nothing is filled in: a variable that the context lacks is undefined.
+    pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
+        let run = begin(options)?;
+        let rendered = self.run(&run, context)?;
+        Ok(Rendered { watched: run.recorder.as_ref().map(|recorder| recorder.watched()), ..rendered })
+    }
+
+    /// Renders, and says what the template read until the render ended or failed.
+    #[doc(hidden)]
+    pub fn render_watched(
+        &self,
+        context: &json::Object,
+        options: &RenderOptions,
+    ) -> (Result<Rendered, RenderError>, Watched) {
+        let options = RenderOptions { watch: true, ..options.clone() };
+        match begin(&options) {
+            Ok(run) => {
+                let rendered = self.run(&run, context);
+                (rendered, run.recorder.as_ref().map(|recorder| recorder.watched()).unwrap_or_default())
+            }
+            Err(error) => (Err(error), Watched::default()),
+        }
+    }
+
+    fn run(&self, run: &Run, context: &json::Object) -> Result<Rendered, RenderError> {
+        let context = Context::new(&self.program.asked, context, run.recorder.clone())
+            .map_err(|problem| RenderError::failed(message(&problem)))?;
+        // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that
+        // is more than twice its largest piece: the next render would wait for it again, page by page. Templates that
+        // split and join a text hold it up to six times.
+        let room = (self.source.len() + ROOM * context.text).min(limits::MAX_TEXT);
+        limits::begin();
+        let mut evaluator = Evaluator::new(&self.program, &context, run, room);
+        let done = catch_unwind(AssertUnwindSafe(|| limits::check().and_then(|()| evaluator.template())));
+        limits::end();
+        match done {
+            Ok(Ok(())) => {}
+            Ok(Err(problem)) => {
+                let mut error = located(&problem, &self.source, evaluator.failed_at());
+                if let Some(message) = run.take_raised() {
+                    (error.message, error.kind) = (message, RenderErrorKind::Raised);
+                }
+                return Err(error);
+            }
+            Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
+        }
+        let (text, assistant_spans, origins) = evaluator.into_parts();
+        Ok(Rendered { text, assistant_spans, origins, watched: None })
+    }
+}
+
+/// The state of one render.
+fn begin(options: &RenderOptions) -> Result<Run, RenderError> {
+    let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
+    Ok(Run::new(now, options.watch, options.origins))
+}
+
+/// The message of an error, without the kind that goes before it.
+fn message(problem: &minijinja::Error) -> String {
+    problem.detail().map_or_else(|| problem.kind().to_string(), str::to_owned)
+}
+
+fn located(problem: &minijinja::Error, source: &str, span: Option<Range<usize>>) -> RenderError {
+    let line = span.as_ref().map(|span| line_column(source, span.start).0);
+    let expression = span.clone().and_then(|span| source.get(span));
+    let message = match (problem.kind(), expression) {
+        (ErrorKind::UndefinedError, Some(expression)) => format!("`{expression}` looks into an undefined value"),
+        _ => message(problem),
+    };
+    let kind = if limits::is_exceeded() { RenderErrorKind::Exhausted } else { RenderErrorKind::Failed };
+    RenderError { message, line, span, kind }
+}

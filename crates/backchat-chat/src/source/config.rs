@@ -1,0 +1,103 @@
+//! Reads the chat templates and special tokens of JSON files: `tokenizer_config.json` and `chat_template.json`.
+
+use super::{DEFAULT, Found, Named, SourceError};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources};
+use backchat_core::json::{self, Object, Path, Value};
+
+/// The key that holds the template or templates.
+const KEY: &str = "chat_template";
+
+/// Reads the templates and the special tokens of a config, of which there must be a template.
+pub(super) fn read(file: &str, text: &str) -> Result<Found, SourceError> {
+    let found = parse(file, text)?;
+    if found.templates.is_empty() {
+        let (message, help) = match is_response_template(text) {
+            true => (
+                "this is a response template, not a chat template".to_owned(),
+                "name the chat template that it is for; to prove it: `backchat prove FILE --chat-template SOURCE`",
+            ),
+            false => (
+                format!("the file has no template under the key `{KEY}`"),
+                "newer models keep the template in chat_template.jinja: name that file, or the model's folder",
+            ),
+        };
+        let diagnostic = Diagnostic::error("no-chat-template", message).at(Place::file(file)).help(help);
+        return Err(SourceError::new(diagnostic));
+    }
+    Ok(found)
+}
+
+/// Whether a file without a chat template holds what only a response template has.
+fn is_response_template(text: &str) -> bool {
+    json::read(text).is_ok_and(|value| value.get("fields").is_some_and(|fields| fields.as_object().is_some()))
+}
+
+/// Reads the templates and the special tokens of a config.
+pub(super) fn parse(file: &str, text: &str) -> Result<Found, SourceError> {
+    let failed = |diagnostic: Diagnostic| SourceError {
+        diagnostics: vec![diagnostic],
+        sources: Sources::none().with(file, text),
+    };
+    let config = json::read(text).map_err(|error| {
+        let place = Place::span(text, error.offset..error.offset).in_file(file);
+        let diagnostic = Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message));
+        failed(diagnostic.at(place).help("correct the JSON here; nothing after this place was read"))
+    })?;
+    let Value::Object(config) = config else {
+        let message = format!("a config should be an object, not {}", config.kind());
+        return Err(failed(
+            Diagnostic::error("wrong-type", message).at(Place::span(text, 0..text.len()).in_file(file)),
+        ));
+    };
+    let wrong = |path: Path, message: String| {
+        let places = json::read_with_places(text).ok();
+        let span = places.as_ref().and_then(|(_, places)| Some(places.at(&path)?.value.clone()));
+        let place = span.map_or_else(|| Place::file(file), |span| Place::span(text, span).in_file(file));
+        failed(Diagnostic::error("wrong-type", message).at(place.path(path.to_string())))
+    };
+    let templates = match config.get(KEY) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(template)) => {
+            vec![Named { name: DEFAULT.to_owned(), template: template.clone(), file: file.to_owned() }]
+        }
+        Some(Value::List(several)) => {
+            let named = |(index, entry): (usize, &Value)| {
+                let name = entry.get("name").and_then(Value::as_str);
+                let template = entry.get("template").and_then(Value::as_str);
+                match (name, template) {
+                    (Some(name), Some(template)) => {
+                        Ok(Named { name: name.to_owned(), template: template.to_owned(), file: file.to_owned() })
+                    }
+                    _ => {
+                        let message = "a named template is an object with the strings `name` and `template`";
+                        Err(wrong(Path::root().key(KEY).index(index), message.to_owned()))
+                    }
+                }
+            };
+            several.iter().enumerate().map(named).collect::<Result<_, _>>()?
+        }
+        Some(other) => {
+            let message = format!("`{KEY}` should be a string or a list of named templates, not {}", other.kind());
+            return Err(wrong(Path::root().key(KEY), message));
+        }
+    };
+    Ok(Found { templates, special_tokens: special_tokens(&config) })
+}
+
+/// The special tokens of a config or a `special_tokens_map.json`: strings, or objects that hold one.
+pub(super) fn special_tokens(config: &Object) -> Object {
+    let token = |value: &Value| match value {
+        Value::String(text) => Some(Value::from(text.as_str())),
+        Value::Object(_) => value.get("content").and_then(Value::as_str).map(Value::from),
+        _ => None,
+    };
+    let named = config.iter().filter(|(key, _)| key.ends_with("_token") && !key.starts_with("add_"));
+    let mut tokens: Object = named.filter_map(|(key, value)| Some((key.clone(), token(value)?))).collect();
+    if let Some(Value::List(more)) = config.get("additional_special_tokens") {
+        let more: Vec<Value> = more.iter().filter_map(token).collect();
+        if !more.is_empty() {
+            tokens.insert("additional_special_tokens".to_owned(), Value::List(more));
+        }
+    }
+    tokens
+}

@@ -1,0 +1,88 @@
+//! Reads the chat templates of a model folder in the order in which `from_pretrained` looks for them.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::{DEFAULT, Found, Named, SourceError, config, from_file, read_text, unreadable};
+use backchat_core::diagnostic::{Diagnostic, Place};
+
+const TEMPLATE: &str = "chat_template.jinja";
+const NAMED_TEMPLATES: &str = "additional_chat_templates";
+const TOKENIZER: &str = "tokenizer_config.json";
+const TOKENS: &str = "special_tokens_map.json";
+const PROCESSOR: &str = "chat_template.json";
+
+/// Reads a folder's templates: those in files of their own, else those of the tokenizer's config, else the
+/// processor's, else those of a `.gguf` file. The special tokens are the tokenizer's.
+pub(super) fn read(folder: &Path) -> Result<Found, SourceError> {
+    let mut found = Found::default();
+    if let Some((file, text)) = text_of(&folder.join(TOKENIZER))? {
+        found = config::parse(&file, &text)?;
+    }
+    if let Some((_, text)) = text_of(&folder.join(TOKENS))?
+        && let Ok(backchat_core::json::Value::Object(map)) = backchat_core::json::read(&text)
+    {
+        for (name, token) in config::special_tokens(&map) {
+            found.special_tokens.entry(name).or_insert(token);
+        }
+    }
+    let own = own_files(folder)?;
+    if !own.is_empty() {
+        found.templates = own;
+    }
+    if found.templates.is_empty()
+        && let Some((file, text)) = text_of(&folder.join(PROCESSOR))?
+    {
+        found.templates = config::parse(&file, &text)?.templates;
+    }
+    if found.templates.is_empty()
+        && let Some(path) = gguf_file(folder)
+    {
+        return from_file(&path, &path.display().to_string());
+    }
+    if found.templates.is_empty() {
+        let message =
+            format!("the folder has no chat template: neither {TEMPLATE}, nor one in {TOKENIZER}, nor a .gguf file");
+        let diagnostic = Diagnostic::error("no-chat-template", message)
+            .at(Place::file(folder.display().to_string()))
+            .help("name a model folder that has one; base models often have none");
+        return Err(SourceError::new(diagnostic));
+    }
+    Ok(found)
+}
+
+/// The first `.gguf` file of a folder. Several files are one model in several sizes or parts, and the
+/// first has the template.
+fn gguf_file(folder: &Path) -> Option<PathBuf> {
+    let paths = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "gguf")).min()
+}
+
+/// The templates that have a file each.
+fn own_files(folder: &Path) -> Result<Vec<Named>, SourceError> {
+    let mut templates = Vec::new();
+    if let Some((file, template)) = text_of(&folder.join(TEMPLATE))? {
+        templates.push(Named { name: DEFAULT.to_owned(), template, file });
+    }
+    let Ok(entries) = fs::read_dir(folder.join(NAMED_TEMPLATES)) else { return Ok(templates) };
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "jinja")) {
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if let Some((file, template)) = text_of(path)? {
+            templates.push(Named { name, template, file });
+        }
+    }
+    Ok(templates)
+}
+
+/// The name and text of a file; `None` if there is no such file.
+pub(super) fn text_of(path: &Path) -> Result<Option<(String, String)>, SourceError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    let text = read_text(file, &name)?;
+    Ok(Some((name, text)))
+}

@@ -1,0 +1,286 @@
+//! Reads chat templates from Jinja files, tokenizer configs, model folders, GGUF files and the Hugging Face cache.
+
+mod beside;
+mod config;
+mod folder;
+mod gguf;
+mod hub;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, closest, text};
+use backchat_core::json::{Object, Value};
+
+/// The template that transformers takes if none is asked for.
+const DEFAULT: &str = "default";
+/// The template that transformers takes if there are tools and none is asked for.
+const TOOL_USE: &str = "tool_use";
+
+/// A chat template, and what was stored with it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Source {
+    /// The file that holds the template, as messages name it.
+    #[doc(hidden)]
+    pub file: String,
+    /// The template.
+    pub template: String,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Names of the other templates there.
+    #[doc(hidden)]
+    pub other_names: Vec<String>,
+    /// The special tokens, as a template sees them: `bos_token`, `eos_token` and so on.
+    pub special_tokens: Object,
+    /// The template transformers would take if there are tools, unless that is the same one.
+    for_tools: Option<Named>,
+    /// The special tokens that came from a file next to it.
+    tokens_beside: Vec<(String, &'static str)>,
+}
+
+/// One of several templates.
+#[derive(Clone, Debug, PartialEq)]
+struct Named {
+    name: String,
+    template: String,
+    file: String,
+}
+
+/// The templates and special tokens of one place, before a template is chosen.
+#[derive(Debug, Default)]
+struct Found {
+    templates: Vec<Named>,
+    special_tokens: Object,
+}
+
+impl Source {
+    /// The text of the token that begins a sequence.
+    pub fn bos_token(&self) -> Option<&str> {
+        self.special_tokens.get("bos_token").and_then(Value::as_str)
+    }
+
+    /// The text of the token that ends a sequence.
+    pub fn eos_token(&self) -> Option<&str> {
+        self.special_tokens.get("eos_token").and_then(Value::as_str)
+    }
+
+    /// The source with the template that transformers takes if the conversation has tools: the one named
+    /// `tool_use` if there is one, unless another was asked for by name.
+    #[must_use]
+    pub fn for_tools(mut self) -> Self {
+        if let Some(named) = self.for_tools.take() {
+            let before = self.name.replace(named.name);
+            self.other_names.retain(|name| Some(name) != self.name.as_ref());
+            self.other_names.extend(before);
+            self.template = named.template;
+            self.file = named.file;
+        }
+        self
+    }
+}
+
+/// Why no chat template could be read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SourceError {
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text it is about, if that was read.
+    #[doc(hidden)]
+    pub sources: Sources,
+}
+
+/// Why a name gives no chat template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SourceErrorKind {
+    /// The file cannot be read.
+    Unreadable,
+    /// There is no such chat template: not in the file, or no such model in the cache.
+    NoTemplate,
+    /// The file is not what its name says.
+    Invalid,
+}
+
+impl SourceError {
+    /// Why the name gives no chat template.
+    pub fn kind(&self) -> SourceErrorKind {
+        match self.diagnostics.first().map(|problem| problem.id) {
+            Some("unreadable-file") => SourceErrorKind::Unreadable,
+            Some("no-chat-template" | "not-in-cache") => SourceErrorKind::NoTemplate,
+            _ => SourceErrorKind::Invalid,
+        }
+    }
+
+    fn new(diagnostic: Diagnostic) -> Self {
+        Self { diagnostics: vec![diagnostic], sources: Sources::none() }
+    }
+
+    /// Adds help to the error of a folder without a chat template.
+    fn help(mut self, help: String) -> Self {
+        for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.id == "no-chat-template") {
+            diagnostic.help = Some(help.clone());
+        }
+        self
+    }
+}
+
+impl std::fmt::Display for SourceError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let messages: Vec<_> = self.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+        out.write_str(&messages.join("; "))
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+/// Reads a chat template from a Jinja file, a `tokenizer_config.json`, a `chat_template.json`, a model folder or a
+/// `.gguf` file, or from standard input if `name` is `-`.
+///
+/// If there is no such file and `name` reads `ORG/NAME`, the model is looked for in the local Hugging Face cache,
+/// which is where `HF_HUB_CACHE` or `HF_HOME` say. Nothing is fetched.
+///
+/// Of several templates it takes the one called `template_name`, else the one transformers would: `default`, and
+/// with [`Source::for_tools`] `tool_use`.
+///
+/// ```no_run
+/// # mod backchat { pub use backchat_chat as chat; pub use backchat_core::json; }
+/// let source = backchat::chat::source::open("models/mine", None)?;
+/// println!("{} ({} others)", source.template, source.other_names.len());
+/// # Ok::<(), backchat::chat::source::SourceError>(())
+/// ```
+pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceError> {
+    choose(name, find(name)?, template_name)
+}
+
+/// Whether a name is that of a model on the Hub, `ORG/NAME`, which is looked for in the cache if no file has it.
+pub fn is_cached_name(name: &str) -> bool {
+    hub::is_name(name)
+}
+
+/// The folder in the local Hugging Face cache where the model's files are.
+pub fn cached_folder(name: &str) -> Result<PathBuf, SourceError> {
+    hub::snapshot(name)
+}
+
+fn find(name: &str) -> Result<Found, SourceError> {
+    if name == "-" {
+        return from_text("<stdin>", read_text(io::stdin().lock(), "<stdin>")?);
+    }
+    let path = Path::new(name);
+    if path.is_dir() {
+        return folder::read(path);
+    }
+    if hub::is_name(name) && !path.exists() {
+        return folder::read(&hub::snapshot(name)?).map_err(|error| error.help(hub::how_to_fetch(name)));
+    }
+    from_file(path, name)
+}
+
+fn from_file(path: &Path, name: &str) -> Result<Found, SourceError> {
+    let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
+    let mut start = [0; 4];
+    let start = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
+    if start == gguf::MAGIC {
+        return gguf::read(file, name);
+    }
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf")) {
+        let diagnostic = Diagnostic::error("invalid-gguf", "this is not a GGUF file: it does not begin with `GGUF`");
+        return Err(SourceError::new(diagnostic.at(Place::file(name)).help("check that the download is complete")));
+    }
+    from_text(name, read_text(start.chain(file), name)?)
+}
+
+/// The next bytes of a reader: as many as the buffer holds, fewer only at the end.
+fn read_up_to<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+    let mut got = 0;
+    while let Some(rest) = buffer.get_mut(got..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest)? {
+            0 => break,
+            more => got += more,
+        }
+    }
+    let (read, _) = buffer.split_at(got);
+    Ok(read)
+}
+
+/// Reads a text that is JSON with a `chat_template` in it, or else Jinja.
+fn from_text(file: &str, text: String) -> Result<Found, SourceError> {
+    let is_json = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    // A template may well begin with a brace, but never as an object does.
+    let looks_like_object = || {
+        let inner = text.trim_start().strip_prefix('{').map(str::trim_start);
+        inner.is_some_and(|inner| inner.starts_with(['"', '}']) && !text.trim_start().starts_with("{{"))
+    };
+    if is_json || looks_like_object() {
+        return config::read(file, &text);
+    }
+    let template = Named { name: DEFAULT.to_owned(), template: text, file: file.to_owned() };
+    Ok(Found { templates: vec![template], special_tokens: Object::new() })
+}
+
+/// Takes one of the templates found.
+fn choose(place: &str, found: Found, wanted: Option<&str>) -> Result<Source, SourceError> {
+    let Found { mut templates, special_tokens } = found;
+    let names: Vec<String> = templates.iter().map(|named| named.name.clone()).collect();
+    let position = |name: &str| names.iter().position(|known| known == name);
+    let list = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let chosen = match wanted {
+        Some(wanted) => position(wanted).ok_or_else(|| {
+            let closest = closest(wanted, names.iter().map(String::as_str));
+            let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("there is no chat template named `{wanted}`{suggestion}");
+            let diagnostic = Diagnostic::error("no-chat-template", message);
+            SourceError::new(diagnostic.at(Place::file(place)).help(format!("there is: {}", list())))
+        })?,
+        None => position(DEFAULT).or(if names.len() == 1 { Some(0) } else { None }).ok_or_else(|| {
+            let message = "there are several chat templates, and none is the default";
+            let diagnostic = Diagnostic::error("no-chat-template", message);
+            let help = format!("choose one with `--template-name`: {}", list());
+            SourceError::new(diagnostic.at(Place::file(place)).help(help))
+        })?,
+    };
+    let for_tools = match wanted {
+        None => position(TOOL_USE).filter(|tools| *tools != chosen).and_then(|tools| templates.get(tools).cloned()),
+        Some(_) => None,
+    };
+    let named = templates.swap_remove(chosen);
+    let several = names.len() > 1;
+    let mut other_names = names;
+    other_names.remove(chosen);
+    Ok(Source {
+        file: named.file,
+        template: named.template,
+        name: (several || named.name != DEFAULT).then_some(named.name),
+        other_names,
+        special_tokens,
+        for_tools,
+        tokens_beside: Vec::new(),
+    })
+}
+
+fn unreadable(file: &str, error: &io::Error) -> SourceError {
+    let help = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "check the name; a chat template is read from a .jinja file, a tokenizer_config.json, a model folder, a \
+             .gguf file, ORG/NAME in the Hugging Face cache, or `-`"
+        }
+        _ => "check that it is a file you may read",
+    };
+    let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
+    SourceError::new(diagnostic.at(Place::file(file)).help(help))
+}
+
+/// Reads a text that must be UTF-8 and of bounded size.
+fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
+    let mut bytes = Vec::new();
+    reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        let diagnostic =
+            Diagnostic::error("unreadable-file", format!("the file is larger than {} MiB", LARGEST_FILE >> 20));
+        let help = "a chat template is a small text: check the name";
+        return Err(SourceError::new(diagnostic.at(Place::file(file)).help(help)));
+    }
+    text(file, bytes).map_err(|NotText { diagnostic, sources }| SourceError { diagnostics: vec![diagnostic], sources })
+}

@@ -1,0 +1,60 @@
+//! Makes containers and lazy values, none of which nests too deep or has too many parts.
+
+use minijinja::Value;
+use minijinja::value::Tuple;
+
+use super::containers::{Dict, List};
+use super::entries::Entries;
+use super::error::Result;
+use super::extent::Extent;
+use super::lazy::{Generator, Side, View};
+use super::measure;
+use crate::engine::read_recorder::Watch;
+
+/// A list.
+pub(crate) fn list(items: Vec<Value>) -> Result<Value> {
+    let extent = measure::checked(&items)?;
+    Ok(Value::from_object(List::new(items, extent)))
+}
+
+/// A tuple.
+pub(crate) fn tuple(items: Vec<Value>) -> Result<Value> {
+    measure::checked(&items)?;
+    Ok(Value::from(Tuple::from(items)))
+}
+
+/// A dictionary that the template made.
+pub(crate) fn dict(entries: Entries) -> Result<Value> {
+    let extent = measure::checked(entries.values())?;
+    Ok(Value::from_object(Dict::new(entries, extent, None)))
+}
+
+/// A list that came with the conversation, of this extent.
+pub(crate) fn given_list(items: Vec<Value>, extent: Extent) -> Result<Value> {
+    measure::check(extent)?;
+    Ok(Value::from_object(List::new(items, extent)))
+}
+
+/// A dictionary that came with the conversation, of this extent; with a watch, it reports what it is asked for.
+pub(crate) fn given_dict(entries: Entries, extent: Extent, watch: Option<Watch>) -> Result<Value> {
+    measure::check(extent)?;
+    Ok(Value::from_object(Dict::new(entries, extent, watch)))
+}
+
+/// A generator of these items.
+pub(crate) fn generator(items: Vec<Value>) -> Result<Value> {
+    let extent = measure::checked(&items)?;
+    Ok(Value::from_object(Generator::new(items, extent)))
+}
+
+/// `dict.keys()`, `dict.values()` or `dict.items()`.
+pub(crate) fn view(dict: &Dict, side: Side) -> Result<Value> {
+    dict.note_whole();
+    let items: Vec<Value> = match side {
+        Side::Keys => dict.keys().collect(),
+        Side::Values => dict.entries().map(|(_, value)| value.clone()).collect(),
+        Side::Items => dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect(),
+    };
+    let extent = measure::checked(&items)?;
+    Ok(Value::from_object(View::new(items, side, extent)))
+}

@@ -1,0 +1,55 @@
+//! Hostile text inside sentences: shortened, quoted and escaped.
+
+use std::borrow::Cow;
+
+use crate::text::slice;
+
+/// The beginning of a text that may be long, of at most this many characters, and an ellipsis if it is longer.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", slice(text, ..end)).into(),
+        None => text.into(),
+    }
+}
+
+/// The name among `names` that `typed` was probably meant to be.
+pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    if typed.len() > 40 {
+        return None;
+    }
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let typed = plain(typed);
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&typed, &plain(name)), name))
+        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1) && *distance < name.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        for (text, short) in [("", ""), ("äöü", "äöü"), ("äöüß", "äöü…")] {
+            assert_eq!(shortened(text, 3), short);
+        }
+    }
+
+    #[test]
+    fn a_misspelled_name_is_guessed() {
+        let names = ["x", "output", "tool_calls", "tool"];
+        for (typed, meant) in [
+            ("ouptut", Some("output")),
+            ("Tool-Calls", Some("tool_calls")),
+            ("tools", Some("tool")),
+            ("y", None),
+            ("prefix", None),
+            (&"output".repeat(10), None),
+        ] {
+            assert_eq!(closest(typed, names), meant, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! A map from strings that keeps the order of its keys. Looking one up takes no time that grows with the map.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+/// Up to this many entries are compared one by one, which is faster than hashing and needs no memory of its own.
+const SMALL: usize = 12;
+
+/// A map from strings to values of any kind; keys keep their order.
+///
+/// ```
+/// # use backchat_core as backchat;
+/// use backchat::json::{Object, Value};
+///
+/// let mut object = Object::new();
+/// object.insert("b".to_owned(), 1.into());
+/// object.insert("a".to_owned(), "x".into());
+/// object.insert("b".to_owned(), 2.into());
+/// assert_eq!(Value::from(object).to_string(), r#"{"b": 2, "a": "x"}"#);
+/// ```
+#[derive(Clone)]
+pub struct Map<V> {
+    entries: Vec<(String, V)>,
+    /// The index of each key, once there are more than a few.
+    index: Option<Box<Index>>,
+}
+
+#[derive(Clone, Default)]
+struct Index {
+    places: HashTable<usize>,
+    state: RandomState,
+}
+
+impl Index {
+    fn of<V>(entries: &[(String, V)]) -> Self {
+        let mut index = Self::default();
+        entries.iter().enumerate().for_each(|(place, (key, _))| index.add(entries, key, place));
+        index
+    }
+
+    /// Adds a key at an index, after these entries or among them.
+    fn add<V>(&mut self, entries: &[(String, V)], key: &str, place: usize) {
+        let key_at = |place: &usize| entries.get(*place).map_or(key, |(key, _)| key);
+        self.places.insert_unique(self.state.hash_one(key), place, |place| self.state.hash_one(key_at(place)));
+    }
+
+    fn find<V>(&self, entries: &[(String, V)], key: &str) -> Option<usize> {
+        let is_key = |place: &usize| entries.get(*place).is_some_and(|(other, _)| other == key);
+        self.places.find(self.state.hash_one(key), is_key).copied()
+    }
+}
+
+impl<V> Default for Map<V> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), index: None }
+    }
+}
+
+impl<V> Map<V> {
+    /// A map without entries.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many entries it has.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether it has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.find(&self.entries, key),
+            None => self.entries.iter().position(|(other, _)| other == key),
+        }
+    }
+
+    /// Makes the index fit entries that have moved.
+    fn reindex(&mut self) {
+        self.index = (self.entries.len() > SMALL).then(|| Box::new(Index::of(&self.entries)));
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&V> {
+        self.entries.get(self.place(key)?).map(|(_, value)| value)
+    }
+
+    /// The value of a key, to be changed.
+    #[doc(hidden)]
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
+        let place = self.place(key)?;
+        self.entries.get_mut(place).map(|(_, value)| value)
+    }
+
+    /// A key that it has, and its value.
+    #[doc(hidden)]
+    pub fn get_key_value(&self, key: &str) -> Option<(&String, &V)> {
+        self.entries.get(self.place(key)?).map(|(key, value)| (key, value))
+    }
+
+    /// The first key and its value.
+    #[doc(hidden)]
+    pub fn first(&self) -> Option<(&String, &V)> {
+        self.entries.first().map(|(key, value)| (key, value))
+    }
+
+    /// Sets a key and puts it at a place, or last if there are fewer keys, wherever it was.
+    #[doc(hidden)]
+    pub fn insert_at(&mut self, place: usize, key: String, value: V) {
+        self.entries.retain(|(other, _)| *other != key);
+        self.entries.insert(place.min(self.entries.len()), (key, value));
+        self.reindex();
+    }
+
+    /// Whether it has the key.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.place(key).is_some()
+    }
+
+    /// Sets a key; gives the value it had. A new key comes last, and one that is there keeps its place.
+    pub fn insert(&mut self, key: String, value: V) -> Option<V> {
+        if let Some(before) = self.get_mut(&key) {
+            return Some(std::mem::replace(before, value));
+        }
+        self.push(key, value);
+        None
+    }
+
+    /// Adds a key that it does not have.
+    fn push(&mut self, key: String, value: V) -> &mut V {
+        if self.entries.len() >= SMALL {
+            let index = self.index.get_or_insert_with(|| Box::new(Index::of(&self.entries)));
+            index.add(&self.entries, &key, self.entries.len());
+        }
+        &mut self.entries.push_mut((key, value)).1
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "an entry exists only at a place that was just found")]
+    fn value_at(&mut self, place: usize) -> &mut V {
+        &mut self.entries[place].1
+    }
+
+    /// The place of a key, to be looked at and filled.
+    #[doc(hidden)]
+    pub fn entry(&mut self, key: String) -> MapEntry<'_, V> {
+        MapEntry { place: self.place(&key), map: self, key }
+    }
+
+    /// Takes a key out; the keys after it keep their order.
+    pub fn shift_remove(&mut self, key: &str) -> Option<V> {
+        let place = self.place(key)?;
+        let (_, value) = self.entries.remove(place);
+        self.reindex();
+        Some(value)
+    }
+
+    /// Keeps the entries of which the closure says so.
+    #[doc(hidden)]
+    pub fn retain(&mut self, mut keep: impl FnMut(&String, &mut V) -> bool) {
+        let before = self.entries.len();
+        self.entries.retain_mut(|(key, value)| keep(key, value));
+        if self.entries.len() != before {
+            self.reindex();
+        }
+    }
+
+    /// The keys and values in order.
+    pub fn iter(&self) -> Iter<'_, V> {
+        Iter(self.entries.iter())
+    }
+
+    /// The keys and values in order, the values to be changed.
+    #[doc(hidden)]
+    pub fn iter_mut(&mut self) -> IterMut<'_, V> {
+        IterMut(self.entries.iter_mut())
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &String> + ExactSizeIterator {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    /// The values in order of their keys.
+    #[doc(hidden)]
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// The values in order of their keys, to be changed.
+    #[doc(hidden)]
+    pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+}
+
+/// The place of a key in a [`Map`].
+#[derive(Debug)]
+pub struct MapEntry<'o, V> {
+    map: &'o mut Map<V>,
+    key: String,
+    place: Option<usize>,
+}
+
+impl<'o, V> MapEntry<'o, V> {
+    /// The value that is there, or the given one once it is.
+    pub fn or_insert(self, value: V) -> &'o mut V {
+        self.or_insert_with(|| value)
+    }
+
+    /// The value that is there, or the one that the closure gives once it is.
+    pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'o mut V {
+        match self.place {
+            Some(place) => self.map.value_at(place),
+            None => self.map.push(self.key, value()),
+        }
+    }
+}
+
+impl<'o, V> MapEntry<'o, V> {
+    /// Sets the value, whatever is there.
+    pub fn insert(self, value: V) -> &'o mut V {
+        match self.place {
+            Some(place) => {
+                let before = self.map.value_at(place);
+                *before = value;
+                before
+            }
+            None => self.map.push(self.key, value),
+        }
+    }
+}
+
+impl<'o, V: Default> MapEntry<'o, V> {
+    /// The value that is there, or the default once it is.
+    pub fn or_default(self) -> &'o mut V {
+        self.or_insert_with(V::default)
+    }
+}
+
+/// The entries of a [`Map`] in order.
+#[derive(Debug)]
+pub struct Iter<'o, V>(std::slice::Iter<'o, (String, V)>);
+
+/// The entries of a [`Map`] in order, the values to be changed.
+#[derive(Debug)]
+pub struct IterMut<'o, V>(std::slice::IterMut<'o, (String, V)>);
+
+impl<'o, V> Iterator for Iter<'o, V> {
+    type Item = (&'o String, &'o V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (key, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<V> DoubleEndedIterator for Iter<'_, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|(key, value)| (key, value))
+    }
+}
+
+impl<V> ExactSizeIterator for Iter<'_, V> {}
+
+impl<'o, V> Iterator for IterMut<'o, V> {
+    type Item = (&'o String, &'o mut V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (&*key, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<V> ExactSizeIterator for IterMut<'_, V> {}
+
+impl<V> IntoIterator for Map<V> {
+    type Item = (String, V);
+    type IntoIter = std::vec::IntoIter<(String, V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<'o, V> IntoIterator for &'o Map<V> {
+    type Item = (&'o String, &'o V);
+    type IntoIter = Iter<'o, V>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'o, V> IntoIterator for &'o mut Map<V> {
+    type Item = (&'o String, &'o mut V);
+    type IntoIter = IterMut<'o, V>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<V> Extend<(String, V)> for Map<V> {
+    fn extend<I: IntoIterator<Item = (String, V)>>(&mut self, entries: I) {
+        entries.into_iter().for_each(|(key, value)| drop(self.insert(key, value)));
+    }
+}
+
+impl<V> FromIterator<(String, V)> for Map<V> {
+    fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
+        let mut map = Self::new();
+        map.extend(entries);
+        map
+    }
+}
+
+impl<V, const N: usize> From<[(String, V); N]> for Map<V> {
+    fn from(entries: [(String, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+/// Two maps are equal if the same keys have equal values, in whatever order.
+impl<V: PartialEq> PartialEq for Map<V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(key, value)| other.get(key) == Some(value))
+    }
+}
+
+impl<V: Eq> Eq for Map<V> {}
+
+impl<V: fmt::Debug> fmt::Debug for Map<V> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::json::{Object, Value};
+
+    proptest! {
+        /// Whatever is done to it, it says what a plain list of entries says.
+        #[test]
+        fn an_object_is_a_list_of_entries(steps in prop::collection::vec((0..3_u8, 0..40_u8), 0..120)) {
+            let mut object = Object::new();
+            let mut list: Vec<(String, Value)> = Vec::new();
+            for (number, (step, key)) in (0_i64..).zip(steps) {
+                let key = format!("k{key}");
+                let place = list.iter().position(|(other, _)| *other == key);
+                let value = Value::from(number);
+                let before = match (step, place) {
+                    (0, Some(place)) => {
+                        prop_assert_eq!(object.shift_remove(&key), Some(list.remove(place).1));
+                        continue;
+                    }
+                    (0, None) => None,
+                    (1, _) => {
+                        if place.is_none() {
+                            list.push((key.clone(), value.clone()));
+                        }
+                        object.entry(key.clone()).or_insert(value);
+                        continue;
+                    }
+                    (_, Some(place)) => Some(std::mem::replace(&mut list[place].1, value.clone())),
+                    (_, None) => {
+                        list.push((key.clone(), value.clone()));
+                        None
+                    }
+                };
+                let found = if step == 0 { object.shift_remove(&key) } else { object.insert(key, value) };
+                prop_assert_eq!(found, before);
+            }
+            prop_assert!(object.iter().map(|(key, value)| (key.clone(), value.clone())).eq(list.iter().cloned()));
+            for key in 0..40 {
+                let key = format!("k{key}");
+                prop_assert_eq!(object.get(&key), list.iter().find(|(other, _)| *other == key).map(|(_, value)| value));
+            }
+            let turned: Object = list.into_iter().rev().collect();
+            prop_assert!(object == turned, "the order of keys does not count");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Numbers that keep their text: equal only if they are written the same, converted only on request.
+
+/// A number that keeps its text, so that long integers and `1.50` survive.
+///
+/// The text is a JSON number, or one of `NaN`, `Infinity`, `-Infinity`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number(Box<str>);
+
+impl Number {
+    /// Keeps the text of a JSON number unchanged.
+    #[doc(hidden)]
+    pub fn from_text(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The number as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is an integer, as Python's `json.loads` would read it.
+    pub fn is_integer(&self) -> bool {
+        self.0.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    }
+
+    /// Whether every JSON parser accepts it: neither NaN nor an infinity, nor so large that it reads as one.
+    pub fn is_json(&self) -> bool {
+        self.is_integer() || self.as_f64().is_finite()
+    }
+
+    /// The nearest double.
+    pub fn as_f64(&self) -> f64 {
+        match &*self.0 {
+            "NaN" => f64::NAN,
+            "Infinity" => f64::INFINITY,
+            "-Infinity" => f64::NEG_INFINITY,
+            text => text.parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The value as a 64-bit integer, if it is one and fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.0.parse().ok()
+    }
+}
+
+impl Number {
+    /// The value as a 64-bit integer from 0, if it is one and fits.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.0.parse().ok()
+    }
+}
+
+impl From<f64> for Number {
+    /// The shortest text that reads back as the same double, always with a point or an exponent.
+    fn from(value: f64) -> Self {
+        Self(match value {
+            nan if nan.is_nan() => "NaN".into(),
+            f64::INFINITY => "Infinity".into(),
+            f64::NEG_INFINITY => "-Infinity".into(),
+            finite => format!("{finite:?}").into(),
+        })
+    }
+}
+
+macro_rules! from_integer {
+    ($($integer:ty),*) => {$(
+        impl From<$integer> for Number {
+            fn from(value: $integer) -> Self {
+                Self(value.to_string().into())
+            }
+        }
+    )*};
+}
+
+from_integer!(i32, i64, u32, u64, usize);

@@ -1,0 +1,60 @@
+//! The characters that Python's `str.isprintable` accepts, which `repr` leaves unescaped.
+
+use std::sync::LazyLock;
+
+use regex_syntax::hir::{Class, HirKind};
+
+/// Whether `repr` leaves a character as it is.
+pub fn is_printable(c: char) -> bool {
+    let at = RANGES.partition_point(|(_, last)| *last < c);
+    RANGES.get(at).is_some_and(|(first, _)| *first <= c)
+}
+
+/// The printable ranges: every character that Unicode 14 assigns, the version of Python 3.11, except those of the
+/// categories "other" and "separator". The space is printable.
+static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
+    match regex_syntax::parse(r"[ [\p{age:14.0}--[\p{C}\p{Z}]]]").map(regex_syntax::hir::Hir::into_kind) {
+        Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|range| (range.start(), range.end())).collect(),
+        other => {
+            debug_assert!(false, "a class of characters was read as {other:?}");
+            vec![(' ', '~')]
+        }
+    }
+});
+
+#[cfg(test)]
+mod tests {
+    use super::is_printable;
+
+    #[test]
+    fn the_ranges_answer_at_their_edges() {
+        for (c, printable) in [
+            ('\u{0}', false),
+            ('\u{1f}', false),
+            (' ', true),
+            ('~', true),
+            ('\u{7f}', false),
+            ('\u{a0}', false),
+            ('¡', true),
+            ('\u{ad}', false),
+            ('é', true),
+            ('\u{200b}', false),
+            ('\u{200d}', false),
+            ('\u{2028}', false),
+            ('\u{3000}', false),
+            ('漢', true),
+            ('😀', true),
+            ('\u{e000}', false),
+            ('\u{fffd}', true),
+            ('\u{10ffff}', false),
+        ] {
+            assert_eq!(is_printable(c), printable, "{c:?}");
+        }
+    }
+
+    /// `sum(chr(code).isprintable() for code in range(0x110000))` under Python 3.11.
+    #[test]
+    fn as_many_are_printable_as_in_python() {
+        assert_eq!(('\0'..=char::MAX).filter(|c| is_printable(*c)).count(), 144_516);
+    }
+}

@@ -1,0 +1,52 @@
+//! Slices of text at bounds that were found in it, and a cursor over its characters.
+
+mod cursor;
+
+pub use cursor::Cursor;
+
+use std::fmt::Debug;
+use std::slice::SliceIndex;
+
+/// `text[range]`, for bounds that come from `text` itself: 0, its length, a match in it, a span that was read from it,
+/// or such a bound moved over its characters. They are in order and between characters, so the slice exists. Any other
+/// bounds are a bug: a debug build asserts that there are none, a release build gives the empty text instead of a
+/// panic.
+#[inline]
+pub fn slice<R>(text: &str, range: R) -> &str
+where
+    R: SliceIndex<str, Output = str> + Clone + Debug,
+{
+    let slice = text.get(range.clone());
+    debug_assert!(slice.is_some(), "{range:?} does not slice a text of {} bytes", text.len());
+    slice.unwrap_or_default()
+}
+
+/// The common beginning of two texts, in whole characters.
+pub fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
+    let mut length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    while !one.is_char_boundary(length) {
+        length -= 1;
+    }
+    slice(one, ..length)
+}
+
+/// The common end of two texts, in whole characters.
+pub fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
+    let mut length = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+    while !one.is_char_boundary(one.len() - length) {
+        length -= 1;
+    }
+    slice(one, one.len() - length..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_compared_in_whole_characters() {
+        assert_eq!([common_start("<é>a", "<é>b"), common_start("é", "è"), common_start("ab", "ab")], ["<é>", "", "ab"]);
+        // The last bytes of `é` and `©` are the same.
+        assert_eq!([common_end("a<é>", "b<é>"), common_end("é", "©"), common_end("", "ab")], ["<é>", "", ""]);
+    }
+}

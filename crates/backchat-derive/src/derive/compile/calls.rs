@@ -1,0 +1,479 @@
+//! The field that reads calls.
+
+mod closing;
+mod opening;
+
+use super::Choices;
+use super::channels::Channels;
+use super::choices::{CallRegion, Guard, Space};
+use super::frame;
+use super::pairs;
+use super::pattern::{Delimiter, any_of, escape, spaced};
+use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Place, WireFormat};
+use backchat_core::json::{Object, Value};
+
+/// Writes the field.
+pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Object {
+    let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
+    // An object whose key is the name has no path to it.
+    let named = calls.body.object.as_ref().and_then(|object| Some((object, object.name.as_deref()?)));
+    match (named, choices.region) {
+        (Some((object, name)), CallRegion::Natural) if object.in_array => plan.list(object, name),
+        (Some((object, name)), CallRegion::Natural) if plan.reads_whole() => plan.object(object, name),
+        (Some((object, name)), CallRegion::Whole) => plan.object(object, name),
+        _ => plan.arguments(),
+    }
+}
+
+/// The beginning of a call, as a pattern that ends the content before it.
+pub(super) fn opening(wire: &WireFormat, calls: &Calls, choices: &Choices) -> String {
+    let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
+    let first = format!("{}{}", plan.cut.section, plan.cut.open);
+    match frame::is_distinctive(wire.segmentation, &first) {
+        true => spaced(first.trim()),
+        // The mark of a section that is not distinctive is one if a call follows it.
+        false if !plan.cut.section.trim().is_empty() => {
+            format!("{}\\s*{}", spaced(plan.cut.section.trim()), plan.begin())
+        }
+        false => plan.next(),
+    }
+}
+
+struct Plan<'w> {
+    wire: &'w WireFormat,
+    calls: &'w Calls,
+    choices: &'w Choices,
+    cut: &'w Cut,
+}
+
+impl Plan<'_> {
+    fn text(&self, text: &str) -> String {
+        if self.choices.space == Space::Exact { escape(text) } else { spaced(text) }
+    }
+
+    /// Whether a call's object is best read whole: it has a mark of its own, says more after its arguments, or has them
+    /// in a string, whose braces end nothing.
+    fn reads_whole(&self) -> bool {
+        let own = if self.calls.most > 1 { self.cut.open.trim() } else { self.first_mark() };
+        let body = &self.calls.body;
+        !own.is_empty()
+            || body.arguments == Arguments::JsonText
+            || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
+    }
+
+    /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is
+    /// read as one that breaks off after it.
+    fn bare_end<'t>(&self, text: &'t str) -> &'t str {
+        let bare = text.trim_end();
+        if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
+    }
+
+    fn first_mark(&self) -> &str {
+        if self.cut.open.trim().is_empty() { self.cut.section.trim() } else { self.cut.open.trim() }
+    }
+
+    /// All calls in one list.
+    fn list(&self, object: &ObjectBody, name: &[String]) -> Object {
+        let mut field = Object::new();
+        let section = self.cut.section.trim();
+        let section = section.strip_suffix('[').unwrap_or(section);
+        let mark =
+            format!("{section}{}", if self.cut.section.trim().ends_with('[') { "" } else { self.cut.open.trim() });
+        let mark = mark.trim();
+        let start = format!("(?=\\[\\s*{})", object_start(object));
+        if mark.is_empty() {
+            let begins = if self.wire.content.place == Place::Dropped { self.start_of_turn() } else { String::new() };
+            Delimiter::Pattern(format!("{begins}{start}")).write(&mut field, "open");
+        } else if frame::is_distinctive(self.wire.segmentation, mark) && self.choices.guard != Guard::Always {
+            Delimiter::Pattern(spaced(mark)).write(&mut field, "open");
+        } else {
+            Delimiter::Pattern(format!("{}\\s*{start}", spaced(mark))).write(&mut field, "open");
+        }
+        let close = format!("{}{}", self.cut.close, self.cut.section_close);
+        let close = close.trim_start();
+        let close = close.strip_prefix(']').unwrap_or(close).trim();
+        if close.is_empty() {
+            let stops: Vec<String> = self.stops().map(str::to_owned).collect();
+            if !stops.is_empty() {
+                Delimiter::Literals(stops).write(&mut field, "close");
+            }
+        } else if frame::is_distinctive(self.wire.segmentation, close) {
+            self.close(&mut field, "", close);
+        } else if !close.chars().all(|c| "]})".contains(c)) {
+            // A fence occurs in JSON only inside a string.
+            let stops = self.stops().filter(|stop| frame::is_sure(self.wire.segmentation, stop)).map(escape);
+            let patterns = [spaced(close)].into_iter().chain(stops).collect();
+            Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
+        } else {
+            // Signs that JSON also has close the list after its bracket, where the turn can end.
+            let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
+            let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), ends.join("|"));
+            Delimiter::Pattern(pattern).write(&mut field, "close");
+        }
+        field.insert("content".to_owned(), "json".into());
+        field.insert("transform_each".to_owned(), true.into());
+        field.insert("transform".to_owned(), object_shape(None, object, name));
+        field
+    }
+
+    /// Each call one object, read whole.
+    fn object(&self, object: &ObjectBody, name: &[String]) -> Object {
+        let mut field = Object::new();
+        let open = self.before_call(self.bare_end(&self.cut.open));
+        let own = format!("{}{}", self.cut.section, self.cut.open);
+        let guarded = !frame::is_distinctive(self.wire.segmentation, &own) || self.choices.guard == Guard::Always;
+        let start = if guarded { format!("\\s*(?={})", object_start(object)) } else { String::new() };
+        Delimiter::Pattern(format!("{open}{start}")).write(&mut field, "open");
+        if frame::is_distinctive(self.wire.segmentation, &self.cut.close) || !self.cut.close.trim().is_empty() {
+            self.close(&mut field, "", &self.cut.close);
+        } else {
+            // The object's own end closes it, where a call can end.
+            let mut followers = self.followers();
+            followers.push("\\Z".to_owned());
+            // If an answer may follow at once, it is text with which no JSON continues.
+            let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
+                true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
+                false => {
+                    let ends = format!("(?={})", self.followed_by(&followers));
+                    // White space before the end of the section is no content.
+                    let section = self.cut.section_close.as_str();
+                    let is_parted = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
+                    let parted = is_parted.then(|| format!("\\s+(?={})", spaced(section.trim())));
+                    let ends = parted.map_or(ends.clone(), |parted| any_of(vec![parted, ends]));
+                    format!("(?<=\\}}){ends}")
+                }
+            };
+            Delimiter::Pattern(pattern).write(&mut field, "close");
+        }
+        field.insert("repeats".to_owned(), true.into());
+        field.insert("content".to_owned(), "json".into());
+        field.insert("transform".to_owned(), object_shape(Some("content"), object, name));
+        field
+    }
+
+    /// The arguments alone, with name and id captured before them.
+    fn arguments(&self) -> Object {
+        let mut field = Object::new();
+        let body = &self.calls.body;
+        let follows = match &body.arguments {
+            Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
+            Arguments::JsonText => "\"".to_owned(),
+            _ => "{".to_owned(),
+        };
+        let mut groups = Groups::default();
+        let mut opens = self.cut.open.as_str();
+        let mut pieces = match numbered_id(&body.head, &mut opens) {
+            Some(pieces) => pieces,
+            None => body.head.clone(),
+        };
+        match pieces.last_mut() {
+            Some(CallPart::Text(text)) if body.object.is_none() => *text = self.bare_end(text).to_owned(),
+            Some(_) => {}
+            None => opens = self.bare_end(opens),
+        }
+        let head = self.pieces(&pieces, &follows, &mut groups);
+        let mut open = self.before_call(opens);
+        if self.choices.space == Space::Any
+            && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
+            && self
+                .wire
+                .segmentation
+                .marks(opens)
+                .last()
+                .is_some_and(|mark| frame::is_closed_mark(self.wire.segmentation, mark))
+        {
+            open.push_str("\\s*");
+        }
+        // The text after the arguments is captured by looking ahead.
+        let is_late = body
+            .tail
+            .iter()
+            .any(|piece| *piece == CallPart::Name && !groups.has_name || *piece == CallPart::Id && !groups.has_id);
+        let late = match is_late {
+            false => String::new(),
+            true => format!("(?=.*?{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
+        };
+        let own = format!("{}{}", self.cut.section, self.cut.open);
+        let guard = match &body.arguments {
+            _ if frame::is_distinctive(self.wire.segmentation, &own) => String::new(),
+            Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
+            _ => "(?=\\s*[{\"])".to_owned(),
+        };
+        let channel = Channels::of(self.wire).map_or_else(String::new, |channels| channels.before_name());
+        Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
+        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
+        self.close(&mut field, &tail, &self.cut.close);
+        field.insert("repeats".to_owned(), true.into());
+        pairs::content(self.wire.segmentation, &mut field, &body.arguments);
+        let id = groups.has_id.then_some("{id}");
+        field.insert("transform".to_owned(), shape(id, "{name}", "{content}"));
+        field
+    }
+}
+
+/// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word
+/// before the name belongs to it, and leaves the text that opens a call.
+fn numbered_id(pieces: &[CallPart], open: &mut &str) -> Option<Vec<CallPart>> {
+    let [CallPart::Name, CallPart::Text(sign), CallPart::Counter(_), rest @ ..] = pieces else { return None };
+    let is_ended = matches!(rest.first(), Some(CallPart::Text(text)) if !text.trim().is_empty());
+    if sign != ":" || !is_ended || rest.iter().any(|piece| matches!(piece, CallPart::Id | CallPart::NamedId)) {
+        return None;
+    }
+    let bare = open.strip_suffix('.').map(|word| word.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_'));
+    *open = bare.unwrap_or(open);
+    Some([CallPart::NamedId].into_iter().chain(rest.iter().cloned()).collect())
+}
+
+/// The captures of the pieces before and after the arguments.
+#[derive(Default)]
+struct Groups {
+    has_name: bool,
+    has_id: bool,
+    /// Nothing is captured.
+    bare: bool,
+}
+
+/// A stretch of JSON, with white space where JSON allows it.
+fn json_text(text: &str) -> String {
+    let mut out = String::new();
+    let mut quoted = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => {
+                quoted = !quoted;
+                out.push('"');
+            }
+            c if !quoted && "{}[]:,".contains(c) => {
+                out.push_str(&escape(c.encode_utf8(&mut [0; 4])));
+                while chars.next_if(|next| next.is_whitespace()).is_some() {}
+                out.push_str("\\s*");
+            }
+            c => out.push_str(&escape(c.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    out
+}
+
+/// The beginning of a call's object, as far as it is always the same.
+fn object_start(object: &ObjectBody) -> String {
+    if object.name.is_none() {
+        return "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{".to_owned();
+    }
+    let mut pattern = String::from("\\{");
+    if let Some(first) = object.keys.first() {
+        pattern.push_str(&format!("\\s*\"{}\"\\s*:", escape(first)));
+        let is_name = object.name.as_ref().is_some_and(|name| name.len() == 1 && name.first() == Some(first));
+        if let Some(second) = object.keys.get(1).filter(|_| is_name) {
+            pattern.push_str(&format!("\\s*\"[^\"]*\"\\s*,\\s*\"{}\"\\s*:", escape(second)));
+        }
+    }
+    pattern
+}
+
+fn placeholder(root: Option<&str>, path: &[String]) -> String {
+    let parts: Vec<&str> = root.into_iter().chain(path.iter().map(String::as_str)).collect();
+    format!("{{{}}}", parts.join("."))
+}
+
+pub(super) fn object_shape(root: Option<&str>, object: &ObjectBody, name: &[String]) -> Value {
+    let id = object.id.as_ref().map(|id| placeholder(root, id));
+    shape(id.as_deref(), &placeholder(root, name), &placeholder(root, &object.arguments))
+}
+
+/// The shape of a call: type, id if there is one, name and arguments.
+fn shape(id: Option<&str>, name: &str, arguments: &str) -> Value {
+    let mut shape = Object::new();
+    shape.insert("type".to_owned(), "function".into());
+    if let Some(id) = id {
+        shape.insert("id".to_owned(), id.into());
+    }
+    let function = Value::from([("name", name.into()), ("arguments", arguments.into())]);
+    shape.insert("function".to_owned(), function);
+    Value::Object(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{draft, named_body, object_body, pairs, read, said_calls, wire_with};
+    use crate::derive::compile::compile;
+    use crate::wire::structure::Body;
+    use backchat_parser::pattern::Pattern;
+
+    /// Reads a text with the draft of a wire under these choices: the content and the calls.
+    fn read_under(wire: &WireFormat, choices: Choices, text: &str) -> (String, Vec<String>) {
+        let message = read(&compile(wire, &choices, "thinking"), text);
+        let content = message.get("content").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
+        (content, said_calls(&message))
+    }
+
+    fn plain(wire: &WireFormat, text: &str) -> (String, Vec<String>) {
+        read_under(wire, Choices::default(), text)
+    }
+
+    fn in_array() -> Body {
+        let mut body = object_body();
+        if let Some(object) = &mut body.object {
+            object.in_array = true;
+        }
+        body
+    }
+
+    #[test]
+    fn each_layout_reads_its_calls_and_leaves_prose_alone() {
+        let marked = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let listed = wire_with(["<calls>[", "", "", ", ", "]</calls>"], in_array());
+        let between_marks = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", Arguments::Json));
+        let tags = Arguments::Pairs(Box::new(pairs(["<", ">", "</>", ""])));
+        let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags));
+        let table: [(&str, &WireFormat, &str, &str, &[&str]); 9] = [
+            (
+                "marked",
+                &marked,
+                "Hi.<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>",
+                "Hi.",
+                &["f{\"a\": 1}"],
+            ),
+            (
+                "two marked",
+                &marked,
+                "<call>{\"name\": \"f\", \"arguments\": {}}</call>\n<call>{\"name\": \"g\", \"arguments\": {}}</call><end>",
+                "",
+                &["f{}", "g{}"],
+            ),
+            // White space that a model writes beside the marks changes nothing.
+            ("spaced", &marked, "<call>\n{\"name\":\"f\",\"arguments\":{}}\n</call>\n<end>", "", &["f{}"]),
+            ("no call", &marked, "A {\"name\": \"f\"} is an object.<end>", "A {\"name\": \"f\"} is an object.", &[]),
+            (
+                "listed",
+                &listed,
+                "<calls>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\", \"arguments\": {}}]</calls><end>",
+                "",
+                &["f{}", "g{}"],
+            ),
+            ("an array in prose", &listed, "See [{\"a\": 1}].<end>", "See [{\"a\": 1}].", &[]),
+            ("named", &between_marks, "Hi.<f=get>{\"a\": [1]}</f><end>", "Hi.", &["get{\"a\": [1]}"]),
+            (
+                "keyed",
+                &keyed,
+                "<f=get><a>x</><b>y</></f>\n<f=put></f><end>",
+                "",
+                &["get{\"a\": \"x\", \"b\": \"y\"}", "put{}"],
+            ),
+            ("cut off by the stop", &keyed, "<f=get><a>x</><end>", "", &["get{\"a\": \"x\"}"]),
+        ];
+        for (name, wire, text, content, calls) in table {
+            let (got, said) = plain(wire, text);
+            assert_eq!(
+                (got.as_str(), said),
+                (content, calls.iter().map(|call| (*call).to_owned()).collect()),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_guarded_close_is_one_only_where_a_call_can_end() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": \"a </call> b\"}}</call><end>";
+        let guarded = Choices { guard: Guard::Always, ..Choices::default() };
+        assert_eq!(read_under(&wire, guarded, text).1, ["f{\"a\": \"a </call> b\"}"]);
+        assert_eq!(plain(&wire, text).1, [""; 0], "the plain close cuts the call inside its string");
+    }
+
+    #[test]
+    fn a_region_of_arguments_captures_the_name_in_its_opening() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let arguments = Choices { region: CallRegion::Arguments, ..Choices::default() };
+        let template = compile(&wire, &arguments, "thinking");
+        let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap();
+        assert_eq!(
+            field.get("transform").unwrap().get("function").unwrap().to_string(),
+            r#"{"name": "{name}", "arguments": "{content}"}"#
+        );
+        assert!(field.get("open_pattern").and_then(Value::as_str).unwrap().contains("(?P<name>"), "{field}");
+        let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>";
+        assert_eq!(said_calls(&read(&template, text)), ["f{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn exact_white_space_is_part_of_the_marks() {
+        let wire = wire_with(["", "<call>\n", "\n</call>", "", ""], object_body());
+        let exact = Choices { space: Space::Exact, ..Choices::default() };
+        let [close, spaced] = [exact, Choices::default()].map(|choices| {
+            let template = compile(&wire, &choices, "thinking");
+            let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap().clone();
+            field.get("close_pattern").and_then(Value::as_str).unwrap().to_owned()
+        });
+        assert!(close.starts_with("(?:\\n</call>|"), "{close}");
+        assert!(spaced.starts_with("(?:</call>|"), "{spaced}");
+    }
+
+    #[test]
+    fn content_ends_where_a_call_begins() {
+        let of = |texts, body| {
+            let wire = wire_with(texts, body);
+            opening(&wire, wire.calls.as_ref().unwrap(), &Choices::default())
+        };
+        let object = "{\"name\": \"f\", \"arguments\": {}}";
+        let bare = object_body();
+        for (pattern, text, is_opening) in [
+            (of(["", "<call>", "</call>", "", ""], bare.clone()), "<call>", true),
+            (of(["", "<call>", "</call>", "", ""], bare.clone()), object, false),
+            // A section's word alone would occur in prose: a call has to follow it.
+            (of(["calls:", "", "", ", ", ""], bare.clone()), "calls: and so on", false),
+            (of(["calls:", "", "", ", ", ""], bare.clone()), "calls:\n{\"name\": \"f\", \"arguments\": ", true),
+            (of(["", "", "", "", ""], bare.clone()), object, true),
+            (of(["", "", "", "", ""], bare), "{\"size\": 1}", false),
+        ] {
+            let found =
+                Pattern::new(&pattern).unwrap().find_at(text, 0).unwrap().is_some_and(|found| found.span().0 == 0);
+            assert_eq!(found, is_opening, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_number_is_an_id() {
+        let text = |text: &str| CallPart::Text(text.to_owned());
+        let numbered = [CallPart::Name, text(":"), CallPart::Counter(0), text("<args>")];
+        let mut open = "<call>functions.";
+        let made = numbered_id(&numbered, &mut open);
+        assert_eq!((made, open), (Some(vec![CallPart::NamedId, text("<args>")]), "<call>"));
+        for not in [
+            vec![CallPart::Name, text("#"), CallPart::Counter(0), text("<args>")],
+            // Nothing ends the number.
+            vec![CallPart::Name, text(":"), CallPart::Counter(0)],
+            vec![CallPart::Name, text(":"), CallPart::Counter(0), text("<id>"), CallPart::Id],
+        ] {
+            let mut open = "<call>functions.";
+            assert_eq!((numbered_id(&not, &mut open), open), (None, "<call>functions."), "{not:?}");
+        }
+        let body = Body { head: numbered.to_vec(), ..named_body("", Arguments::Json) };
+        let wire = wire_with(["", "<call>functions.", "</call>", "", ""], body);
+        let message = read(&draft(&wire), "<call>functions.get:0<args>{\"a\": 1}</call><end>");
+        assert_eq!(said_calls(&message), ["get{\"a\": 1}"]);
+        let id = message.get("tool_calls").and_then(Value::as_list).unwrap()[0].get("id").and_then(Value::as_str);
+        assert_eq!(id, Some("functions.get:0"));
+    }
+
+    #[test]
+    fn a_name_after_the_arguments_is_found_by_looking_ahead() {
+        let text = |text: &str| CallPart::Text(text.to_owned());
+        let body =
+            Body { head: vec![], arguments: Arguments::Json, tail: vec![text("<to>"), CallPart::Name], object: None };
+        let wire = wire_with(["", "<call>", "</call>", "", ""], body);
+        assert_eq!(plain(&wire, "<call>{\"a\": 1}<to>f</call><end>").1, ["f{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn json_may_be_spaced_otherwise_but_not_inside_its_strings() {
+        assert_eq!(json_text("{\"a b\": \""), "\\{\\s*\"a b\":\\s*\"");
+        assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "signs of a string are its text");
+        let Some(mut object) = object_body().object else { panic!("an object") };
+        assert_eq!(object_start(&object), "\\{\\s*\"name\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"arguments\"\\s*:");
+        object.name = None;
+        assert_eq!(object_start(&object), "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{", "the name is the key");
+    }
+}

@@ -1,0 +1,155 @@
+//! The close of a call: its own mark, or the text that has to follow it.
+
+use super::super::choices::{Guard, Space};
+use super::super::frame;
+use super::super::pattern::{Delimiter, any_of, escape, spaced};
+use super::Plan;
+use crate::wire::marks;
+use crate::wire::structure::{Arguments, Place};
+use backchat_core::json::Object;
+
+impl Plan<'_> {
+    /// Writes the end of a call: its own text and, if that alone would not be distinctive, the text that must follow.
+    pub(super) fn close(&self, field: &mut Object, tail: &str, own: &str) {
+        let text = if self.minds_space() { own.trim_end() } else { own.trim() };
+        let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
+        let closing = match (outer, self.weak_lead(text).filter(|_| tail.is_empty())) {
+            (Some(((before, next), (first, outer))), _) => {
+                let next = [next, before.trim()].map(|mark| self.text(mark)).join("|");
+                format!("{}\\s*(?:{}|(?={next}))", self.text(first), spaced(outer.trim()))
+            }
+            (None, Some((lead, last))) => format!("(?:{}\\s*)?{}", self.text(lead.trim_end()), self.text(last)),
+            (None, None) => self.text(text),
+        };
+        let pattern = format!("{tail}{closing}");
+        let guarded = match self.choices.guard {
+            Guard::Weak => !frame::is_distinctive(self.wire.segmentation, own),
+            Guard::Always => true,
+        };
+        // White space that parts two calls is left to the opening that needs it.
+        let keeps = self.cut.open.trim().is_empty() && self.cut.separator.trim().is_empty();
+        let space = if keeps && !self.cut.separator.is_empty() { "" } else { "\\s*" };
+        let mut followers = self.followers();
+        if pattern.is_empty() {
+            // Nothing of its own: the next part or the end of the turn closes it.
+            if followers.is_empty() && self.wire.stops.is_empty() {
+                return;
+            }
+            let mut patterns: Vec<String> = Vec::new();
+            patterns.extend(self.calls_follow().map(|next| format!("(?={next})")));
+            patterns.extend(self.content_follows().map(|open| format!("(?={open})")));
+            patterns.extend(self.section_end().map(|end| spaced(end.trim())));
+            patterns.extend(self.stops().map(escape));
+            Delimiter::Pattern(format!("\\s*{}{space}", any_of(patterns))).write(field, "close");
+            return;
+        }
+        if !guarded {
+            let mut patterns = vec![pattern];
+            // A call that the end of the section or of the turn cuts off has been made all the same.
+            let ends = frame::section_marks(self.wire.segmentation, &self.cut.section_close);
+            let is_new = |end: &&str| {
+                frame::is_distinctive(self.wire.segmentation, end) && !own.contains(end) && !end.contains(own.trim())
+            };
+            patterns.extend(ends.into_iter().filter(is_new).map(spaced));
+            patterns.extend(
+                self.stops()
+                    .filter(|stop| frame::is_sure(self.wire.segmentation, stop) && !own.contains(*stop))
+                    .map(escape),
+            );
+            Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
+            return;
+        }
+        // A text that breaks off before the section's end may break off inside a call.
+        if self.section_end().is_none() {
+            followers.push("\\Z".to_owned());
+        }
+        // A section's end that content cannot swallow goes with the last call, unless it ends a list.
+        let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
+        let end = end.filter(|end| {
+            !frame::section_marks(self.wire.segmentation, end)
+                .into_iter()
+                .any(|mark| frame::is_distinct(self.wire.segmentation, mark))
+        });
+        let guard = match end.map(|end| spaced(end.trim())) {
+            Some(end) => {
+                followers.retain(|other| *other != end);
+                let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
+                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", ends.join("|"), self.followed_by(&followers))
+            }
+            None => format!("(?={})", self.followed_by(&followers)),
+        };
+        Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
+    }
+
+    /// Whether white space beside the body is part of it.
+    fn minds_space(&self) -> bool {
+        let bare = match &self.calls.body.arguments {
+            Arguments::Pairs(pairs) => !frame::is_distinctive(self.wire.segmentation, &pairs.cut.close),
+            _ => false,
+        };
+        bare || self.choices.space == Space::Exact
+    }
+
+    /// Signs before the closing mark of JSON, such as those of a fence, and the mark, which is enough alone.
+    fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
+        let last =
+            self.wire.segmentation.last(close).filter(|mark| frame::is_distinctive(self.wire.segmentation, mark))?;
+        let is_fence =
+            |lead: &&str| !lead.trim().is_empty() && !lead.contains(|c| marks::is_closing(c) || "\"'".contains(c));
+        let lead = close
+            .strip_suffix(last)
+            .filter(is_fence)
+            .filter(|lead| !frame::is_distinctive(self.wire.segmentation, lead))?;
+        (!matches!(self.calls.body.arguments, Arguments::Pairs(_))).then_some((lead, last))
+    }
+
+    /// The first mark of a close, and the outer ones after it.
+    fn outer_close<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
+        let lead = close.len() - close.trim_start().len();
+        let first =
+            self.wire.segmentation.first(close).filter(|mark| frame::is_distinctive(self.wire.segmentation, mark))?;
+        let (first, outer) = close.split_at_checked(lead + first.len())?;
+        frame::is_distinctive(self.wire.segmentation, outer).then_some((first, outer))
+    }
+
+    pub(super) fn stops(&self) -> impl Iterator<Item = &str> {
+        self.wire.stops.iter().map(String::as_str)
+    }
+
+    fn section_end(&self) -> Option<&str> {
+        Some(self.cut.section_close.as_str()).filter(|text| !text.trim().is_empty())
+    }
+
+    fn calls_follow(&self) -> Option<String> {
+        (self.calls.most > 1).then(|| self.next()).filter(|next| !next.trim().is_empty())
+    }
+
+    /// The text that can follow a call, as patterns after any white space.
+    pub(super) fn followers(&self) -> Vec<String> {
+        let next = self.calls_follow().filter(|_| !self.parts_exactly());
+        let next = next.map(|next| next.trim_start_matches("\\n").to_owned());
+        let end = self.section_end().map(|end| spaced(end.trim()));
+        let stops = self.stops().map(escape);
+        next.into_iter().chain(end).chain(stops).chain(self.content_follows()).collect()
+    }
+
+    /// Whether the text between two calls is taken as it is, white space included.
+    fn parts_exactly(&self) -> bool {
+        self.choices.space == Space::Exact && !self.cut.separator.is_empty()
+    }
+
+    /// Any of the texts that can follow a call, as a pattern.
+    pub(super) fn followed_by(&self, followers: &[String]) -> String {
+        let others = format!("\\s*(?:{})", followers.join("|"));
+        match self.calls_follow().filter(|_| self.parts_exactly()) {
+            Some(next) => any_of(vec![next, others]),
+            None => others,
+        }
+    }
+
+    /// The mark of content after calls.
+    fn content_follows(&self) -> Option<String> {
+        let open = self.wire.content.open.trim();
+        (self.wire.content.place == Place::After && !open.is_empty()).then(|| escape(open))
+    }
+}

@@ -1,0 +1,259 @@
+//! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
+
+use super::super::channels::Channels;
+use super::super::choices::{Inside, Lead, Section, Space};
+use super::super::frame;
+use super::super::pattern::{any_of, escape, spaced, word_before};
+use super::{Groups, Plan, json_text};
+use crate::wire::marks;
+use crate::wire::structure::{Arguments, CallPart, Pairs};
+use backchat_core::text::slice;
+
+impl Plan<'_> {
+    /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no
+    /// look-ahead.
+    pub(super) fn first_of_pairs(&self, pairs: &Pairs) -> String {
+        let close = self.calls.body.tail.iter().find_map(|piece| match piece {
+            CallPart::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let close = close.unwrap_or(&self.cut.close).trim();
+        let gap = pairs.gap.trim();
+        match pairs.cut.open.trim().is_empty() && !gap.is_empty() && !close.is_empty() {
+            true => format!("(?=\\s*(?:[\\w.-]+\\s*{}|{}))", escape(gap), escape(close)),
+            false => String::new(),
+        }
+    }
+
+    /// The opening of a call: its own mark, with the text that may come once before the first and between two.
+    pub(super) fn before_call(&self, open: &str) -> String {
+        let own = match self.outer_marks(open) {
+            Some((outer, inner)) => format!("(?:{}\\s*)?{}", spaced(outer.trim()), self.text(inner)),
+            None => self.text(open.trim_start()),
+        };
+        let section = self.cut.section.trim();
+        let separator = self.cut.separator.trim();
+        let space = if self.choices.space == Space::Exact {
+            let text = &self.cut.section;
+            escape(slice(text, text.trim_end().len()..))
+        } else {
+            "\\s*".to_owned()
+        };
+        let mut before = Vec::new();
+        if !section.is_empty() {
+            before.push(format!("{}{space}", spaced(section)));
+        }
+        if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
+            let close = self.end_of_call();
+            // White space after a call belongs to its close, or to what parts it from the next one.
+            let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
+            let trailing = if self.cut.close.ends_with(char::is_whitespace) || parted { "\\s*" } else { "" };
+            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{trailing})") };
+            let separator = match self.cut.separator.as_str() {
+                "" => String::new(),
+                text if own.is_empty() => escape(text),
+                text if parted => format!("\\s*{}", spaced(text.trim_start())),
+                text => spaced(text),
+            };
+            if !(after_close.is_empty() && separator.is_empty()) {
+                before.push(format!("{after_close}{separator}{}", self.inside_section()));
+            }
+        } else if self.calls.most > 1
+            && !section.is_empty()
+            && self.end_of_call().is_empty()
+            && !self.cut.separator.is_empty()
+        {
+            // Nothing closes a call but the next one, after white space that is taken with the call before.
+            before.push(format!("(?<={}){}", escape(&self.cut.separator), self.inside_section()));
+        }
+        let is_distinctive = frame::is_distinctive(self.wire.segmentation, open);
+        match before.is_empty() {
+            true if own.is_empty() => self.start_of_turn(),
+            true => own,
+            false if own.is_empty() && section.is_empty() => {
+                format!("(?:{}|{})", self.start_of_turn(), before.join("|"))
+            }
+            false if own.is_empty() => any_of(before),
+            false if is_distinctive && self.choices.section == Section::Weak => {
+                format!("(?:{})?{own}", before.join("|"))
+            }
+            false => {
+                let later = if self.calls.most > 1 && separator.is_empty() {
+                    let close = self.end_of_call();
+                    if close.is_empty() { String::new() } else { format!("|(?<={close}\\s*)") }
+                } else {
+                    String::new()
+                };
+                format!("(?:{}{later}){own}", before.join("|"))
+            }
+        }
+    }
+
+    /// Looks back to the section's mark, past no end of one.
+    fn inside_section(&self) -> String {
+        let section = self.cut.section.trim();
+        if self.choices.inside == Inside::Neighbor || section.is_empty() {
+            return String::new();
+        }
+        // A sign opens a section only if a call follows it.
+        let open = match frame::is_distinct(self.wire.segmentation, section) {
+            true => spaced(section),
+            false => format!("{}\\s*{}", spaced(section), self.begin()),
+        };
+        match frame::section_marks(self.wire.segmentation, &self.cut.section_close).first() {
+            Some(end) if !frame::is_distinct(self.wire.segmentation, end) => {
+                // A sign ends a section only where the turn can end.
+                let stops: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
+                format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", spaced(end), stops.join("|"))
+            }
+            Some(end) => format!("(?<={open}(?:(?!{}).)*)", spaced(end)),
+            None => format!("(?<={open}.*)"),
+        }
+    }
+
+    /// The marks of an opening that may be missing, and the one that may not.
+    pub(super) fn outer_marks<'t>(&self, open: &'t str) -> Option<(&'t str, &'t str)> {
+        let last = self.wire.segmentation.marks(open.trim_end()).last()?.len();
+        let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
+        // Beside the name, so that its text cannot be taken for prose.
+        let is_call = open.trim_end().len() == open.len()
+            && frame::is_distinctive(self.wire.segmentation, outer)
+            && frame::is_distinctive(self.wire.segmentation, inner);
+        let interrupted = !inner.trim_end().ends_with(marks::is_closing);
+        (is_call && interrupted).then_some((outer, inner))
+    }
+
+    /// A call without an opening begins the turn or follows reasoning.
+    pub(super) fn start_of_turn(&self) -> String {
+        if self.choices.lead == Lead::Content {
+            return "\\s*".to_owned();
+        }
+        match &self.wire.reasoning {
+            Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {
+                format!("(?:^\\s*|(?<={})\\s*)", escape(reasoning.close.trim()))
+            }
+            _ => "^\\s*".to_owned(),
+        }
+    }
+
+    /// The text every call ends with, as a pattern to look back for.
+    fn end_of_call(&self) -> String {
+        let tail = self.calls.body.tail.iter().rev().find_map(|piece| match piece {
+            CallPart::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let close = self.cut.close.trim();
+        match (close, tail) {
+            ("", Some(tail)) => escape(tail.trim()),
+            ("", None) => match self.calls.body.arguments {
+                Arguments::Json => "\\}".to_owned(),
+                _ => String::new(),
+            },
+            (close, _) => escape(close),
+        }
+    }
+
+    /// Name, id and the texts between them.
+    pub(super) fn pieces(&self, pieces: &[CallPart], follows: &str, groups: &mut Groups) -> String {
+        let mut out = String::new();
+        let channels = Channels::of(self.wire);
+        for (at, piece) in pieces.iter().enumerate() {
+            let next = match pieces.get(at + 1) {
+                Some(CallPart::Text(text)) => text.as_str(),
+                Some(_) => "",
+                None => follows,
+            };
+            // If no mark begins a call, a name is a word.
+            let is_weak = !frame::is_distinctive(self.wire.segmentation, &self.cut.section)
+                && !frame::is_distinctive(self.wire.segmentation, &self.cut.open);
+            let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
+                word_before("")
+            } else {
+                self.word(next, at + 1 == pieces.len())
+            };
+            match piece {
+                CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
+                CallPart::Text(text)
+                    if at > 0 && channels.as_ref().is_some_and(|channels| channels.is_header(text)) =>
+                {
+                    out.extend(channels.iter().map(Channels::after_name));
+                }
+                CallPart::Text(text) => {
+                    // Models put white space between a mark and a name.
+                    let is_free = |mark: Option<&str>| {
+                        self.choices.space == Space::Any
+                            && mark.is_some_and(|mark| frame::is_closed_mark(self.wire.segmentation, mark))
+                    };
+                    let before =
+                        at > 0 && is_free(self.wire.segmentation.first(text)) && !text.starts_with(char::is_whitespace);
+                    let after =
+                        at + 1 < pieces.len() && is_free(self.wire.segmentation.last(text)) && text.trim_end() == text;
+                    let space = |free: bool| if free { "\\s*" } else { "" };
+                    out.push_str(&format!("{}{}{}", space(before), self.text(text), space(after)));
+                }
+                CallPart::Name if groups.bare => out.push_str(&format!("{}{word}+", self.no_content())),
+                CallPart::Name => {
+                    groups.has_name = true;
+                    out.push_str(&format!("{}(?P<name>{word}+)", self.no_content()));
+                }
+                CallPart::NameAgain => out.push_str(&format!("{word}+")),
+                CallPart::Counter(_) => out.push_str("\\d+"),
+                CallPart::Id if groups.bare || groups.has_id => out.push_str(&format!("{word}+")),
+                CallPart::Id => {
+                    groups.has_id = true;
+                    out.push_str(&format!("(?P<id>{word}+)"));
+                }
+                CallPart::NamedId if groups.bare => out.push_str(&format!("{word}+")),
+                CallPart::NamedId => {
+                    groups.has_id = true;
+                    groups.has_name = true;
+                    out.push_str(&format!("(?P<id>(?:\\w+\\.)?(?P<name>{word}+?)(?::\\d+)?)"));
+                }
+            }
+        }
+        out
+    }
+
+    /// The class of the characters of a name or an id. The last one before arguments that nothing frames is also the last
+    /// one of a call without arguments: it ends where the call does.
+    fn word(&self, next: &str, is_last: bool) -> String {
+        let word = word_before(next);
+        let is_bare = match &self.calls.body.arguments {
+            Arguments::Pairs(pairs) => pairs.cut.section.trim().is_empty() && pairs.braces.is_none(),
+            _ => false,
+        };
+        let tail = self.calls.body.tail.iter().find_map(|piece| match piece {
+            CallPart::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let end = word_before(tail.unwrap_or(&self.cut.close));
+        match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
+            (Some(signs), Some(other)) if signs.starts_with("[^") && !signs.ends_with(other.trim_end_matches(']')) => {
+                format!("{signs}{other}")
+            }
+            _ => word,
+        }
+    }
+
+    /// Looks ahead that the word that opens content does not follow a call's mark.
+    fn no_content(&self) -> String {
+        let own = format!("{}{}", self.cut.section, self.cut.open);
+        let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        match self.wire.content.open.trim().strip_prefix(own.trim()).filter(is_word) {
+            Some(word) if !own.trim().is_empty() => format!("(?!{}(?![\\w.-]))", escape(word)),
+            _ => String::new(),
+        }
+    }
+
+    /// The beginning of the next call, seen from the end of the one before.
+    pub(super) fn next(&self) -> String {
+        format!("{}{}", escape(&self.cut.separator), self.begin())
+    }
+
+    /// The beginning of a call.
+    pub(super) fn begin(&self) -> String {
+        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let head = self.pieces(&self.calls.body.head, "", &mut unread);
+        format!("{}{head}", self.text(&self.cut.open))
+    }
+}

@@ -1,0 +1,377 @@
+//! From the structure of a wire and one record of choices to a response template.
+//!
+//! Opens come from the text that can begin a part, closes from the text that can follow it. Every open question is a
+//! choice; every choice compiles in the same way, so that the proof can decide which one reads the wire.
+
+mod calls;
+mod channels;
+mod choices;
+mod frame;
+mod message;
+mod pairs;
+mod pattern;
+
+#[cfg(test)]
+pub(super) use choices::{CallRegion, Guard, Inside, Lead, Section, Space, Stray, ThoughtEnd};
+pub(super) use choices::{Choices, Topic};
+pub use pairs::value_end;
+pub(super) use pattern::without_doubled_space;
+
+use super::needed::holds_probe;
+use crate::wire::structure::{Prompt, Source, WireFormat};
+use backchat_core::json::{Object, Value};
+use pattern::{Delimiter, any_of, escape, spaced};
+
+/// Writes the response template of a wire under these choices.
+pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &str) -> Value {
+    let mut template = Object::new();
+    template.insert("defaults".to_owned(), Value::from([("role", "assistant".into())]));
+    anchors(wire).write(&mut template, "start_anchor");
+    let mut fields = Object::new();
+    if let Some(message) = &wire.message {
+        message::fields(wire, message, reasoning_field, &mut fields);
+        template.insert("fields".to_owned(), Value::Object(fields));
+        return Value::Object(template);
+    }
+    if let Some(field) = reasoning(wire, choices) {
+        fields.insert(reasoning_field.to_owned(), Value::Object(field));
+    }
+    if let Some(calls) = &wire.calls {
+        fields.insert("tool_calls".to_owned(), Value::Object(calls::field(wire, calls, choices)));
+    }
+    fields.insert("content".to_owned(), Value::Object(content(wire, choices)));
+    template.insert("fields".to_owned(), Value::Object(fields));
+    Value::Object(template)
+}
+
+/// The ends of prompts after which the message begins.
+fn anchors(wire: &WireFormat) -> Delimiter {
+    let mut anchors: Vec<String> = Vec::new();
+    let mut any_end = wire.prompts.is_empty();
+    for prompt in &wire.prompts {
+        let text = anchor(wire, prompt);
+        if text.trim().is_empty() {
+            any_end = true;
+            continue;
+        }
+        // The prompt's part of the turn belongs to the message only if a mark of the message begins there.
+        let opens = first_marks(wire).iter().any(|mark| prompt.prefill.contains(mark));
+        let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
+        if !anchors.contains(&whole) {
+            anchors.push(whole);
+        }
+    }
+    if !any_end {
+        return Delimiter::Literals(anchors);
+    }
+    // A prompt without an end of its own ends with the text, unless it has begun the message.
+    let begun = wire.prompts.iter().filter(|prompt| !prompt.prefill.trim().is_empty());
+    let mut not: Vec<String> = begun.map(|prompt| format!("(?<!{})", escape(&prompt.prefill))).collect();
+    not.sort();
+    not.dedup();
+    let patterns = anchors.iter().map(|text| escape(text)).chain([format!("{}\\Z", not.concat())]);
+    Delimiter::Pattern(any_of(patterns.collect()))
+}
+
+/// The marks that open a part of the message.
+fn first_marks(wire: &WireFormat) -> Vec<&str> {
+    let reasoning = wire.reasoning.iter().map(|reasoning| reasoning.open.as_str());
+    let calls = wire.calls.iter().filter_map(|calls| calls.cuts.first());
+    let calls = calls.flat_map(|cut| [cut.section.as_str(), cut.open.as_str()]);
+    let marks = reasoning.chain([wire.content.open.as_str()]).chain(calls);
+    marks.map(str::trim).filter(|mark| !mark.is_empty()).collect()
+}
+
+/// The end of a prompt before the message: its header or, if it has none, the end of the turn before.
+fn anchor(wire: &WireFormat, prompt: &Prompt) -> String {
+    match prompt.header.trim() {
+        "" => {
+            let text = format!("{}{}", prompt.before, prompt.header);
+            frame::from_last_mark(wire.segmentation, &text).to_owned()
+        }
+        // Text that names a probe's own value is not a header; the text after it may be.
+        header if holds_probe(header) => frame::from_last_mark(wire.segmentation, &prompt.header).to_owned(),
+        _ => prompt.header.trim_start().to_owned(),
+    }
+}
+
+fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
+    let reasoning = wire.reasoning.as_ref()?;
+    let mut field = Object::new();
+    let open = reasoning.open.trim();
+    let close = reasoning.close.trim();
+    if open.is_empty() {
+        // It has no opening: it exists if its closing mark occurs at all.
+        Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
+    } else if frame::is_distinct(wire.segmentation, open) || reasoning.join.is_some() {
+        Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
+    } else if reasoning.is_late {
+        // A label stands where it is written: on a line of its own, if it has one.
+        Delimiter::Literals(vec![reasoning.open.trim_end().to_owned()]).write(&mut field, "open");
+    } else {
+        // Prose may contain a label; it opens reasoning only where the turn begins.
+        Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
+    }
+    let mut closes = vec![choices.reasoning_close(wire.segmentation, close).to_owned()];
+    closes.retain(|close| !close.is_empty());
+    // A model that stops while it thinks has thought all the same.
+    for stop in wire.stops.iter().filter(|stop| frame::is_sure(wire.segmentation, stop)) {
+        if !closes.iter().any(|close| close.contains(stop.as_str()) || stop.contains(close.as_str())) {
+            closes.push(stop.clone());
+        }
+    }
+    let label = content_label(wire);
+    match &wire.calls {
+        // White space after it is not content, nor is a label that follows it.
+        _ if reasoning.is_late || label.is_some() => {
+            let label = label.map_or_else(String::new, |label| format!("(?:{}\\s*)?", escape(label)));
+            let patterns = closes.iter().enumerate().map(|(at, close)| match at {
+                0 => format!("{}\\s*{label}", spaced(close)),
+                _ => format!("{}\\s*", spaced(close)),
+            });
+            Delimiter::Pattern(any_of(patterns.collect())).write(&mut field, "close");
+        }
+        // If nothing closes it before calls, they do.
+        Some(calls) if reasoning.close_before_calls.is_some() => {
+            let calls = format!("(?={})", calls::opening(wire, calls, choices));
+            let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close))).collect();
+            Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");
+        }
+        _ => Delimiter::Literals(closes).write(&mut field, "close"),
+    }
+    parser(&mut field, reasoning.is_json);
+    joined(&mut field, reasoning.join.as_deref(), (&reasoning.open, &reasoning.close));
+    Some(field)
+}
+
+/// The text that opens content after reasoning only, and that prose may contain.
+fn content_label(wire: &WireFormat) -> Option<&str> {
+    let (open, _) = wire.content.after_reasoning.as_ref()?;
+    let label = open.trim();
+    (!label.is_empty() && !frame::is_distinct(wire.segmentation, label)).then_some(label)
+}
+
+/// Writes the parser of a text, which may be a JSON string; white space alone is none.
+fn parser(field: &mut Object, is_json: bool) {
+    field.insert("content".to_owned(), if is_json { "json" } else { "text" }.into());
+    if is_json {
+        field.insert("content_args".to_owned(), Value::from([("allow_non_json", true.into())]));
+    }
+}
+
+/// Makes one text of the regions of a field, if a text is written as several.
+fn joined(field: &mut Object, join: Option<&str>, (open, close): (&str, &str)) {
+    let Some(join) = join else { return };
+    field.insert("repeats".to_owned(), true.into());
+    field.insert("join".to_owned(), join.into());
+    // White space beside marks that have none of their own is part of the text.
+    let is_text = field.get("content") == Some(&"text".into());
+    if is_text && open.trim_end() == open && close.trim_start() == close {
+        field.insert("content_args".to_owned(), Value::from([("strip", false.into())]));
+    }
+}
+
+/// A stop as a pattern that matches it at the end of a text only, on a line of its own if it has one.
+fn at_end(wire: &WireFormat, stop: &str) -> String {
+    let begins_line = wire.end.trim_end().strip_suffix(stop).is_some_and(|before| before.ends_with('\n'));
+    // The line break may already belong to the close of a call.
+    format!("\\s*{}{}\\s*\\Z", if begins_line { "(?<=\\n)" } else { "" }, escape(stop))
+}
+
+/// The texts that close content only where the turn ends or a call begins, since prose may contain them: its own close,
+/// and the text before the token at which engines cut a turn.
+fn footers(wire: &WireFormat) -> Vec<&str> {
+    let mut footers = vec![wire.content.close.trim()];
+    for (at, token) in wire.stops.iter().enumerate() {
+        let longer = wire.stops.iter().take(at).filter_map(|stop| stop.strip_suffix(token.as_str()));
+        footers.extend(longer.map(str::trim));
+    }
+    footers.retain(|footer| !footer.is_empty() && !frame::is_distinct(wire.segmentation, footer));
+    footers
+}
+
+fn content(wire: &WireFormat, choices: &Choices) -> Object {
+    let mut field = Object::new();
+    let content = &wire.content;
+    let open = content.open.trim();
+    let mut closes: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
+        let text = text.trim();
+        if !text.is_empty() && frame::is_distinct(wire.segmentation, text) && !closes.iter().any(|known| known == text)
+        {
+            closes.push(text.to_owned());
+        }
+    };
+    add(&content.close);
+    if let Some((open, close)) = &content.after_reasoning {
+        add(open);
+        add(close);
+    }
+    if let Some((beside, close)) = &content.beside_calls {
+        add(close);
+        if open.is_empty() {
+            add(beside);
+        }
+    }
+    if let Some(reasoning) = &wire.reasoning {
+        reasoning.answer_marks.iter().for_each(|mark| add(mark));
+    }
+    if open.is_empty() {
+        if let Some(calls) = &wire.calls {
+            frame::section_marks(wire.segmentation, &choices.cut(calls).section_close).into_iter().for_each(&mut add);
+        }
+        if let Some(reasoning) = &wire.reasoning
+            && choices.stray_close(
+                reasoning.empty.is_some()
+                    || reasoning.source != Source::Rendered
+                    || frame::is_token(wire.segmentation, reasoning.close.trim()),
+            )
+        {
+            add(&reasoning.close);
+        }
+    }
+    wire.stops.iter().for_each(|stop| add(stop));
+    // A stop that prose may contain, such as a line of equal signs, ends content where the text ends, too.
+    let mut last: Vec<String> = wire
+        .stops
+        .iter()
+        .filter(|stop| !frame::is_distinct(wire.segmentation, stop))
+        .map(|stop| at_end(wire, stop))
+        .collect();
+    for footer in footers(wire) {
+        let stops = wire.stops.iter().map(|stop| format!("{}\\s*", escape(stop)));
+        let calls = wire.calls.iter().map(|calls| format!("(?={})", calls::opening(wire, calls, choices)));
+        let ends = any_of(stops.chain(calls).chain(["\\Z".to_owned()]).collect());
+        last.insert(0, format!("\\s*{}\\s*{ends}", escape(footer)));
+    }
+    if !open.is_empty() {
+        let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
+        let others = beside.chain(channels::Channels::of(wire).map(|channels| channels.without_call()));
+        Delimiter::Literals([open.to_owned()].into_iter().chain(others).collect()).write(&mut field, "open");
+    }
+    let ending = |close: &String| match wire.behind(close) {
+        // What renders write behind the stop goes with it.
+        rest if wire.stops.contains(close) && !rest.is_empty() => {
+            let rest = any_of(rest.iter().map(|text| spaced(text)).collect());
+            format!("{}(?:\\s*{rest})?", spaced(close))
+        }
+        _ => spaced(close),
+    };
+    let mut patterns: Vec<String> = closes.iter().map(ending).collect();
+    if let Some(reasoning) = wire.reasoning.as_ref().filter(|reasoning| reasoning.empty.is_some() && open.is_empty()) {
+        let label = reasoning.close.trim();
+        if !frame::is_distinct(wire.segmentation, label) {
+            patterns.push(format!("^\\s*{}", spaced(label)));
+        }
+    }
+    // Prose may contain a label; it is one where the turn begins.
+    let labels = content.labels.iter().filter(|label| !closes.iter().any(|close| close == label.trim()));
+    patterns.extend(labels.map(|label| format!("^\\s*{}", escape(label))));
+    if !open.is_empty()
+        && let Some(calls) = &wire.calls
+    {
+        patterns.insert(0, format!("(?={})", calls::opening(wire, calls, choices)));
+    }
+    if !open.is_empty() && wire.calls.is_none() && last.is_empty() && !closes.is_empty() {
+        Delimiter::Literals(closes).write(&mut field, "close");
+    } else if !patterns.is_empty() || !last.is_empty() {
+        let space = if open.is_empty() { "\\s*" } else { "" };
+        let anywhere = (!patterns.is_empty()).then(|| format!("{}{space}", any_of(patterns)));
+        Delimiter::Pattern(any_of(anywhere.into_iter().chain(last).collect())).write(&mut field, "close");
+    }
+    parser(&mut field, content.is_json);
+    joined(&mut field, content.join.as_deref(), (&content.open, &content.close));
+    field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{draft, object_body, prompt, read, reasoning, said_calls, value, wire, wire_with};
+    use crate::wire::structure::Content;
+
+    fn fields(wire: &WireFormat) -> Value {
+        draft(wire).get("fields").unwrap().clone()
+    }
+
+    #[test]
+    fn the_plainest_wire_compiles_to_its_header_and_its_stop() {
+        let wanted = r#"{"defaults": {"role": "assistant"}, "start_anchor": "<bot>",
+            "fields": {"content": {"close_pattern": "<end>\\s*", "content": "text"}}}"#;
+        assert_eq!(draft(&wire()), value(wanted));
+    }
+
+    #[test]
+    fn the_message_begins_after_any_end_of_a_prompt() {
+        let mut begun = prompt("<bot>");
+        begun.prefill = "<think>".to_owned();
+        let mut answered = prompt("");
+        answered.before = "a result</tool>\n".to_owned();
+        let ends_with = |prompts: Vec<Prompt>| {
+            let template = draft(&WireFormat { prompts, reasoning: Some(reasoning("<think>", "</think>")), ..wire() });
+            let anchor = ["start_anchor", "start_anchor_pattern"].iter().find_map(|key| template.get(key));
+            anchor.unwrap().to_string()
+        };
+        assert_eq!(ends_with(vec![prompt("<bot>")]), "\"<bot>\"");
+        // The prompt opens reasoning: that is part of the message.
+        assert_eq!(ends_with(vec![prompt("<bot>"), begun.clone()]), "\"<bot>\"");
+        // Without a header the mark before it is the anchor.
+        assert_eq!(ends_with(vec![answered]), "\"</tool>\\n\"");
+        // Any end of the text, unless a prompt has begun the message.
+        assert_eq!(ends_with(vec![prompt(""), begun]), value(r#""(?:<bot>|(?<!<think>)\\Z)""#).to_string());
+    }
+
+    #[test]
+    fn a_thought_without_an_opening_needs_its_close() {
+        let bare = WireFormat { reasoning: Some(reasoning("", "</think>")), ..wire() };
+        let message = read(&draft(&bare), "Hm.</think>Yes.<end>");
+        assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes."}"#);
+        assert_eq!(read(&draft(&bare), "Yes.<end>").to_string(), r#"{"role": "assistant", "content": "Yes."}"#);
+    }
+
+    #[test]
+    fn a_model_that_stops_while_it_thinks_has_thought() {
+        let thinking = WireFormat { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
+        let message = read(&draft(&thinking), "<think>Hm.<end>");
+        assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm."}"#);
+        // A stop that looks like a closing tag may be text of the thought.
+        let tagged = WireFormat { stops: vec!["</s>".to_owned()], ..thinking };
+        assert_eq!(fields(&tagged).get("thinking").unwrap().get("close"), Some(&"</think>".into()));
+    }
+
+    #[test]
+    fn a_label_is_left_out_of_content_where_the_turn_begins() {
+        let content = Content { labels: vec!["Reply: ".to_owned()], ..Content::default() };
+        let labeled = draft(&WireFormat { content, ..wire() });
+        for (text, content) in [
+            ("Reply: Yes.<end>", "Yes."),
+            ("Yes.<end>", "Yes."),
+            ("They wrote Reply: yes.<end>", "They wrote Reply: yes."),
+        ] {
+            assert_eq!(read(&labeled, text).get("content"), Some(&content.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn content_between_marks_of_its_own_also_ends_where_a_call_begins() {
+        let mut marked = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        marked.content = Content { open: "<say>".to_owned(), close: "</say>".to_owned(), ..Content::default() };
+        for text in [
+            "<say>Yes.</say><call>{\"name\": \"f\", \"arguments\": {}}</call><end>",
+            "<say>Yes.<call>{\"name\": \"f\", \"arguments\": {}}</call><end>",
+        ] {
+            let message = read(&draft(&marked), text);
+            assert_eq!(message.get("content"), Some(&"Yes.".into()), "{text}");
+            assert_eq!(said_calls(&message), ["f{}"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stray_close_is_left_out_of_content_if_the_template_writes_it() {
+        let mut thinking = WireFormat { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
+        let stray = "</think>Yes.<end>";
+        assert_eq!(read(&draft(&thinking), stray).get("content"), Some(&"</think>Yes.".into()));
+        thinking.reasoning.as_mut().unwrap().empty = Some("<think></think>".to_owned());
+        assert_eq!(read(&draft(&thinking), stray).get("content"), Some(&"Yes.".into()));
+    }
+}

@@ -1,0 +1,189 @@
+//! Texts as patterns.
+
+use crate::wire::steady::{self, is_varying};
+use backchat_core::json::{Object, Value};
+
+/// The opening or closing of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Delimiter {
+    Literals(Vec<String>),
+    Pattern(String),
+}
+
+impl Delimiter {
+    /// Writes it into a field as its `open` or `close`.
+    pub fn write(self, field: &mut Object, side: &str) {
+        let delimiter = match self {
+            Delimiter::Literals(texts) if texts.iter().any(|text| text.contains(is_varying)) => {
+                Delimiter::Pattern(any_of(texts.iter().map(|text| escape(text)).collect()))
+            }
+            same => same,
+        };
+        match delimiter {
+            Delimiter::Literals(texts) => field.insert(side.to_owned(), one_or_many(texts)),
+            Delimiter::Pattern(pattern) => match literal(&pattern) {
+                Some(text) => field.insert(side.to_owned(), text.into()),
+                None => field.insert(format!("{side}_pattern"), without_doubled_space(&pattern).into()),
+            },
+        };
+    }
+}
+
+/// One text by itself, or several as a list.
+pub(super) fn one_or_many(mut texts: Vec<String>) -> Value {
+    match texts.len() {
+        1 => texts.remove(0).into(),
+        _ => Value::List(texts.into_iter().map(Value::from).collect()),
+    }
+}
+
+/// A pattern that any of these matches.
+pub(super) fn any_of(mut patterns: Vec<String>) -> String {
+    if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) }
+}
+
+/// A text as a pattern that matches exactly it, and any other text of its class where it varies.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            steady::NUMBER => out.push_str("\\d+"),
+            steady::WORD => out.push_str("[\\w.-]+"),
+            c if is_syntax(c) => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The only text that a pattern matches, if there is only one.
+fn literal(pattern: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next()? {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                c if c.is_alphanumeric() => return None,
+                c => text.push(c),
+            },
+            c if is_syntax(c) => return None,
+            c => text.push(c),
+        }
+    }
+    Some(text)
+}
+
+/// Whether a character has a special meaning in a pattern.
+fn is_syntax(c: char) -> bool {
+    "\\.^$|?*+()[]{}".contains(c)
+}
+
+/// A pattern whose parts end and begin with any white space, said once.
+pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
+    const SPACE: &str = "\\s*";
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    let mut after_space = false;
+    while let Some(first) = rest.chars().next() {
+        // An escape is a whole, so that the `s*` after an escaped backslash is none.
+        let is_space = rest.starts_with(SPACE) && !rest.starts_with("\\s*?");
+        let length = match first {
+            _ if is_space => SPACE.len(),
+            '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            _ => first.len_utf8(),
+        };
+        let (part, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        if !(is_space && after_space) {
+            out.push_str(part);
+        }
+        (after_space, rest) = (is_space, after);
+    }
+    out
+}
+
+/// A text as a pattern in which white space matches a run with a line break, and at its edges any run.
+pub(super) fn spaced(text: &str) -> String {
+    let inner = text.trim();
+    let mut out = String::new();
+    let mut space = String::new();
+    let flush = |space: &mut String, out: &mut String| {
+        if space.contains('\n') {
+            out.push_str("\\s*");
+        } else {
+            out.push_str(&escape(space));
+        }
+        space.clear();
+    };
+    if inner.len() < text.trim_end().len() {
+        out.push_str("\\s*");
+    }
+    for c in inner.chars() {
+        if c.is_whitespace() {
+            space.push(c);
+            continue;
+        }
+        flush(&mut space, &mut out);
+        out.push_str(&escape(c.encode_utf8(&mut [0; 4])));
+    }
+    if !inner.is_empty() && text.trim_end().len() < text.len() || inner.is_empty() && !text.is_empty() {
+        out.push_str("\\s*");
+    }
+    out
+}
+
+/// The class of the characters of a word that ends where `next` begins.
+pub(super) fn word_before(next: &str) -> String {
+    match next.trim_start().chars().next() {
+        Some(c) if c.is_alphanumeric() || c == '_' => "[\\w.-]".to_owned(),
+        Some('"') if next.starts_with('"') => "[^\"]".to_owned(),
+        // A word that white space ends may hold the sign after it, as `a-b -> c` does.
+        Some('-') if next.starts_with(char::is_whitespace) => "\\S".to_owned(),
+        Some(c) => {
+            let sign = if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() };
+            format!("[^\\s{sign}]")
+        }
+        None => "[\\w.-]".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_with_a_line_break_may_vary() {
+        let table =
+            [("<a>\n<b>", "<a>\\s*<b>"), ("\n<a> x", "\\s*<a> x"), ("<a>\n", "<a>\\s*"), ("\n", "\\s*"), ("", "")];
+        for (text, pattern) in table {
+            assert_eq!(spaced(text), pattern, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_is_said_once() {
+        let table = [
+            ("\\}\\s*\\s*a", "\\}\\s*a"),
+            ("\\\\s*\\s*", "\\\\s*\\s*"),
+            ("\\s*\\s*?", "\\s*\\s*?"),
+            ("é\\s*", "é\\s*"),
+        ];
+        for (pattern, once) in table {
+            assert_eq!(without_doubled_space(pattern), once);
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_matches_one_text_is_written_as_that_text() {
+        let table = [("<\\|a\\|>", Some("<|a|>")), ("x\\n", Some("x\n")), ("a\\s", None), ("a|b", None), ("a+", None)];
+        for (pattern, text) in table {
+            assert_eq!(literal(pattern).as_deref(), text, "{pattern:?}");
+        }
+    }
+}

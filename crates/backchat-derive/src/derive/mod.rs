@@ -1,0 +1,487 @@
+//! From a chat template to a response template, with the evidence and the proof.
+//!
+//! There is no per-model code. `wire` renders conversations that differ in one thing and infers how the template writes
+//! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
+//! the choices, led by the failures of `proof`: it renders other conversations and parses them back.
+
+#[cfg(test)]
+mod ablation;
+#[cfg(test)]
+mod by_hand;
+mod choose;
+mod compile;
+mod evidence;
+mod explain;
+mod findings;
+mod inexpressible;
+mod needed;
+mod proof;
+mod prove;
+mod readers;
+mod recorded;
+mod remedies;
+mod report;
+mod summary;
+
+pub use crate::targets::Target;
+pub use compile::value_end;
+pub use evidence::Evidence;
+pub use findings::Findings;
+pub use proof::Verdict;
+pub use proof::tools as proof_tools;
+pub use proof::{Cuts, PolicyRounds};
+pub use proof::{reasoning_field, with_conversations};
+// What a report shows of a proof.
+pub use proof::{Conversation, Fate, conversations};
+// Used by the command besides.
+pub use proof::{ReadableTurn, ReadableTurns};
+// The parts of a verdict, for the command and the tests; everybody else reads them in `Verdict::to_value`.
+pub use proof::{Failure, Fault, Part};
+pub use prove::readable_turns;
+pub use prove::{Proven, prove};
+pub use readers::Reading;
+pub use readers::rewrite;
+pub use recorded::Explained;
+pub use recorded::Sample;
+pub use report::Remedy;
+pub use report::{Derivation, Status};
+
+use crate::targets::Refusal;
+use crate::wire::Wire;
+use crate::wire::probe::Prober;
+use backchat_chat::ChatTemplate;
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::{Object, Value};
+use backchat_parser::template::Template;
+use choose::Chosen;
+pub use needed::FILLED;
+use needed::Gaps;
+use proof::Proof;
+use readers::{Fitted, Wish};
+use recorded::Lessons;
+
+/// Options of a derivation.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    #[doc(hidden)]
+    pub variables: Object,
+    #[doc(hidden)]
+    pub now: Option<String>,
+    pub(crate) reasoning_field: Option<String>,
+    #[doc(hidden)]
+    pub special_tokens: Vec<String>,
+    #[doc(hidden)]
+    pub samples: Vec<Sample>,
+    pub(crate) targets: Vec<&'static Target>,
+    pub(crate) thorough: bool,
+}
+
+impl Options {
+    /// Variables for every render, such as `bos_token` and `eos_token`.
+    #[must_use]
+    pub fn variables(mut self, variables: Object) -> Self {
+        self.variables = variables;
+        self
+    }
+
+    /// The clock that `strftime_now` reads.
+    #[must_use]
+    pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
+        self.now = now.into();
+        self
+    }
+
+    /// The name of the reasoning field, instead of the one the template reads.
+    #[must_use]
+    pub fn reasoning_field(mut self, name: impl Into<Option<String>>) -> Self {
+        self.reasoning_field = name.into();
+        self
+    }
+
+    /// Tokens a server leaves out when it decodes without special tokens.
+    #[must_use]
+    pub fn special_tokens(mut self, tokens: Vec<String>) -> Self {
+        self.special_tokens = tokens;
+        self
+    }
+
+    /// Whether a proof also cuts every conversation at every character, which takes long.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn thorough(mut self, thorough: bool) -> Self {
+        self.thorough = thorough;
+        self
+    }
+
+    /// Recorded outputs of the model, which the draft should explain.
+    #[must_use]
+    pub fn samples(mut self, samples: Vec<Sample>) -> Self {
+        self.samples = samples;
+        self
+    }
+
+    /// The readers that must accept the draft. By default, it suits as many readers as possible at no cost.
+    #[must_use]
+    pub fn targets(mut self, targets: Vec<&'static Target>) -> Self {
+        self.targets = targets;
+        self
+    }
+}
+
+/// The keys for which every draft has a field or a default.
+const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
+
+/// Derives a response template from the source of a chat template. If the draft is not proved, remedies are tried and
+/// the best is taken.
+pub fn derive(source: &str, options: &Options) -> Derivation {
+    remedies::apply(derive_as_asked(source, options), options, |options| derive_as_asked(source, options))
+}
+
+fn derive_as_asked(source: &str, options: &Options) -> Derivation {
+    let derived = || {
+        let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+        derive_and(&template, source, options, |chosen, proof, options, wish| {
+            report::report(chosen, proof, source, options, wish)
+        })
+    };
+    match derived() {
+        Ok((derivation, gaps)) => derivation.with_gaps(&gaps),
+        Err(diagnostic) => Derivation::failed(diagnostic),
+    }
+}
+
+/// Derives a draft and the wire that it comes from, which is all that a grammar needs.
+pub fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
+    let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+    drafted(&template, source, options)
+}
+
+fn drafted(template: &ChatTemplate, source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
+    let made = derive_and(template, source, options, |chosen, proof, _, _| {
+        (chosen.attempt.draft, Wire::new(proof.prober(), chosen.wire, chosen.varying))
+    });
+    made.map(|(made, _)| made)
+}
+
+impl Wire {
+    /// Finds the wire of a chat template, which is the one that a derivation proves; nothing if the template shows no
+    /// content. The variables hold for every render, such as `eos_token`; `strftime_now` answers with `now`.
+    pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
+        let options = Options::default().variables(variables.clone()).now(now);
+        drafted(template, "", &options).ok().map(|(_, wire)| wire)
+    }
+}
+
+/// Derives, and makes something of the draft while the proof is there, which knows the template's renders; with it, the
+/// variables that nobody gave.
+fn derive_and<T>(
+    template: &ChatTemplate,
+    source: &str,
+    options: &Options,
+    make: impl Fn(Chosen, &Proof<'_>, &Options, &Wish) -> T,
+) -> Result<(T, Gaps), Diagnostic> {
+    if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
+        let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
+        let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
+        return Err(problem("derive-name-taken", &message, Some(help)));
+    }
+    let gaps = Gaps::of(template, options);
+    let options = gaps.options.as_ref().unwrap_or(options);
+    match attempt(template, options, &make) {
+        Some(made) => Ok((made, gaps)),
+        None => Err(no_content(template, source, &Prober::new(template, &options.variables, options.now.clone()))),
+    }
+}
+
+/// Derives with these variables; nothing if no answer's content shows.
+fn attempt<T>(
+    template: &ChatTemplate,
+    options: &Options,
+    make: &impl Fn(Chosen, &Proof<'_>, &Options, &Wish) -> T,
+) -> Option<T> {
+    let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
+    let wish = Wish::of(&options.targets);
+    proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
+    let mut chosen = choose::choose(&proof, options, &wish)?;
+    chosen.attempt = chosen.attempt.joined(&proof, options, &wish).taught(&proof, options, &wish);
+    if chosen.attempt.verdict.holds()
+        && let Ok(loaded) = Template::from_value(&chosen.attempt.draft)
+    {
+        chosen.attempt.verdict.policies = proof.policies(&loaded.template, false);
+    }
+    Some(make(chosen, &proof, options, &wish))
+}
+
+/// A draft, its proof, the samples it does not explain, and the objections of its readers.
+struct Attempt {
+    draft: Value,
+    verdict: Verdict,
+    explained: Explained,
+    /// Why readers that were asked for, or that it might suit, refuse it.
+    refusals: Vec<Refusal>,
+    /// Why they refuse another draft that reads everything.
+    spared: Vec<Refusal>,
+    /// The delimiters that the draft dropped for their sake.
+    gone: Vec<(String, String)>,
+    is_asked: bool,
+    /// The lessons of samples beyond the renders.
+    lessons: Lessons,
+}
+
+impl Attempt {
+    /// Proves a template and reads the samples with it; nothing if it does not load.
+    fn of(way: Fitted, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
+        let template = Template::from_value(&way.template).ok()?.template;
+        Some(Self {
+            draft: template.to_value(),
+            verdict: proof.judge(&template),
+            explained: proof.explain(&options.samples, &template),
+            refusals: wish.refusals(&template),
+            spared: Vec::new(),
+            gone: way.gone,
+            is_asked: wish.is_asked,
+            lessons: Lessons::default(),
+        })
+    }
+
+    /// Proves a draft and, if readers refuse it, the ways to write it for them; gives the closest one.
+    fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
+        let as_it_is = Self::of(Fitted { template: draft.clone(), gone: Vec::new() }, proof, options, wish)?;
+        if as_it_is.refusals.is_empty() {
+            return Some(as_it_is);
+        }
+        // A draft that does not read everything will not do so with fewer constructs.
+        let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
+        let mut best = None;
+        keep(&mut best, as_it_is);
+        for way in wish.ways(&draft).into_iter().take(most) {
+            let Some(attempt) = Self::of(way, proof, options, wish) else { continue };
+            let is_best = attempt.reads_all() && attempt.refusals.is_empty();
+            keep(&mut best, attempt);
+            if is_best {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The draft that also keeps every piece of a text, if that is wished for and costs nothing.
+    fn joined(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
+        let joined = wish.joined(&self.draft).map(|template| Fitted { template, gone: self.gone.clone() });
+        match joined.and_then(|way| Self::of(way, proof, options, wish)) {
+            Some(joined) if joined.rank() <= self.rank() => Self { spared: self.spared, ..joined },
+            _ => self,
+        }
+    }
+
+    /// The draft that also reads the forms that only samples show, if their messages are known.
+    fn taught(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
+        if self.explained.departures.is_empty() {
+            return self;
+        }
+        let (template, lessons) = recorded::learn(&self.draft, &options.samples, &ProofAndSamples { proof, options });
+        let taught = template.map(|template| Fitted { template, gone: self.gone.clone() });
+        let taught = taught.and_then(|way| Self::of(way, proof, options, wish)).unwrap_or(self);
+        let mut verdict = taught.verdict;
+        verdict.scope.learned = lessons.parts();
+        if verdict.scope.learned.contains(&"calls") {
+            verdict.lose_types();
+        }
+        Self { verdict, lessons, ..taught }
+    }
+
+    /// Whether it reads every conversation and every sample.
+    fn reads_all(&self) -> bool {
+        self.verdict.holds() && self.explained.departures.is_empty()
+    }
+
+    /// Whether there is nothing to improve.
+    fn is_whole(&self) -> bool {
+        self.reads_all() && (self.refusals.is_empty() || !self.is_asked)
+    }
+
+    /// The less, the better.
+    fn rank(&self) -> (bool, usize, usize, usize, bool) {
+        let is_refused = !self.refusals.is_empty();
+        let departures = self.explained.departures.len();
+        (is_refused && self.is_asked, self.verdict.failed(), self.verdict.astray(), departures, is_refused)
+    }
+}
+
+/// The conversations and samples that test a repair.
+struct ProofAndSamples<'b, 't> {
+    proof: &'b Proof<'t>,
+    options: &'b Options,
+}
+
+impl recorded::Trial for ProofAndSamples<'_, '_> {
+    fn explained(&self, template: &Template) -> Vec<bool> {
+        let is_explained =
+            |sample: &Sample| self.proof.explain(std::slice::from_ref(sample), template).departures.is_empty();
+        self.options.samples.iter().map(is_explained).collect()
+    }
+
+    fn prove(&self, template: &Template) -> recorded::Proved {
+        let mut verdict = self.proof.judge(template);
+        verdict.lose_types();
+        let reads_calls = verdict.scope.proved.contains(&"calls");
+        recorded::Proved { cases: verdict.cases, failed: verdict.failed(), reads_calls }
+    }
+
+    fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str {
+        sample.prefix.as_deref().unwrap_or_else(|| self.proof.usual_prompt())
+    }
+}
+
+/// Keeps the better of two, and why readers refuse one that reads everything.
+fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
+    let mut spared = best.as_mut().map_or_else(Vec::new, |best| std::mem::take(&mut best.spared));
+    if spared.is_empty() {
+        spared = std::mem::take(&mut attempt.spared);
+    }
+    if spared.is_empty() && attempt.reads_all() {
+        spared.clone_from(&attempt.refusals);
+    }
+    if best.as_ref().is_none_or(|known| attempt.rank() < known.rank()) {
+        *best = Some(attempt);
+    }
+    if let Some(best) = best {
+        best.spared = spared;
+    }
+}
+
+/// Why there is nothing to derive from: no answer was rendered, or none left a trace.
+fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnostic {
+    let Some(error) = prober.refuses_answers() else {
+        let help =
+            "render it with `backchat render` and check that the text of an assistant message appears".to_owned();
+        return problem(
+            "derive-no-content",
+            "this chat template does not render the content of assistant messages",
+            Some(help),
+        );
+    };
+    let mut diagnostic = error.diagnostic(source, "");
+    diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
+    let unset: Vec<String> = prober.unset_tokens(template).iter().map(|name| format!("`--set {name}=…`")).collect();
+    if !unset.is_empty() {
+        let options = unset.join(" and ");
+        diagnostic.help = Some(format!("special tokens are not known here: add {options}, or pass the model folder"));
+    }
+    diagnostic
+}
+
+fn problem(id: &'static str, message: &str, help: Option<String>) -> Diagnostic {
+    Diagnostic { help, ..Diagnostic::error(id, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::{Reader, Reason};
+    use backchat_core::json::Path;
+
+    fn refusal() -> Refusal {
+        Refusal { reader: Reader::Smg, place: Path::default(), reason: Reason::Other, words: "no".to_owned() }
+    }
+
+    /// An attempt that reads `passed` of ten conversations, refused or not.
+    fn attempt(passed: usize, refusals: Vec<Refusal>, is_asked: bool) -> Attempt {
+        let mut verdict = Verdict { cases: 10, passed, ..Verdict::default() };
+        verdict.failures.extend((passed < 10).then(|| Failure {
+            count: 10 - passed,
+            case: String::new(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: String::new(),
+            boundary: None,
+            prefix: String::new(),
+            text: String::new(),
+            expected: Value::Null,
+            got: Value::Null,
+        }));
+        Attempt {
+            draft: passed.to_string().into(),
+            verdict,
+            explained: Explained::default(),
+            refusals,
+            spared: Vec::new(),
+            gone: Vec::new(),
+            is_asked,
+            lessons: Lessons::default(),
+        }
+    }
+
+    #[test]
+    fn everybody_infers_the_wire_that_is_proved() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folders = ["chat_templates", "tests/derive"].map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
+        let files = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
+        let files = files.filter(|file| file.extension().is_some_and(|end| end == "jinja"));
+        let mut compared = 0;
+        for file in files.filter(|file| !file.ends_with("runs_forever.jinja")) {
+            let source = std::fs::read_to_string(&file).unwrap();
+            let variables = Object::from([("eos_token".to_owned(), "</s>".into())]);
+            let options = Options::default().variables(variables.clone());
+            let Ok((_, proved)) = draft_with_wire(&source, &options) else { continue };
+            let found = Wire::find(&ChatTemplate::compile(&source).unwrap(), &variables, None).unwrap();
+            assert_eq!(format!("{:?}", found.structure()), format!("{:?}", proved.structure()), "{}", file.display());
+            compared += 1;
+        }
+        assert!(compared > 40, "{compared}");
+    }
+
+    #[test]
+    fn a_reader_that_was_asked_for_comes_before_conversations_and_any_other_after_them() {
+        let best = |attempts: Vec<Attempt>| {
+            let mut best = None;
+            attempts.into_iter().for_each(|attempt| keep(&mut best, attempt));
+            best.unwrap().draft
+        };
+        let refused = |is_asked| vec![attempt(10, vec![refusal()], is_asked), attempt(7, Vec::new(), is_asked)];
+        assert_eq!(best(refused(true)), "7".into());
+        assert_eq!(best(refused(false)), "10".into());
+        assert_eq!(
+            best(vec![attempt(8, vec![], false), attempt(9, vec![], false), attempt(3, vec![], false)]),
+            "9".into()
+        );
+        // Of equals the first.
+        assert_eq!(best(vec![attempt(8, vec![], false), attempt(8, vec![refusal()], false)]), "8".into());
+    }
+
+    #[test]
+    fn the_best_knows_why_readers_refuse_one_that_reads_everything() {
+        let mut best = None;
+        keep(&mut best, attempt(10, vec![refusal()], true));
+        keep(&mut best, attempt(7, Vec::new(), true));
+        let best = best.unwrap();
+        assert_eq!((best.draft.clone(), best.refusals.len(), best.spared.len()), ("7".into(), 0, 1));
+        assert!(!best.is_whole());
+        let mut other = None;
+        keep(&mut other, attempt(5, vec![refusal()], true));
+        keep(&mut other, attempt(7, Vec::new(), true));
+        assert!(other.unwrap().spared.is_empty(), "the refused one did not read everything");
+    }
+
+    #[test]
+    fn nothing_is_left_to_improve_once_all_is_read_and_no_asked_reader_refuses_it() {
+        let is_whole = |passed, refusals: Vec<Refusal>, is_asked| attempt(passed, refusals, is_asked).is_whole();
+        assert!(is_whole(10, vec![], true));
+        assert!(is_whole(10, vec![refusal()], false));
+        assert!(!is_whole(10, vec![refusal()], true));
+        assert!(!is_whole(9, vec![], false));
+    }
+
+    #[test]
+    fn a_template_without_a_trace_of_answers_says_what_is_missing() {
+        let message = |source: &str| {
+            let [diagnostic] = derive(source, &Options::default()).diagnostics.try_into().unwrap();
+            (diagnostic.id, diagnostic.message)
+        };
+        assert_eq!(message("{{ messages | length }}").0, "derive-no-content");
+        let (_, refused) = message("{{ raise_exception('no') }}");
+        assert!(refused.starts_with("the chat template refused every conversation: "), "{refused}");
+        let taken = derive(by_hand::CHAT, &Options::default().reasoning_field("content".to_owned()));
+        assert_eq!(taken.diagnostics[0].id, "derive-name-taken");
+    }
+}

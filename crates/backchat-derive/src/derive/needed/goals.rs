@@ -1,0 +1,110 @@
+//! The conversations that a chat template has to render for a derivation, in every form in which it may take them.
+
+use crate::wire::conversation::{Answer, Message, RequestShape};
+use crate::wire::probe::{Prober, call, needle};
+use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Watched};
+use backchat_core::json::Object;
+
+/// A conversation that should render.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::derive) enum Goal {
+    /// An answer whose content shows.
+    Answer,
+    /// A prompt for the next answer.
+    Prompt,
+    /// An answer that calls a tool.
+    Call,
+}
+
+/// The render that came furthest, by how much it read before it failed.
+pub(super) struct Stuck {
+    pub context: Object,
+    pub seen: Watched,
+    /// Whether it used up its work or time: another one most likely will, too.
+    pub is_exhausted: bool,
+}
+
+/// A render that shows what it should.
+pub(in crate::derive) struct Reached {
+    pub text: String,
+    pub seen: Watched,
+}
+
+impl Goal {
+    pub const ALL: [Goal; 3] = [Goal::Answer, Goal::Prompt, Goal::Call];
+
+    fn messages(self) -> Vec<Message> {
+        let mut messages = vec![Message::User(needle::USER.to_owned())];
+        match self {
+            Goal::Answer => messages.push(Message::Assistant(Answer::content(needle::CONTENT))),
+            Goal::Prompt => {}
+            Goal::Call => messages.push(Message::Assistant(Answer::calls(vec![call(0, 1)]))),
+        }
+        messages
+    }
+
+    /// The requests for the conversation, the usual one first. Calls are refused by many templates whatever is said.
+    fn shapes(self) -> Box<dyn Iterator<Item = RequestShape>> {
+        match self {
+            Goal::Answer | Goal::Prompt => Box::new(RequestShape::USUAL.ladder()),
+            Goal::Call => Box::new(RequestShape::USUAL.forms()),
+        }
+    }
+
+    /// Whether a render shows what it should.
+    pub(super) fn is_shown(self, text: &str) -> bool {
+        self != Goal::Answer || text.contains(needle::CONTENT) && text.contains(needle::USER)
+    }
+
+    /// Renders in one form after the other, until one shows what it should.
+    pub(super) fn reach(
+        self,
+        template: &ChatTemplate,
+        variables: &Object,
+        options: &RenderOptions,
+    ) -> Result<Reached, Stuck> {
+        let mut furthest: Option<Stuck> = None;
+        let mut known: Vec<Object> = Vec::new();
+        let (messages, none) = (self.messages(), Object::new());
+        let prober = Prober::new(template, &none, None);
+        for shape in self.shapes() {
+            let context = prober.context(shape, &messages, &none, self == Goal::Prompt);
+            if known.contains(&context) {
+                continue;
+            }
+            known.push(context.clone());
+            let (rendered, seen) = render(template, &context, variables, options);
+            let is_exhausted = match rendered {
+                Ok(text) if self.is_shown(&text) => return Ok(Reached { text, seen }),
+                Ok(_) => false,
+                Err(error) => error.kind() == RenderErrorKind::Exhausted,
+            };
+            let is_further = furthest.as_ref().is_none_or(|known| reads(&seen) > reads(&known.seen));
+            if is_exhausted || is_further {
+                furthest = Some(Stuck { context, seen, is_exhausted });
+            }
+            if is_exhausted {
+                break;
+            }
+        }
+        Err(furthest.unwrap_or_else(|| Stuck { context: Object::new(), seen: Watched::default(), is_exhausted: true }))
+    }
+}
+
+/// Renders a conversation with these variables, and says what the template read, also if it refused.
+pub(super) fn render(
+    template: &ChatTemplate,
+    context: &Object,
+    variables: &Object,
+    options: &RenderOptions,
+) -> (Result<String, RenderError>, Watched) {
+    let mut all = variables.clone();
+    all.extend(context.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let (rendered, seen) = template.render_watched(&all, options);
+    (rendered.map(|rendered| rendered.text), seen)
+}
+
+/// How many different things a render read: the more, the further it came.
+pub(super) fn reads(seen: &Watched) -> usize {
+    seen.variables.len() + seen.paths.len()
+}

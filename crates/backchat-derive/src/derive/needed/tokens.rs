@@ -1,0 +1,83 @@
+//! Special tokens that a chat template prints in the model's turn and nobody gave: no draft can name them.
+
+use super::super::Options;
+use super::goals::Goal;
+use super::is_token;
+use crate::wire::probe::needle;
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::json::Object;
+use backchat_core::text::{common_start, slice};
+
+/// The special tokens that the turn needs, of those that are not `given`. One that the template has a text for itself is
+/// not needed.
+pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, given: &Object) -> Vec<String> {
+    const TOKEN: &str = "Qztokenq";
+    let is_unknown = |name: &&String| is_token(name) && !given.contains_key(name.as_str());
+    let mut names: Vec<&String> = template.variables().iter().filter(is_unknown).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let without = Shown::of(template, &options.variables, options);
+    names.retain(|name| {
+        let mut variables = options.variables.clone();
+        variables.insert((*name).clone(), TOKEN.into());
+        let with = Shown::of(template, &variables, options);
+        let is_all = |with: &str, without: &str| with.replace(TOKEN, "") == *without;
+        let mut turns = with.turns.iter().zip(&without.turns);
+        // What a prompt ends with belongs to its header, or begins the turn.
+        with.prompt.trim_end().ends_with(TOKEN) && is_all(&with.prompt, &without.prompt)
+            || turns.any(|(with, without)| with.contains(TOKEN) && is_all(with, without))
+    });
+    names.into_iter().cloned().collect()
+}
+
+/// What a template writes after a question: the end of the prompt, and the model's turn, with an answer and with a call.
+struct Shown {
+    prompt: String,
+    turns: [String; 2],
+}
+
+impl Shown {
+    fn of(template: &ChatTemplate, variables: &Object, options: &Options) -> Self {
+        let settings = RenderOptions::default().now(options.now.clone());
+        let after_question = |goal: Goal| {
+            let text = goal.reach(template, variables, &settings).ok()?.text;
+            let at = text.rfind(needle::USER)? + needle::USER.len();
+            Some(slice(&text, at..).to_owned())
+        };
+        let prompt = after_question(Goal::Prompt).unwrap_or_default();
+        let turns = [Goal::Answer, Goal::Call].map(|goal| {
+            let text = after_question(goal).unwrap_or_default();
+            slice(&text, common_start(&prompt, &text).len()..).to_owned()
+        });
+        Self { prompt, turns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unknown_in(source: &str, given: &[&str]) -> Vec<String> {
+        let template = ChatTemplate::compile(source).unwrap();
+        let given: Object = given.iter().map(|name| ((*name).to_owned(), "<given>".into())).collect();
+        unknown(&template, &Options::default().variables(given.clone()), &given)
+    }
+
+    #[test]
+    fn only_tokens_of_the_turn_that_nobody_gave_are_unknown() {
+        let turns = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}\
+                     {% if add_generation_prompt %}<assistant>{% endif %}";
+        assert_eq!(unknown_in(turns, &[]), ["eos_token"]);
+        assert_eq!(unknown_in(turns, &["eos_token"]), [""; 0]);
+        // The end of the question comes before the turn.
+        let question = turns.replace("{{ eos_token }}", "{{ eos_token if m.role == 'user' else '<end>' }}");
+        assert_eq!(unknown_in(&question, &[]), [""; 0]);
+        let header = turns.replace("<assistant>", "<assistant>{{ sep_token }}");
+        assert_eq!(unknown_in(&header, &["eos_token"]), ["sep_token"]);
+        let named = turns.replace("{{ eos_token }}", "{{ eos_token or '<end>' }}");
+        assert_eq!(unknown_in(&named, &[]), [""; 0], "the template has a text for it itself");
+        let calls = turns.replace("{{ eos_token }}", "{% if m.tool_calls %}{{ call_token }}{% endif %}");
+        assert_eq!(unknown_in(&calls, &[]), ["call_token"]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Values for variables that nobody gave: recognizable in a render, and put at a place inside a variable.
+
+use crate::wire::probe::needle;
+use backchat_core::json::{Object, Value};
+
+/// The placeholder of a text; no delimiter can hold it.
+pub(super) const TEXT: &str = "Qzfilledq";
+
+/// The placeholder of a number: few templates write its digits themselves.
+const NUMBER: i64 = 918_273;
+
+/// A number where a large one is refused.
+const SMALL: i64 = 7;
+
+/// The placeholder of a date.
+const DATE: &str = "2187-06-05";
+
+/// Every placeholder that a render may hold as it is.
+pub const FILLED: [&str; 3] = [TEXT, "918273", DATE];
+
+/// Whether a text names a value of a probe, other than the placeholder of a variable.
+pub(in crate::derive) fn holds_probe(text: &str) -> bool {
+    let text = text.replace(TEXT, "");
+    needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
+}
+
+/// How the placeholders look in a text that a template makes of them: a number it counts on from keeps its first digits.
+const TRACES: [&str; 3] = [TEXT, "91827", "2187"];
+
+/// Whether a text holds a placeholder, or what became of it.
+pub(in crate::derive) fn is_traced(text: &str) -> bool {
+    TRACES.iter().any(|trace| text.contains(trace))
+}
+
+/// Values of every kind, the most telling first. `constants` are those that the template compares the place with.
+pub(super) fn kinds(constants: &[Value]) -> Vec<Value> {
+    let text = || Value::from(TEXT);
+    let object = || Value::Object(Object::new());
+    let mut kinds = vec![text()];
+    kinds.extend(constants.iter().filter(|constant| **constant != Value::Null).cloned());
+    kinds.extend([Value::from(NUMBER), SMALL.into(), Value::List(vec![text()]), true.into(), DATE.into(), object()]);
+    kinds.extend([Value::List(vec![object()]), false.into()]);
+    kinds
+}
+
+/// Puts a value at a path such as `documents[].title`; nothing if the values on the way are of other kinds.
+pub(super) fn put(variables: &Object, path: &str, value: Value) -> Option<Object> {
+    let mut variables = variables.clone();
+    let mut steps = steps(path).into_iter();
+    let Some(Step::Key(name)) = steps.next() else { return None };
+    let steps: Vec<Step> = steps.collect();
+    match steps.is_empty() {
+        true => drop(variables.insert(name, value)),
+        false => put_below(variables.get_mut(&name)?, &steps, value)?,
+    }
+    Some(variables)
+}
+
+fn put_below(target: &mut Value, steps: &[Step], value: Value) -> Option<()> {
+    let (first, rest) = steps.split_first()?;
+    match (first, target) {
+        (Step::Key(key), Value::Object(entries)) if rest.is_empty() => {
+            entries.insert(key.clone(), value);
+            Some(())
+        }
+        (Step::Key(key), Value::Object(entries)) => put_below(entries.get_mut(key)?, rest, value),
+        (Step::Element, Value::List(items)) if rest.is_empty() => {
+            *items = vec![value];
+            Some(())
+        }
+        (Step::Element, Value::List(items)) => put_below(items.first_mut()?, rest, value),
+        _ => None,
+    }
+}
+
+/// The places of all values that hold no others, as paths.
+pub(super) fn leaves(variables: &Object) -> Vec<String> {
+    let mut leaves = Vec::new();
+    for (name, value) in variables {
+        leaves_below(name.clone(), value, &mut leaves);
+    }
+    leaves
+}
+
+fn leaves_below(path: String, value: &Value, leaves: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) if !entries.is_empty() => {
+            entries.iter().for_each(|(key, value)| leaves_below(format!("{path}.{key}"), value, leaves));
+        }
+        Value::List(items) if items.iter().any(|item| matches!(item, Value::Object(_))) => {
+            items.iter().for_each(|item| leaves_below(format!("{path}[]"), item, leaves));
+        }
+        _ => leaves.push(path),
+    }
+}
+
+enum Step {
+    Key(String),
+    Element,
+}
+
+fn steps(path: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for part in path.split('.') {
+        let key = part.trim_end_matches("[]");
+        steps.push(Step::Key(key.to_owned()));
+        steps.extend((0..part.len().saturating_sub(key.len()) / 2).map(|_| Step::Element));
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::object;
+
+    #[test]
+    fn a_value_is_put_at_its_place_or_not_at_all() {
+        for (before, path, after) in [
+            ("{}", "a", Some(r#"{"a": 1}"#)),
+            (r#"{"a": {}}"#, "a.b", Some(r#"{"a": {"b": 1}}"#)),
+            (r#"{"a": {"b": {}}}"#, "a.b.c", Some(r#"{"a": {"b": {"c": 1}}}"#)),
+            (r#"{"a": [{}]}"#, "a[].b", Some(r#"{"a": [{"b": 1}]}"#)),
+            (r#"{"a": [0]}"#, "a[]", Some(r#"{"a": [1]}"#)),
+            (r#"{"a": "text"}"#, "a.b", None),
+            ("{}", "a.b", None),
+            (r#"{"a": []}"#, "a[].b", None),
+        ] {
+            assert_eq!(put(&object(before), path, 1.into()), after.map(object), "{before} {path}");
+        }
+    }
+
+    #[test]
+    fn leaves_are_the_values_that_hold_no_others() {
+        let variables = object(r#"{"a": "x", "b": {"c": {}, "d": [{"e": 1}], "f": ["y"]}}"#);
+        assert_eq!(leaves(&variables), ["a", "b.c", "b.d[].e", "b.f"]);
+    }
+
+    #[test]
+    fn what_a_template_makes_of_a_placeholder_is_recognized() {
+        for (text, traced) in [(TEXT, true), ("918274", true), ("5 June 2187", true), ("<end>", false)] {
+            assert_eq!(is_traced(text), traced, "{text}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The assumptions of a response template: turns are rendered with another clock, other variables and more text after
+//! them, and each kind that a template misreads is reported.
+
+use std::collections::HashSet;
+
+use super::case::{Case, Cutter, Grounds};
+use super::conversations::{History, Reach, Said};
+use super::judge::{Judge, Outcome};
+use super::renders::Tokens;
+use super::request::Request;
+use super::verdict::Loss;
+use crate::wire::conversation::{Answer, Message};
+use crate::wire::probe::{Prober, Setting, call, needle};
+use backchat_chat::ChatTemplate;
+use backchat_core::diagnostic::shortened;
+use backchat_core::json::{Object, Value};
+
+/// Something that does not hold for every render, and turns for which it does not.
+pub(super) struct Assumption {
+    message: String,
+    cases: Vec<Case>,
+}
+
+impl Assumption {
+    /// The losses of a template that depends on it: one for each part that it misreads.
+    pub fn losses(&self, judge: &Judge<'_, '_>) -> Vec<Loss> {
+        let mut losses: Vec<Loss> = Vec::new();
+        for case in &self.cases {
+            let Outcome::Failed(failure) = judge.outcome(case) else { continue };
+            match losses.iter_mut().find(|known| known.part == failure.part) {
+                Some(known) => known.count += 1,
+                None => losses.push(Loss {
+                    part: failure.part,
+                    count: 1,
+                    message: self.message.clone(),
+                    example: case.text.clone(),
+                    is_assumed: true,
+                }),
+            }
+        }
+        losses
+    }
+}
+
+/// Another time than any at which a proof is made.
+const ANOTHER_TIME: &str = "2087-09-30T17:48:59";
+
+/// How many variables are varied at most.
+const MOST_VARIED: usize = 24;
+
+/// The chat template, and how the proof renders it.
+pub(super) struct Setup<'p, 't> {
+    pub template: &'t ChatTemplate,
+    pub variables: &'t Object,
+    pub plain: &'p Prober<'t>,
+    pub offering: &'p Prober<'t>,
+    pub request: &'p Request,
+    pub histories: &'p [History],
+    /// The first of them.
+    pub history: &'p History,
+    pub tokens: Tokens<'t>,
+}
+
+impl<'t> Setup<'_, 't> {
+    /// The assumptions that matter for this template, with cases of these answers.
+    pub fn find(&self, said: &[Said], cases: &[Case]) -> Vec<Assumption> {
+        let usual = self.outlook(self.plain, self.offering, &Setting::new());
+        let plain = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
+        let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
+        found.extend(plain.and_then(|case| self.end(case)));
+        let mut names: Vec<(&str, Vec<Value>)> = Vec::new();
+        for (name, value) in self.variables.iter().filter(|(name, _)| !name.ends_with("_token")) {
+            names.push((name, other_than(Some(value))));
+        }
+        for (name, _) in self.template.switches(self.variables) {
+            names.push((name, other_than(None)));
+        }
+        names.truncate(MOST_VARIED);
+        for (name, values) in names {
+            let settings = values.into_iter().map(|value| Setting::from([(name.to_owned(), value)]));
+            found.extend(settings.filter_map(|setting| self.variable(said, &usual, name, setting)).next());
+        }
+        found
+    }
+
+    fn clock(&self, said: &[Said], usual: &Outlook) -> Option<Assumption> {
+        let clock = Prober::new(self.template, self.variables, Some(ANOTHER_TIME.to_owned()));
+        let plain = clock.with_shape(self.request.request_shape).with_reasoning(self.request.reasoning_input.as_ref());
+        let offering = plain.offering(self.offering.offered().cloned());
+        if self.outlook(&plain, &offering, &Setting::new()) == *usual {
+            return None;
+        }
+        let message = "the text around the turn depends on the clock; the draft reads it as written now".to_owned();
+        Some(Assumption { message, cases: self.cases(said, &plain, &offering, Setting::new()) })
+    }
+
+    fn variable(&self, said: &[Said], usual: &Outlook, name: &str, setting: Setting) -> Option<Assumption> {
+        let outlook = self.outlook(self.plain, self.offering, &setting);
+        let is_known = |known: &Setting| self.outlook(self.plain, self.offering, known) == outlook;
+        // A text that only turns a switch on is a setting of the proof.
+        if outlook == *usual || outlook.is_refused() || self.request.usage.settings.iter().any(is_known) {
+            return None;
+        }
+        let how = if self.variables.contains_key(name) { "with the value given" } else { "without it" };
+        let message = format!("the text around the turn depends on `{name}`; the draft reads it as written {how}");
+        Some(Assumption { message, cases: self.cases(said, self.plain, self.offering, setting) })
+    }
+
+    /// The end of a turn, if the template writes more after it and no stop token ends it.
+    fn end(&self, case: &Case) -> Option<Assumption> {
+        let rest = rest(case)?;
+        let is_stopped = self.tokens.eos.is_some_and(|eos| !eos.is_empty() && case.text.ends_with(eos));
+        if rest.trim().is_empty() || is_stopped {
+            return None;
+        }
+        let written = shortened(rest.trim(), 60);
+        let message = format!("every turn is followed by `{written}`, which the draft takes for the next prompt");
+        let text = format!("{}{rest}", case.text);
+        Some(Assumption { message, cases: vec![Case { text, unstopped: None, ..case.clone() }] })
+    }
+
+    fn outlook(&self, plain: &Prober<'_>, offering: &Prober<'_>, setting: &Setting) -> Outlook {
+        let said = Answer::content(needle::CONTENT);
+        let called = Answer { calls: vec![call(0, 1)], ..Answer::default() }.with_reasoning(needle::REASONING);
+        let shown = |prober: &Prober<'_>, answer: Option<Answer>| {
+            let mut messages = self.history.messages.clone();
+            let is_prompt = answer.is_none();
+            messages.extend(answer.map(Message::Assistant));
+            let text = prober.render(&messages, setting, is_prompt)?;
+            Some(text.get(text.rfind(self.history.last)?..)?.to_owned())
+        };
+        Outlook([shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called))])
+    }
+
+    fn cases(&self, said: &[Said], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
+        let mut request = self.request.clone();
+        request.usage.settings = vec![setting];
+        let said: Vec<Said> = said
+            .iter()
+            .filter(|said| said.reach == Reach::Settings)
+            .map(|said| Said { reach: Reach::Histories, ..said.clone() })
+            .collect();
+        let histories = self.histories.iter().filter(|history| history.is_main).cloned().collect();
+        let mut cutter = Cutter::new(plain, offering, &request, histories, self.tokens, Grounds::default());
+        cutter.cases(&said, &mut HashSet::new())
+    }
+}
+
+/// The text of a render after a turn that extends its prompt.
+fn rest(case: &Case) -> Option<&str> {
+    case.whole.strip_prefix(&case.prefix)?.strip_prefix(&case.text)
+}
+
+/// The text of a prompt and of two turns after the history's own words.
+#[derive(PartialEq)]
+struct Outlook([Option<String>; 3]);
+
+impl Outlook {
+    fn is_refused(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+/// Values of the kind of a given one, or of any kind, to be tried in turn.
+fn other_than(given: Option<&Value>) -> Vec<Value> {
+    match given {
+        Some(Value::Number(_)) => vec![7.into()],
+        Some(Value::Bool(value)) => vec![(!value).into()],
+        Some(Value::String(_)) => vec!["Amber".into()],
+        Some(_) => Vec::new(),
+        None => vec!["Amber".into(), 7.into()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Proof;
+    use crate::derive::by_hand::{ANSWER, CHAT, object, template};
+    use backchat_chat::ChatTemplate;
+
+    /// The assumptions that a template makes, in words.
+    fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
+        let chat_template = ChatTemplate::compile(chat_template).unwrap();
+        let variables = object(variables);
+        let proof = Proof::new(&chat_template, &variables, Some("2026-01-01T00:00:00".to_owned())).unwrap();
+        let verdict = proof.judge(&template(answer));
+        assert!(verdict.holds(), "{:?}", verdict.failures);
+        let assumed = verdict.losses.iter().filter(|loss| loss.is_assumed);
+        let mut messages: Vec<String> = assumed.map(|loss| loss.message.clone()).collect();
+        messages.dedup();
+        messages
+    }
+
+    #[test]
+    fn marks_that_change_with_the_clock_or_a_variable_are_read_or_named() {
+        let headed = |mark: &str| CHAT.replace("<{{ m.role }}>", &format!("<{{{{ m.role }}}}{mark}>"));
+        let prompted = |mark: &str| headed(mark).replace("%}<assistant>{%", &format!("%}}<assistant{mark}>{{%"));
+        let anchored = |anchor: &str| {
+            ANSWER.replace("\"start_anchor\": \"<assistant>\"", &format!("\"start_anchor_pattern\": \"{anchor}\""))
+        };
+        let (year, who) = (prompted(" {{ strftime_now('%Y') }}"), prompted("{{ who }}"));
+        let clock = "the text around the turn depends on the clock; the draft reads it as written now";
+        let with = "the text around the turn depends on `who`; the draft reads it as written with the value given";
+        let without = "the text around the turn depends on `who`; the draft reads it as written without it";
+        for (chat_template, answer, variables, expected) in [
+            (CHAT.to_owned(), ANSWER.to_owned(), "{}", &[][..]),
+            (year.clone(), anchored("<assistant 2026>"), "{}", &[clock]),
+            (year, anchored("<assistant \\\\d+>"), "{}", &[]),
+            (who.clone(), anchored("<assistant>"), "{}", &[without]),
+            (who.clone(), anchored("<assistantAda>"), r#"{"who": "Ada"}"#, &[with]),
+            (who, anchored("<assistant\\\\w*>"), "{}", &[]),
+            // A banner is no mark of the turn.
+            (format!("{{{{ strftime_now('%Y') }}}}{{{{ who }}}}\n{CHAT}"), ANSWER.to_owned(), "{}", &[]),
+        ] {
+            assert_eq!(assumed(&chat_template, &answer, variables), expected, "{chat_template}\n{answer}");
+        }
+    }
+
+    #[test]
+    fn text_after_a_turn_without_a_stop_token_is_named_if_it_would_be_misread() {
+        let always = CHAT.replace("{% if add_generation_prompt %}<assistant>{% endif %}", "<assistant>");
+        let named = "every turn is followed by `<assistant>`, which the draft takes for the next prompt";
+        assert_eq!(assumed(&always, ANSWER, "{}"), [named]);
+        assert_eq!(assumed(&always, ANSWER, r#"{"eos_token": "<end>"}"#), [""; 0]);
+        let swallows = ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?:<assistant>)?\"");
+        assert_eq!(assumed(&always, &swallows, "{}"), [""; 0]);
+    }
+}

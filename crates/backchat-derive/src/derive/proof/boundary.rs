@@ -1,0 +1,476 @@
+//! The boundary of a text that a template gets wrong, given the position of each part.
+
+use crate::wire::conversation::Answer;
+use backchat_core::diagnostic::shortened;
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use backchat_parser::parser::{Event, Span};
+
+use super::reading::{Part, changed_argument};
+
+/// A boundary that a template gets wrong, in bytes of the text.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Boundary {
+    /// The field that should have been read otherwise.
+    pub field: String,
+    /// The position at which it should begin or end, or of its value.
+    pub at: usize,
+    /// The actual behavior.
+    pub fault: Fault,
+}
+
+/// The wrong behavior of a template.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No region of the field opened for the part at this place: it lies in another field, or in none.
+    NotOpened {
+        /// The field that has the text instead.
+        inside: Option<String>,
+    },
+    /// The region began elsewhere.
+    StartsAt(usize),
+    /// The region ended elsewhere.
+    EndsAt {
+        /// The position.
+        at: usize,
+        /// The text of the delimiter that closed it; empty at the end of the text.
+        by: String,
+    },
+    /// A later region of the same field took the value's place.
+    Overwritten {
+        /// The start of the later region.
+        at: usize,
+    },
+    /// The region's text could not be read.
+    Malformed(String),
+    /// Nothing closed the region, and its text could not be read.
+    Unclosed,
+    /// A region opened at a position without this part.
+    Extra,
+    /// The boundaries hold and the value is another.
+    Misread {
+        /// The expected value.
+        wanted: String,
+        /// The actual value.
+        got: String,
+    },
+}
+
+impl Boundary {
+    /// One line: the field, the place, and the fault there.
+    pub fn describe(&self) -> String {
+        let Self { field, at, fault } = self;
+        match fault {
+            Fault::NotOpened { inside: Some(other) } => {
+                format!("`{field}` should contain the text at byte {at}; it went to `{other}`")
+            }
+            Fault::NotOpened { inside: None } => {
+                format!("`{field}` should contain the text at byte {at}; no field does")
+            }
+            Fault::StartsAt(got) => format!("`{field}` should begin at byte {at}; it began at byte {got}"),
+            Fault::EndsAt { at: got, by } if by.is_empty() && got < at => {
+                format!("`{field}` should end at byte {at}; another field opened at byte {got}")
+            }
+            Fault::EndsAt { at: got, by } if by.is_empty() => {
+                format!("`{field}` should end at byte {at}; it ran on to the end of the text, byte {got}")
+            }
+            Fault::EndsAt { at: got, by } => {
+                format!("`{field}` should end at byte {at}; {by:?} closed it at byte {got}")
+            }
+            Fault::Overwritten { at: later } => {
+                format!("`{field}` at byte {at} was read, and replaced by another region at byte {later}")
+            }
+            Fault::Malformed(reason) => format!("`{field}` at byte {at} could not be parsed: {reason}"),
+            Fault::Unclosed => {
+                format!(
+                    "`{field}` at byte {at} could not be parsed: nothing closed it, and it ran on to the end of the text"
+                )
+            }
+            Fault::Extra => format!("`{field}` opened at byte {at}, where it should not"),
+            Fault::Misread { wanted, got } => format!("`{field}` at byte {at} was read as {got} instead of {wanted}"),
+        }
+    }
+
+    /// The change to make in the template, given the text.
+    pub fn hint(&self, text: &str) -> String {
+        let Self { field, at, fault } = self;
+        let after = |at: usize| format!("{:?}", slice(text, at..).chars().take(24).collect::<String>());
+        let from = slice(text, ..*at).char_indices().rev().nth(23).map_or(0, |(from, _)| from);
+        let before = format!("{:?}", slice(text, from..*at));
+        let rest = after(*at);
+        match fault {
+            Fault::NotOpened { .. } if *at == 0 => {
+                format!("assign the text from {rest} on to `{field}`: no other `open` may match here")
+            }
+            Fault::NotOpened { .. } => format!("make `open` of `{field}` match within {before}"),
+            Fault::StartsAt(_) => format!("make `open` of `{field}` match up to the end of {before}"),
+            Fault::EndsAt { at: got, .. } if got > at => format!("make `close` of `{field}` match the start of {rest}"),
+            Fault::EndsAt { at: got, by } if by.is_empty() => {
+                format!("make sure that no other `open` matches the start of {}", after(*got))
+            }
+            Fault::EndsAt { by, .. } => {
+                format!(
+                    "make sure that `close` of `{field}` does not match {by:?} inside a value; the value ends before {rest}"
+                )
+            }
+            Fault::Overwritten { .. } => format!(
+                "make the delimiter before the later region match the white space too, or give `{field}` `repeats` and `join`"
+            ),
+            Fault::Malformed(_) => format!("choose a content parser for `{field}` that reads the text after {before}"),
+            Fault::Unclosed => format!("make `close` of `{field}` match the text after the value that begins {rest}"),
+            Fault::Extra => format!("change the delimiters so that {rest} is not part of `{field}`"),
+            Fault::Misread { .. } => format!("change the content parser of `{field}`, or the captures of its `open`"),
+        }
+    }
+
+    /// The common key of failures with one cause.
+    pub(super) fn cause(&self) -> (String, u8, String) {
+        let (number, detail) = match &self.fault {
+            Fault::NotOpened { inside: Some(other) } => (0, other.clone()),
+            Fault::NotOpened { inside: None } => (0, String::new()),
+            Fault::StartsAt(_) => (1, String::new()),
+            Fault::EndsAt { by, .. } => (2, by.trim().to_owned()),
+            Fault::Overwritten { .. } => (3, String::new()),
+            Fault::Malformed(_) => (4, String::new()),
+            Fault::Extra => (5, String::new()),
+            Fault::Misread { .. } => (6, String::new()),
+            Fault::Unclosed => (7, String::new()),
+        };
+        (self.field.clone(), number, detail)
+    }
+}
+
+/// One region as the parser saw it, in bytes of the text.
+struct Region<'e> {
+    field: &'e str,
+    open: Span,
+    body: Span,
+    close: Span,
+    malformed: Option<&'e str>,
+}
+
+fn regions(events: &[Event]) -> Vec<Region<'_>> {
+    let mut regions: Vec<Region<'_>> = Vec::new();
+    for event in events {
+        match event {
+            Event::Open { field, span, .. } => {
+                regions.push(Region { field, open: *span, body: *span, close: *span, malformed: None });
+            }
+            Event::Close { span, body, .. } => {
+                if let Some(region) = regions.last_mut() {
+                    (region.body, region.close) = (*body, *span);
+                }
+            }
+            Event::Malformed { span, body, reason, .. } => {
+                if let Some(region) = regions.last_mut() {
+                    (region.body, region.close, region.malformed) = (*body, *span, Some(reason.as_str()));
+                }
+            }
+            // Calls that grow are part of a region that opens and closes.
+            _ => {}
+        }
+    }
+    regions
+}
+
+/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset`
+/// bytes of it, and the text.
+pub(super) fn find(
+    part: Part,
+    expected: &Answer,
+    message: &Object,
+    events: &[Event],
+    read: &str,
+    offset: usize,
+    reasoning: Option<&str>,
+) -> Option<Boundary> {
+    let regions = regions(events);
+    let at = |place: usize| place.saturating_sub(offset);
+    let boundary = |field: &str, place: usize, fault| Some(Boundary { field: field.to_owned(), at: at(place), fault });
+    let within = |region: &&Region<'_>, place: usize| {
+        region.open.start <= place && place < region.close.end.max(region.body.end)
+    };
+    // A call that content swallowed is the call's fault, and shows in both.
+    if part == Part::Content
+        && let Some(name) = swallowed_call(expected, &regions, read, offset)
+    {
+        return boundary("tool_calls", name, Fault::NotOpened { inside: Some("content".to_owned()) });
+    }
+    match part {
+        Part::Content | Part::Reasoning => {
+            let (field, said) = match part {
+                Part::Content => ("content", expected.content.as_deref()),
+                _ => (reasoning.unwrap_or("reasoning_content"), expected.reasoning.as_deref()),
+            };
+            let of_field = || regions.iter().filter(|region| region.field == field);
+            let Some(said) = said.map(str::trim) else {
+                let extra = of_field().find(|region| !text(read, region.body).trim().is_empty())?;
+                return boundary(field, extra.body.start, Fault::Extra);
+            };
+            let from = if matches!(part, Part::Content) { read.rfind(said) } else { read.find(said) };
+            let start = from?;
+            let end = start + said.len();
+            let Some(region) = of_field().find(|region| region.body.start < end && region.body.end > start) else {
+                let inside = regions.iter().find(|region| within(region, start)).map(|region| region.field.to_owned());
+                return boundary(field, start, Fault::NotOpened { inside });
+            };
+            let body = text(read, region.body);
+            let first = region.body.start + (body.len() - body.trim_start().len());
+            let last = region.body.start + body.trim_end().len();
+            if first != start {
+                return boundary(field, start, Fault::StartsAt(at(first)));
+            }
+            if last != end {
+                let by = text(read, region.close).to_owned();
+                return boundary(field, end, Fault::EndsAt { at: at(last), by });
+            }
+            let later = of_field().find(|later| later.body.start > region.body.start)?;
+            boundary(field, start, Fault::Overwritten { at: at(later.body.start) })
+        }
+        Part::Calls => {
+            let field = "tool_calls";
+            if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed?))) {
+                if region.close.start == region.close.end && region.close.end == read.len() {
+                    return boundary(region.field, region.body.start, Fault::Unclosed);
+                }
+                return boundary(region.field, region.body.start, Fault::Malformed(shortened(reason, 120).into()));
+            }
+            let mut from = offset;
+            for call in &expected.calls {
+                let name = from + read.get(from..)?.find(&call.name)?;
+                from = name + call.name.len();
+                match regions.iter().find(|region| within(region, name)) {
+                    Some(region) if region.field == field => {}
+                    other => {
+                        let inside = other.map(|region| region.field.to_owned());
+                        return boundary(field, name, Fault::NotOpened { inside });
+                    }
+                }
+            }
+            let calls = || regions.iter().filter(|region| region.field == field);
+            if calls().count() > expected.calls.len() {
+                let last = calls().nth(expected.calls.len())?;
+                return boundary(field, last.open.start, Fault::Extra);
+            }
+            // Fewer regions than calls, and each name is in one: a region ran on over the next call.
+            let second = expected.calls.get(1)?;
+            let region = calls().next()?;
+            let next = region.body.start + text(read, region.body).find(&second.name)?;
+            let by = text(read, region.close).to_owned();
+            boundary(field, next, Fault::EndsAt { at: at(region.body.end), by })
+        }
+        Part::Name | Part::Id | Part::Arguments => {
+            let region = regions.iter().find(|region| region.field == "tool_calls")?;
+            let changed = changed_argument(expected, message).filter(|_| part == Part::Arguments);
+            let (wanted, got) = match changed {
+                Some((_, wanted, got)) => (wanted.to_string(), got.to_string()),
+                None => {
+                    let part_of = |calls: Vec<String>| calls.join(", ");
+                    let wanted = expected.calls.iter().map(|call| match part {
+                        Part::Name => Value::from(call.name.as_str()).to_string(),
+                        Part::Id => Value::from(call.id.as_str()).to_string(),
+                        _ => Value::Object(call.arguments.clone()).to_string(),
+                    });
+                    let written = |part: Option<&Value>| part.map_or_else(String::new, ToString::to_string);
+                    let got = super::reading::calls_of(message).iter().map(|call| {
+                        let function = call.get("function").unwrap_or(call);
+                        match part {
+                            Part::Name => written(function.get("name")),
+                            Part::Id => written(call.get("id")),
+                            _ => written(function.get("arguments")),
+                        }
+                    });
+                    (part_of(wanted.collect()), part_of(got.collect()))
+                }
+            };
+            let (wanted, got) = (shortened(&wanted, 80).into(), shortened(&got, 80).into());
+            boundary("tool_calls", region.body.start, Fault::Misread { wanted, got })
+        }
+    }
+}
+
+/// The position of the name of the first call that is content instead of a call.
+fn swallowed_call(expected: &Answer, regions: &[Region<'_>], read: &str, offset: usize) -> Option<usize> {
+    let mut from = offset;
+    for call in &expected.calls {
+        let name = from + read.get(from..)?.find(&call.name)?;
+        from = name + call.name.len();
+        let holds = |region: &Region<'_>| region.body.start <= name && name < region.body.end;
+        if regions.iter().any(|region| region.field == "content" && holds(region)) {
+            return Some(name);
+        }
+    }
+    None
+}
+
+fn text(read: &str, span: Span) -> &str {
+    slice(read, span.start..span.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reading::{difference, reasoning_field};
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, calls_answer, template};
+    use backchat_parser::parser::{Options, Parser};
+
+    /// The boundary that a template gets wrong in this text, which means this answer.
+    fn wrong(json: &str, text: &str, expected: &Answer) -> Option<Boundary> {
+        let template = template(json);
+        let mut parser = Parser::new(&template, "", Options::default()).unwrap();
+        let mut events = parser.initial_events().to_vec();
+        parser.feed_into(text, &mut |event| events.push(event.to_owned())).unwrap();
+        let finished = parser.finish_into(&mut |event| events.push(event.to_owned())).unwrap();
+        let reasoning = reasoning_field(&template);
+        let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
+        let part = difference(expected, &finished.message, reasoning, "").or(broken)?;
+        find(part, expected, &finished.message, &events, text, 0, reasoning)
+    }
+
+    fn content(text: &str) -> Answer {
+        Answer::content(text)
+    }
+
+    #[test]
+    fn each_way_to_misread_a_text_is_named_at_its_byte() {
+        let say = |close: &str| {
+            format!(r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"open": "<say>", "close": "{close}"}}}}}}"#)
+        };
+        let right = ANSWER.to_owned();
+        let without_calls = right.replace("<call>", "<never>");
+        let early = right.replace("</weigh>", ".");
+        let one = calls_answer(&[("f", r#"{"a": 1}"#)]);
+        let called = "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>";
+        let table = [
+            (
+                &without_calls,
+                called,
+                one.clone(),
+                "`tool_calls` should contain the text at byte 16; it went to `content`",
+            ),
+            (&say("</say>"), "Yes.", content("Yes."), "`content` should contain the text at byte 0; no field does"),
+            (
+                &early,
+                "<weigh>a.b</weigh>Yes.<end>",
+                content("Yes.").with_reasoning("a.b"),
+                "`content` should begin at byte 18; it began at byte 9",
+            ),
+            (
+                &say("."),
+                "<say>Yes. No.</say>",
+                content("Yes. No."),
+                "`content` should end at byte 13; \".\" closed it at byte 8",
+            ),
+            (
+                &say("</s>"),
+                "<say>Yes.</say>",
+                content("Yes."),
+                "`content` should end at byte 9; it ran on to the end of the text, byte 15",
+            ),
+            (
+                &right,
+                "Use <call> here.<end>",
+                content("Use <call> here."),
+                "`content` should end at byte 16; another field opened at byte 3",
+            ),
+            (
+                &say("</say>"),
+                "<say>Yes.</say><say>Oh</say>",
+                content("Yes."),
+                "`content` at byte 5 was read, and replaced by another region at byte 20",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"f\", \"arguments\": </call><end>",
+                one.clone(),
+                "`tool_calls` at byte 6 could not be parsed: ",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"f\"",
+                one.clone(),
+                "`tool_calls` at byte 6 could not be parsed: nothing closed it, and it ran on to the end of the text",
+            ),
+            (&right, "Yes.<end>", calls_answer(&[]), "`content` opened at byte 0, where it should not"),
+            (
+                &right,
+                "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><call>{\"name\": \"g\", \"arguments\": {}}</call>",
+                one.clone(),
+                "`tool_calls` opened at byte 49, where it should not",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"f\", \"arguments\": {\"a\": \"1\"}}</call><end>",
+                one.clone(),
+                "`tool_calls` at byte 6 was read as \"1\" instead of 1",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"F\", \"arguments\": {\"a\": 1}}</call><end>",
+                one,
+                "`tool_calls` at byte 6 was read as \"F\" instead of \"f\"",
+            ),
+        ];
+        for (template, text, expected, said) in table {
+            let boundary = wrong(template, text, &expected).unwrap_or_else(|| panic!("{text}: nothing is wrong"));
+            let described = boundary.describe();
+            // A reason in the words of a parser is its own matter.
+            let is_said = if said.ends_with(": ") { described.starts_with(said) } else { described == said };
+            assert!(is_said, "{text}\n{described}\n{said}");
+        }
+        assert_eq!(wrong(&right, "Yes.<end>", &content("Yes.")), None);
+    }
+
+    #[test]
+    fn a_call_that_ran_on_over_the_next_should_have_ended_before_it() {
+        let merges = r#"{"start_anchor": "<bot>", "fields": {"tool_calls": {"open_pattern": "<call>(?P<name>\\w+)",
+            "close": "</calls>", "repeats": true, "content": "text",
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": {}}}}}}"#;
+        let expected = calls_answer(&[("f", "{}"), ("g", "{}")]);
+        let boundary = wrong(merges, "<call>f</call><call>g</calls>", &expected).unwrap();
+        let fault = Fault::EndsAt { at: 21, by: "</calls>".to_owned() };
+        assert_eq!(boundary, Boundary { field: "tool_calls".to_owned(), at: 20, fault });
+    }
+
+    #[test]
+    fn places_are_bytes_of_the_turn_even_if_the_prompt_began_it() {
+        let expected = content("Yes.");
+        let open = |start: usize| Event::Open {
+            field: "content".into(),
+            span: Span { start, end: start },
+            captures: Default::default(),
+        };
+        let message = Object::from([("content".to_owned(), "Yes. No.".into())]);
+        let found = find(Part::Content, &expected, &message, &[open(6)], "<bot> Yes. No.", 6, None).unwrap();
+        assert_eq!((found.at, found.fault), (0, Fault::NotOpened { inside: None }));
+    }
+
+    #[test]
+    fn the_hint_names_the_delimiter_to_change_and_the_text_beside_the_place() {
+        let of = |at: usize, fault: Fault| Boundary { field: "x".to_owned(), at, fault }.hint("<say>Yes. No.</say>");
+        let by = |by: &str, at: usize| Fault::EndsAt { at, by: by.to_owned() };
+        assert_eq!(of(13, by("", 19)), "make `close` of `x` match the start of \"</say>\"");
+        assert_eq!(
+            of(13, by(".", 8)),
+            "make sure that `close` of `x` does not match \".\" inside a value; the value ends before \"</say>\""
+        );
+        assert_eq!(of(5, Fault::NotOpened { inside: None }), "make `open` of `x` match within \"<say>\"");
+        assert_eq!(
+            of(0, Fault::NotOpened { inside: None }),
+            "assign the text from \"<say>Yes. No.</say>\" on to `x`: no other `open` may match here"
+        );
+    }
+
+    #[test]
+    fn failures_have_one_cause_if_the_same_delimiter_is_wrong() {
+        let ends = |at: usize, by: &str| {
+            Boundary { field: "x".to_owned(), at, fault: Fault::EndsAt { at, by: by.to_owned() } }.cause()
+        };
+        assert_eq!(ends(3, "</x>\n"), ends(9, "</x>"));
+        assert_ne!(ends(3, "</x>"), ends(3, "</y>"));
+        let starts = Boundary { field: "x".to_owned(), at: 3, fault: Fault::StartsAt(1) }.cause();
+        assert_ne!(starts, ends(3, ""));
+    }
+}

@@ -1,0 +1,432 @@
+//! The conversations of the proof: none is a probe, and each is there for one way in which a parser can go wrong.
+
+use crate::wire::conversation::{Answer, Call, Message, PART_BREAK};
+use backchat_core::json::{self, Object, Value};
+
+/// The answer of one case, under its name in the report.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub name: String,
+    pub answer: Answer,
+    /// In which conversations it is said.
+    pub reach: Reach,
+}
+
+/// How many histories and settings an answer is tried in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// After a question, under the first setting that shows it: it is about how one value is written.
+    Value,
+    /// After every history, under the first setting that shows it.
+    Histories,
+    /// After every history and, after a question or a result, under every setting.
+    Settings,
+}
+
+/// The history before an answer.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// In words, to follow the name of an answer.
+    pub name: &'static str,
+    pub messages: Vec<Message>,
+    /// A unique text near the end of the last message, to find the end of the history.
+    pub last: &'static str,
+    /// Whether answers are tried here under every setting.
+    pub is_main: bool,
+    /// Whether only the plainest answers are tried here.
+    pub is_brief: bool,
+}
+
+const QUESTION: &str = "How far is it to Brzeg, say by 7f3a?";
+const EARLIER_THOUGHT: &str = "They only greet me.";
+
+/// The histories that answers follow.
+pub(super) fn histories(named_ids: bool, several: bool) -> Vec<History> {
+    let user = |text: &str| Message::User(text.to_owned());
+    let mut lookup = call("c4LL9xyz1", "lookup_city", r#"{"query": "Brzeg"}"#);
+    let mut clock = call("d5MM8wvu2", "get_time", "{}");
+    name_ids(std::slice::from_mut(&mut lookup), named_ids, 0);
+    name_ids(std::slice::from_mut(&mut clock), named_ids, 1);
+    let result = |call: &Call, content: &str| Message::Tool {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        content: content.to_owned(),
+    };
+    let called = |calls: &[&Call]| {
+        Message::Assistant(
+            Answer::calls(calls.iter().map(|call| (*call).clone()).collect()).with_reasoning("I have to look."),
+        )
+    };
+    let first = result(&lookup, r#"{"population": 36000, "ref": "res-91bd"}"#);
+    let greeted = Message::Assistant(Answer::content("Good <b>day</b> to you.").with_reasoning(EARLIER_THOUGHT));
+    let mut histories = vec![
+        History {
+            name: "after a question",
+            messages: vec![user(QUESTION)],
+            last: "7f3a",
+            is_main: true,
+            is_brief: false,
+        },
+        History {
+            name: "after earlier turns",
+            messages: vec![user("Hello?"), greeted.clone(), user(QUESTION)],
+            last: "7f3a",
+            is_main: false,
+            is_brief: false,
+        },
+        History {
+            name: "after a tool's result",
+            messages: vec![user("How many people live there?"), called(&[&lookup]), first.clone()],
+            last: "res-91bd",
+            is_main: true,
+            is_brief: false,
+        },
+        History {
+            name: "after a system message",
+            messages: vec![Message::System("Answer in one line.".to_owned()), user(QUESTION)],
+            last: "7f3a",
+            is_main: false,
+            is_brief: true,
+        },
+        History {
+            name: "after an earlier call",
+            messages: vec![user("Hello?"), called(&[&lookup]), first.clone(), greeted, user(QUESTION)],
+            last: "7f3a",
+            is_main: false,
+            is_brief: true,
+        },
+    ];
+    if several {
+        let second = result(&clock, "It is late: ten past two.");
+        histories.push(History {
+            name: "after two results",
+            messages: vec![user("How many, and when?"), called(&[&lookup, &clock]), first, second],
+            last: "ten past two",
+            is_main: false,
+            is_brief: true,
+        });
+    }
+    histories
+}
+
+/// Gives calls ids that hold their names, for templates that write nothing else.
+pub(super) fn name_ids(calls: &mut [Call], named_ids: bool, from: usize) {
+    for (i, call) in calls.iter_mut().enumerate().filter(|_| named_ids) {
+        call.id = format!("tools.{}:{}", call.name, from + i);
+    }
+}
+
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> Call {
+    let arguments = match json::read(arguments) {
+        Ok(Value::Object(entries)) => entries,
+        _ => Object::new(),
+    };
+    Call { id: id.to_owned(), name: name.to_owned(), arguments }
+}
+
+const THOUGHT: &str = "The user wants a distance.\nWroclaw to Brzeg: some 43 km, if x < 60 holds.\n\n- so \"43\" it is, {\"k\": 1} or [x]";
+
+const PLAIN_THOUGHT: &str = "That is easy.";
+
+/// Prose, and why it is there.
+const TEXTS: [(&str, &str); 7] = [
+    ("paragraphs", "First paragraph.\n\nBy train:\n- one; two, three\n- `four` (five)\n\n1. Buy a ticket.\n2. Get on."),
+    ("code", "Use this:\n\n```python\ndef far(km):\n    return [km] if km > 50 else {\"near\": km}\n```\n\nDone."),
+    ("signs", "If a < b and c > d: {x}, {\"k\": [1, 2]} and <b>bold</b> hold = 1 | see f(g), h(i, j=2); done?!"),
+    ("JSON", "{\"distance\": 43, \"unit\": [\"km\"]}"),
+    ("an object with a name", "{\"name\": \"Brzeg\", \"size\": 3}"),
+    ("other scripts", "Voilà: 根特很近 – naïve, Привет. Ça va! 🚆"),
+    ("a list in brackets", "[a](b), [1] and (2): {3}"),
+];
+
+/// Arguments, and why they are there.
+const ARGUMENTS: [(&str, &str, &str); 19] = [
+    ("no arguments", "get_time", "{}"),
+    ("a string", "get_route", r#"{"city": "Ghent"}"#),
+    ("an odd name", "run-sql.v2", r#"{"query": "SELECT 1", "limit": 10}"#),
+    ("odd keys", "odd_keys", r#"{"max-size": 3, "x.y": "z", "K2": true}"#),
+    ("an integer", "get_route", r#"{"city": "Ghent", "days": 4217}"#),
+    ("a negative number", "store_entry", r#"{"title": "q3", "count": -8, "ratio": 0.5}"#),
+    ("a boolean", "get_route", r#"{"city": "Ghent", "exact": true, "free": false}"#),
+    ("null", "store_entry", r#"{"title": "q3", "note": null}"#),
+    ("a list", "get_route", r#"{"city": "Ghent", "tags": ["red", "dark blue", "x,y"]}"#),
+    ("numbers in a list", "get_route", r#"{"sizes": [1, 2.5, 3], "tags": []}"#),
+    (
+        "an object",
+        "get_route",
+        r#"{"city": "Ghent", "options": {"mode": "fast", "deep": {"max": 12, "on": false, "list": [1, 2.5, "s"]}}}"#,
+    ),
+    ("an empty object", "get_route", r#"{"options": {}, "city": "Ghent"}"#),
+    ("numbers as text", "store_entry", r#"{"title": "42", "zip": "00420", "note": "1.50"}"#),
+    ("words as text", "lookup_city", r#"{"query": "null", "country": "true", "zip": "None"}"#),
+    ("an empty string", "store_entry", r#"{"title": "", "zip": "1"}"#),
+    ("lines", "run_code", r#"{"code": "def f(x):\n    if x:\n        return 1\n\nprint(f(2))", "days": 3}"#),
+    ("signs", "run_code", r#"{"code": "if a < b and c > d: x = <T>y; z = {k: [1]}"}"#),
+    ("quotes", "run-sql.v2", r#"{"query": "SELECT \"a\", 'it''s' FROM t WHERE x = '{y}'\n  AND z[1] < 3; -- (done)"}"#),
+    ("other scripts", "get_route", r#"{"city": "São Paulo 根特 🚆"}"#),
+];
+
+/// The answers of the proof, independent of the draft.
+pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
+    let route = |id: &str, arguments: &str| call(id, "get_route", arguments);
+    let first = route("a1B2c3D4e", r#"{"city": "Ghent", "days": 2}"#);
+    let again = route("f5G6h7I8j", r#"{"city": "Ghent", "days": 2}"#);
+    let second = call("f5G6h7I8j", "store_entry", r#"{"title": "trip", "count": 2}"#);
+    let third = call("k9L0m1N2o", "get_time", "{}");
+    let brackets =
+        call("a1B2c3D4e", "store_entry", r#"{"title": "a)b(c", "tags": ["]", "}", "[{"], "zip": "{x}, {\"k\": 1}"}"#);
+    let one = Answer::calls(vec![first.clone()]);
+    let two = Answer::calls(vec![first.clone(), second.clone()]);
+    let three = Answer::calls(vec![first.clone(), third, second.clone()]);
+    let same = Answer::calls(vec![first, again]);
+    let bracketed = Answer::calls(vec![brackets, second]);
+    let short = Answer::content("Yes, 43 km.");
+    let in_parts = Answer::content(&format!("First to Ghent,{PART_BREAK}then to Brno."));
+    let long = Answer::content(TEXTS.first().map_or("", |(_, text)| text));
+    let structures = [
+        ("a short answer", short.clone(), Reach::Settings),
+        ("a call", one.clone(), Reach::Settings),
+        ("two calls", two.clone(), Reach::Settings),
+        ("an answer and a call", one.clone().with_content("Let me look that up."), Reach::Settings),
+        ("reasoning and an answer", short.with_reasoning(THOUGHT), Reach::Settings),
+        ("reasoning and a call", one.clone().with_reasoning(PLAIN_THOUGHT), Reach::Settings),
+        (
+            "reasoning, an answer and two calls",
+            two.clone().with_content("I need two things.").with_reasoning(THOUGHT),
+            Reach::Settings,
+        ),
+        ("reasoning and two calls", two.clone().with_reasoning(THOUGHT), Reach::Histories),
+        ("an answer and two calls", two.with_content("I need two things.\n\nOne moment."), Reach::Histories),
+        ("an answer in parts", in_parts, Reach::Value),
+        ("three calls", three, Reach::Value),
+        ("the same call twice", same, Reach::Value),
+        ("two calls with brackets", bracketed, Reach::Value),
+        ("reasoning alone", Answer::default().with_reasoning(PLAIN_THOUGHT), Reach::Value),
+        ("reasoning and paragraphs", long.with_reasoning(THOUGHT), Reach::Value),
+        (
+            "reasoning, an answer and a call",
+            one.with_content("Let me look.").with_reasoning(PLAIN_THOUGHT),
+            Reach::Value,
+        ),
+    ];
+    let mut said: Vec<Said> =
+        structures.into_iter().map(|(name, answer, reach)| Said { name: name.to_owned(), answer, reach }).collect();
+    let mut value = |name: String, answer: Answer| said.push(Said { name, answer, reach: Reach::Value });
+    for (name, text) in TEXTS {
+        value(name.to_owned(), Answer::content(text));
+    }
+    for (name, tool, arguments) in ARGUMENTS {
+        value(format!("a call with {name}"), Answer::calls(vec![call("a1B2c3D4e", tool, arguments)]));
+    }
+    if !foreign.is_empty() {
+        let text = format!("Elsewhere people write {}, as you know.", foreign.join(" or "));
+        value("markers of other formats".to_owned(), Answer::content(&text));
+        let query = Object::from([
+            ("query".to_owned(), format!("{} end.", foreign.join(" then ")).into()),
+            ("limit".to_owned(), 1.into()),
+        ]);
+        let call = Call { id: "a1B2c3D4e".to_owned(), name: "run-sql.v2".to_owned(), arguments: query };
+        value("a call with markers of other formats".to_owned(), Answer::calls(vec![call]));
+        let thought = format!("The text {} is only quoted.", foreign.join(" and "));
+        value(
+            "reasoning with markers of other formats".to_owned(),
+            Answer::content("Yes, 43 km.").with_reasoning(&thought),
+        );
+    }
+    for Said { answer, .. } in &mut said {
+        name_ids(&mut answer.calls, named_ids, 0);
+    }
+    said
+}
+
+/// Markers that no format is known to have, less those that could be part of this one's.
+pub(super) fn foreign(literals: &[String]) -> Vec<String> {
+    const FOREIGN: [&str; 6] = ["</scene>", "<|act_end|>", "[/SCENE]", "</line_text>", "<prop_9>", "[[PROPS]]"];
+    let overlaps = |mark: &str| {
+        literals
+            .iter()
+            .map(|literal| literal.trim())
+            .any(|own| own.chars().count() > 2 && (own.contains(mark) || mark.contains(own)))
+    };
+    FOREIGN.iter().filter(|mark| !overlaps(mark)).map(|mark| (*mark).to_owned()).collect()
+}
+
+/// The answers for one draft: its own delimiters, incomplete, and complete where they are harmless.
+pub(super) fn about(marks: &Marks, named_ids: bool) -> Vec<Said> {
+    let mut said = Vec::new();
+    let mut value = |name: &str, answer: Answer| said.push(Said { name: name.to_owned(), answer, reach: Reach::Value });
+    let beginnings: Vec<&str> = marks.all.iter().filter_map(|mark| beginning(mark)).collect();
+    if !beginnings.is_empty() {
+        let text = format!("These are not complete: {} and no more.", beginnings.join(" , "));
+        value("beginnings of markers", Answer::content(&text));
+        let query = Object::from([("query".to_owned(), text.into())]);
+        let call = Call { id: "a1B2c3D4e".to_owned(), name: "run-sql.v2".to_owned(), arguments: query };
+        value("a call with beginnings of markers", Answer::calls(vec![call]));
+    }
+    for Said { answer, .. } in &mut said {
+        name_ids(&mut answer.calls, named_ids, 0);
+    }
+    said
+}
+
+/// The texts of a draft's delimiters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Marks {
+    /// Every literal of every delimiter.
+    pub all: Vec<String>,
+}
+
+/// The first half of a mark, if it has no meaning yet.
+fn beginning(mark: &str) -> Option<&str> {
+    let half = mark.chars().count() / 2;
+    let at = mark.char_indices().nth(half)?.0;
+    mark.get(..at).filter(|text| !text.trim().is_empty())
+}
+
+/// The schema of a value of this type.
+pub(super) fn typed(kind: &str) -> Value {
+    Value::from([("type", kind.into())])
+}
+
+/// The definition of a tool, in OpenAI's form.
+pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)>) -> Value {
+    let properties: Object = entries.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
+    let parameters = Value::from([
+        ("type", "object".into()),
+        ("properties", Value::Object(properties)),
+        ("required", Value::List(Vec::new())),
+    ]);
+    let function =
+        Value::from([("name", name.into()), ("description", description.into()), ("parameters", parameters)]);
+    Value::from([("type", "function".into()), ("function", function)])
+}
+
+/// The definitions of the tools of these conversations, in OpenAI's form.
+pub fn tools() -> Value {
+    let nullable = || Value::from([("type", "string".into()), ("nullable", true.into())]);
+    let tool = |name: &str, entries: Vec<(&str, Value)>| one_tool(name, "A tool.", entries);
+    let text = || typed("string");
+    Value::List(vec![
+        tool(
+            "get_route",
+            vec![
+                ("city", text()),
+                ("days", typed("integer")),
+                ("exact", typed("boolean")),
+                ("free", typed("boolean")),
+                ("tags", typed("array")),
+                ("sizes", typed("array")),
+                ("options", typed("object")),
+            ],
+        ),
+        tool(
+            "store_entry",
+            vec![
+                ("title", text()),
+                ("count", typed("integer")),
+                ("ratio", typed("number")),
+                ("note", nullable()),
+                ("zip", text()),
+                ("tags", typed("array")),
+            ],
+        ),
+        tool("run_code", vec![("code", text()), ("days", typed("integer"))]),
+        tool("run-sql.v2", vec![("query", text()), ("limit", typed("integer"))]),
+        tool("odd_keys", vec![("max-size", typed("integer")), ("x.y", text()), ("K2", typed("boolean"))]),
+        tool("get_time", vec![]),
+        tool("lookup_city", vec![("query", text()), ("country", text()), ("zip", text())]),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::conversation::json_type;
+
+    fn all_answers() -> Vec<Said> {
+        answers(false, &foreign(&[]))
+    }
+
+    #[test]
+    fn every_answer_has_a_name_of_its_own_that_says_no_history() {
+        let answers = all_answers();
+        for (at, said) in answers.iter().enumerate() {
+            assert!(!said.name.contains(" after "), "{}: the history follows these words", said.name);
+            assert!(answers.iter().skip(at + 1).all(|other| other.name != said.name), "{}", said.name);
+        }
+    }
+
+    #[test]
+    fn every_call_is_one_that_its_tool_allows() {
+        let tools = tools();
+        for Said { name, answer, .. } in all_answers() {
+            for call in &answer.calls {
+                let function = tools.as_list().unwrap().iter().map(|tool| tool.get("function").unwrap());
+                let tool = function.clone().find(|tool| tool.get("name").and_then(Value::as_str) == Some(&call.name));
+                let properties = tool.unwrap_or_else(|| panic!("{name}: no tool {}", call.name));
+                let properties = properties.get("parameters").unwrap().get("properties").unwrap();
+                for (key, value) in &call.arguments {
+                    let schema = properties.get(key).unwrap_or_else(|| panic!("{name}: {} has no {key}", call.name));
+                    let wanted = schema.get("type").and_then(Value::as_str).unwrap();
+                    let is_null = value.is_null() && schema.get("nullable").is_some();
+                    let is_number = wanted == "number" && json_type(value) == "integer";
+                    assert!(is_null || is_number || json_type(value) == wanted, "{name}: {key} = {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_each_history_is_found_by_words_that_occur_once() {
+        for several in [false, true] {
+            for history in histories(false, several) {
+                let texts: Vec<&str> = history
+                    .messages
+                    .iter()
+                    .filter_map(|message| match message {
+                        Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => {
+                            Some(text.as_str())
+                        }
+                        Message::Assistant(answer) => answer.content.as_deref(),
+                    })
+                    .collect();
+                let count: usize = texts.iter().map(|text| text.matches(history.last).count()).sum();
+                assert_eq!(count, 1, "{}", history.name);
+                assert!(texts.last().unwrap().contains(history.last), "{}", history.name);
+            }
+        }
+        let names = |several| histories(false, several).iter().map(|history| history.name).collect::<Vec<_>>();
+        assert!(names(true).contains(&"after two results") && !names(false).contains(&"after two results"));
+    }
+
+    #[test]
+    fn ids_hold_names_only_for_templates_that_write_nothing_else() {
+        let mut calls = [call("a1", "f", "{}"), call("b2", "g", "{}")];
+        name_ids(&mut calls, false, 0);
+        assert_eq!(calls.clone().map(|call| call.id), ["a1", "b2"]);
+        name_ids(&mut calls, true, 3);
+        assert_eq!(calls.map(|call| call.id), ["tools.f:3", "tools.g:4"]);
+    }
+
+    #[test]
+    fn foreign_marks_have_nothing_in_common_with_the_formats_own() {
+        let all = foreign(&[]);
+        assert!(!all.is_empty());
+        let mark = all.first().unwrap().clone();
+        // Part of an own literal, or the other way round; short signs are in every text.
+        for own in [format!("<bot>{mark}"), mark.get(..4).unwrap().to_owned()] {
+            assert!(!foreign(std::slice::from_ref(&own)).contains(&mark), "{own}");
+        }
+        assert_eq!(foreign(&["<".to_owned()]), all);
+    }
+
+    #[test]
+    fn delimiters_are_said_only_by_halves() {
+        let marks = Marks { all: vec!["<call>".to_owned(), "|".to_owned(), "\n\n<a".to_owned()] };
+        let said = about(&marks, false);
+        assert_eq!(said[0].answer.content.as_deref(), Some("These are not complete: <ca and no more."));
+        assert_eq!([beginning("<call>"), beginning("|"), beginning("\n\n<a")], [Some("<ca"), None, None]);
+        assert_eq!(about(&Marks::default(), false).len(), 0);
+        assert_eq!(about(&marks, true)[1].answer.calls[0].id, "tools.run-sql.v2:0");
+    }
+}

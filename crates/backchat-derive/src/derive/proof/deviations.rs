@@ -1,0 +1,324 @@
+//! The results of a template on outputs that deviate from renders, as those of models do.
+//!
+//! Deviations are data: each changes a true output in one place, and the message should stay the same, or lose the
+//! call that is cut off and nothing else. They count for no verdict.
+
+use super::case::Case;
+use super::judge::Judge;
+use super::reading::difference;
+use super::tolerance::Tolerance;
+use crate::wire::conversation::Answer;
+use crate::wire::marks::Segmentation;
+use backchat_core::json::{self, Value};
+use backchat_core::python;
+use backchat_parser::parser::Event;
+
+/// Reads deviations from one true output of each kind: the shortest that came back.
+pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
+    let mut tolerance = Tolerance::default();
+    let mut kinds: Vec<(Kind, &Case)> = Vec::new();
+    for case in passed {
+        let kind = Kind::of(&case.expected);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, known)) if known.text.len() <= case.text.len() => {}
+            Some((_, known)) => *known = case,
+            None => kinds.push((kind, case)),
+        }
+    }
+    for (_, case) in kinds {
+        let Some(output) = Output::read(judge, case) else { continue };
+        for deviant in output.deviants() {
+            tolerance.tried += 1;
+            let mut expected = case.expected.clone();
+            expected.calls.truncate(expected.calls.len() - deviant.loses);
+            let read = judge.read(case, &deviant.text);
+            let is_same = read
+                .is_ok_and(|(message, ..)| difference(&expected, &message, judge.reasoning, &case.prompted).is_none());
+            match is_same {
+                true => tolerance.tolerated += 1,
+                false => tolerance.miss(deviant.what, deviant.text),
+            }
+        }
+    }
+    tolerance
+}
+
+/// The parts that answers of one kind have.
+#[derive(PartialEq)]
+struct Kind {
+    has_reasoning: bool,
+    has_content: bool,
+    calls: usize,
+}
+
+impl Kind {
+    fn of(answer: &Answer) -> Self {
+        Self {
+            has_reasoning: answer.reasoning.is_some(),
+            has_content: answer.content.is_some(),
+            calls: answer.calls.len().min(2),
+        }
+    }
+}
+
+/// A true output, and the regions that the template finds.
+struct Output<'c> {
+    text: &'c str,
+    unstopped: Option<&'c str>,
+    regions: Vec<OutputRegion>,
+}
+
+/// A region of the text, in bytes.
+struct OutputRegion {
+    field: String,
+    open: (usize, usize),
+    body: (usize, usize),
+    close: (usize, usize),
+}
+
+/// An output that deviates.
+struct Deviant {
+    what: String,
+    text: String,
+    /// How many of the last calls are lost.
+    loses: usize,
+}
+
+impl<'c> Output<'c> {
+    fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
+        let (_, events, offset) = judge.read(case, &case.text).ok()?;
+        let mut regions = Vec::new();
+        let mut opened = (0, 0);
+        for event in events {
+            match event {
+                Event::Open { span, .. } => {
+                    opened = (span.start.saturating_sub(offset), span.end.saturating_sub(offset));
+                }
+                Event::Close { field, body, span, .. } => {
+                    let [body, close] =
+                        [body, span].map(|span| (span.start.saturating_sub(offset), span.end.saturating_sub(offset)));
+                    regions.push(OutputRegion { field: field.to_string(), open: opened, body, close });
+                }
+                _ => {}
+            }
+        }
+        Some(Self { text: &case.text, unstopped: case.unstopped.as_deref(), regions })
+    }
+
+    fn deviants(&self) -> Vec<Deviant> {
+        let mut found: Vec<Deviant> = Vec::new();
+        let mut add = |what: String, text: Option<String>, loses: usize| {
+            if let Some(text) = text.filter(|text| text != self.text && found.iter().all(|known| known.text != *text)) {
+                found.push(Deviant { what, text, loses });
+            }
+        };
+        add("the stop token missing".to_owned(), self.unstopped.map(str::to_owned), 0);
+        for region in self.first_regions() {
+            let OutputRegion { field, open, close, .. } = region;
+            for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
+                if mark.0 == mark.1 {
+                    continue;
+                }
+                add(format!("a line break before the {side} of `{field}`"), self.with(mark.0, "\n"), 0);
+                add(format!("a line break after the {side} of `{field}`"), self.with(mark.1, "\n"), 0);
+                add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
+            }
+        }
+        let calls: Vec<&OutputRegion> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
+        if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
+            add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
+            add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
+            add("arguments in Python's quotes".to_owned(), self.with_body(first, python_spelling), 0);
+            add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
+            add("the last call truncated".to_owned(), self.cut_off(last), 1);
+        }
+        let is_thought = |region: &&OutputRegion| !["content", "tool_calls"].contains(&region.field.as_str());
+        if let Some(thought) = self.regions.iter().find(is_thought) {
+            add("reasoning closed twice".to_owned(), self.closed_twice(thought), 0);
+        }
+        found
+    }
+
+    /// The first region of each field.
+    fn first_regions(&self) -> impl Iterator<Item = &OutputRegion> {
+        let is_first = |(at, region): &(usize, &OutputRegion)| {
+            self.regions.iter().take(*at).all(|earlier| earlier.field != region.field)
+        };
+        self.regions.iter().enumerate().filter(is_first).map(|(_, region)| region)
+    }
+
+    /// The part of a mark before the stop.
+    fn unstopped_part(&self, (start, end): (usize, usize)) -> (usize, usize) {
+        let most = self.unstopped.map_or(end, str::len).min(end);
+        let trimmed = self.text.get(start..most).map_or(0, |mark| mark.trim_end().len());
+        (start, start + trimmed)
+    }
+
+    fn with(&self, at: usize, text: &str) -> Option<String> {
+        let (before, after) = self.text.split_at_checked(at)?;
+        Some(format!("{before}{text}{after}"))
+    }
+
+    fn without_space(&self, (start, end): (usize, usize)) -> Option<String> {
+        let (before, mark, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
+        Some(format!("{}{}{}", before.trim_end(), mark.trim(), after.trim_start()))
+    }
+
+    /// Without the first of several marks that open the first call, and the last of those that close the last one.
+    fn without_outer(&self, first: &OutputRegion, last: &OutputRegion) -> Option<String> {
+        let words = Segmentation::Words;
+        let distinct = |text: &str| words.marks(text).iter().filter(|mark| words.is_distinctive(mark)).count();
+        let open = self.text.get(first.open.0..first.open.1)?;
+        let outer = words.first(open).filter(|mark| distinct(open) > 1 && words.is_distinctive(mark))?;
+        let (start, end) = self.unstopped_part(last.close);
+        let close = self.text.get(start..end)?;
+        let kept = match words.last(close).filter(|_| distinct(close) > 1) {
+            Some(mark) => close.strip_suffix(mark)?.trim_end(),
+            None => close,
+        };
+        let inner = open.trim_start().strip_prefix(outer)?.trim_start();
+        let (before, between, after) =
+            (self.text.get(..first.open.0)?, self.text.get(first.open.1..start)?, self.text.get(end..)?);
+        Some(format!("{before}{inner}{between}{kept}{after}"))
+    }
+
+    fn closed_twice(&self, region: &OutputRegion) -> Option<String> {
+        let (start, end) = self.unstopped_part(region.close);
+        let mark = self.text.get(start..end)?.trim();
+        if mark.is_empty() { None } else { self.with(end, mark) }
+    }
+
+    fn with_body(&self, region: &OutputRegion, write: fn(&Value) -> Option<String>) -> Option<String> {
+        let (start, end) = region.body;
+        let (before, body, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
+        let written = write(&json::read(body.trim()).ok()?)?;
+        Some(format!("{before}{written}{after}"))
+    }
+
+    fn cut_off(&self, region: &OutputRegion) -> Option<String> {
+        let (start, end) = region.body;
+        let body = self.text.get(start..end)?.trim_end();
+        let middle = body.char_indices().nth(body.chars().count() / 2)?.0;
+        self.text.get(..start + middle).map(str::to_owned)
+    }
+}
+
+/// A value of JSON as Python prints it.
+fn python_spelling(value: &Value) -> Option<String> {
+    (value.as_object().is_some() || value.as_list().is_some()).then(|| python::spelling(value))
+}
+
+/// An object with its keys from the last to the first.
+fn other_order(value: &Value) -> Option<String> {
+    let entries = value.as_object().filter(|entries| entries.len() > 1)?;
+    let turned = entries.iter().rev().map(|(key, value)| (key.clone(), value.clone()));
+    Some(Value::Object(turned.collect()).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, value, with_proof};
+
+    /// A turn with one region between these texts, which occur once.
+    fn output<'t>(text: &'t str, field: &str, open: &str, close: &str) -> Output<'t> {
+        let at = |mark: &str| text.find(mark).unwrap();
+        let (body, end) = (at(open) + open.len(), text.rfind(close).unwrap());
+        let region = OutputRegion {
+            field: field.to_owned(),
+            open: (at(open), body),
+            body: (body, end),
+            close: (end, end + close.len()),
+        };
+        Output { text, unstopped: text.strip_suffix("<end>"), regions: vec![region] }
+    }
+
+    fn deviants(output: &Output<'_>) -> Vec<(String, String)> {
+        output.deviants().into_iter().map(|deviant| (deviant.what, deviant.text)).collect()
+    }
+
+    #[test]
+    fn each_deviation_changes_a_true_output_in_one_place() {
+        let text = "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a><end>";
+        let found = deviants(&output(text, "tool_calls", "<a><call>", "</call></a>"));
+        let wanted = [
+            ("the stop token missing", "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a>"),
+            (
+                "a line break before the opening of `tool_calls`",
+                "Hi. \n<a><call>{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "a line break after the opening of `tool_calls`",
+                "Hi. <a><call>\n{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "no white space around the opening of `tool_calls`",
+                "Hi.<a><call>{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "a line break before the closing of `tool_calls`",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}\n</call></a><end>",
+            ),
+            (
+                "a line break after the closing of `tool_calls`",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a>\n<end>",
+            ),
+            ("the outer markers of calls missing", "Hi. <call>{\"k\": 1, \"b\": true}</call><end>"),
+            (
+                "a second closing marker after the last call",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a></call></a><end>",
+            ),
+            ("arguments in Python's quotes", "Hi. <a><call>{'k': 1, 'b': True}</call></a><end>"),
+            ("the keys of a call in another order", "Hi. <a><call>{\"b\": true, \"k\": 1}</call></a><end>"),
+            ("the last call truncated", "Hi. <a><call>{\"k\": 1, "),
+        ];
+        for (known, wanted) in found.iter().zip(wanted) {
+            assert_eq!((known.0.as_str(), known.1.as_str()), wanted);
+        }
+        assert_eq!(found.len(), wanted.len(), "the space around the closing is none already");
+    }
+
+    #[test]
+    fn only_a_truncated_call_may_be_lost() {
+        let output = output("<call>{\"k\": 1}</call>", "tool_calls", "<call>", "</call>");
+        let loses: Vec<String> =
+            output.deviants().into_iter().filter(|deviant| deviant.loses > 0).map(|deviant| deviant.what).collect();
+        assert_eq!(loses, ["the last call truncated"]);
+    }
+
+    #[test]
+    fn reasoning_may_be_closed_twice() {
+        let found = deviants(&output("<think>Hm.</think>Yes.", "thinking", "<think>", "</think>"));
+        let twice = ("reasoning closed twice".to_owned(), "<think>Hm.</think></think>Yes.".to_owned());
+        assert!(found.contains(&twice), "{found:?}");
+    }
+
+    #[test]
+    fn a_mark_ends_before_the_stop_that_it_includes() {
+        let output = output("<call>{}</call>\n<end>", "tool_calls", "<call>", "</call>\n<end>");
+        assert_eq!(output.unstopped_part((8, 21)), (8, 15));
+        assert_eq!(Output { unstopped: None, ..output }.unstopped_part((8, 15)), (8, 15));
+    }
+
+    #[test]
+    fn values_without_another_spelling_have_none() {
+        assert_eq!(python_spelling(&value(r#"{"a": [null, true]}"#)).as_deref(), Some("{'a': [None, True]}"));
+        assert_eq!(python_spelling(&value("true")), None);
+        assert_eq!(other_order(&value(r#"{"a": 1, "b": 2}"#)).as_deref(), Some(r#"{"b": 2, "a": 1}"#));
+        assert_eq!(other_order(&value(r#"{"a": 1}"#)), None);
+    }
+
+    #[test]
+    fn a_template_is_asked_about_the_shortest_turn_of_each_kind() {
+        with_proof(CHAT, |proof| {
+            let template = template(ANSWER);
+            let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);
+            let cases: Vec<&Case> = proof.cases.iter().collect();
+            let tolerance = find(&judge, &cases);
+            assert!(tolerance.tolerated > 0 && tolerance.tolerated < tolerance.tried);
+            // JSON's own parser is strict about quotes.
+            assert!(tolerance.describe().unwrap().contains("arguments in Python's quotes"));
+            assert_eq!(find(&judge, &[]), Tolerance::default());
+        });
+    }
+}

@@ -1,0 +1,544 @@
+//! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
+
+use super::conversations::History;
+use super::header::{Shift, aligned, begins_with, led, loosely_shared, overlap, repeated, whole_marks};
+use super::renders::{NEXT, PLAIN, Tokens, Turn, before, begins_call, generated, thought, trailer, turn};
+use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
+use crate::wire::probe::{Prober, Setting, needle};
+use backchat_core::text::{common_start, slice};
+
+/// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
+pub(super) struct Ground {
+    pub prompt: String,
+    /// The end of the history's own words in the prompt.
+    pub said: usize,
+    /// The text after them, without what no turn shows before its header.
+    tail: String,
+    /// How positions in `tail` differ from those in the prompt.
+    shift: Shift,
+    /// How much of the prompt's end every plain turn shows as well.
+    pub shared: usize,
+    pub state: State,
+    /// The text after the content of a plain turn, up to the next opening of the template.
+    pub stop: String,
+    /// Whether a thought follows this prompt with nothing that opens it, neither in the prompt nor in the turn.
+    bares_thought: bool,
+    /// The text that the generation prompt adds; empty if it is not known.
+    generated: String,
+    /// The text that prompts add elsewhere, if this one adds none.
+    missing: String,
+    /// The text that ends every render, such as a prompt that nobody asked for; empty if there is none.
+    trailer: String,
+}
+
+/// The effect of the part of the prompt that plain turns lack.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum State {
+    /// No such part exists, or it has nothing to do with reasoning.
+    Plain,
+    /// It opens reasoning; the text that opens it in renders, which is empty if none does.
+    Open(String),
+    /// It opens reasoning and closes it.
+    Closed(String),
+    /// It begins a call.
+    Call,
+}
+
+/// A turn cut out of a render.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Piece {
+    pub prefix: String,
+    pub text: String,
+    pub cut: Cut,
+}
+
+/// How a turn was cut out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cut {
+    /// The render begins with the prompt: the text is the rest.
+    Exact,
+    /// The render differs from the prompt only in the history before.
+    History,
+    /// The prompt writes text that renders of whole turns lack: the output begins at their first difference.
+    Shared,
+    /// No prompt leads up to this turn: the prompt opens reasoning that it lacks. The prefix ends before that.
+    Unled,
+    /// Every plain turn begins differently. The prefix ends at their first difference.
+    Deviating,
+}
+
+impl Ground {
+    /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
+    /// leaves out the history's last words.
+    pub fn find(
+        prober: &Prober<'_>,
+        history: &History,
+        setting: &Setting,
+        tokens: &Tokens<'_>,
+        openings: &mut Vec<String>,
+    ) -> Option<Self> {
+        let prompt = prober.render(&history.messages, setting, true)?;
+        let said = prompt.rfind(history.last)? + history.last.len();
+        let mut turns = Vec::new();
+        for text in PLAIN {
+            turns.push((text, turn(prober, history, setting, &Answer::content(text))?.text));
+        }
+        let (text, first) = turns.first()?;
+        let (tail, shift) = aligned(prompt.get(said..)?, before(first, text));
+        let tail = tail.as_str();
+        let mut shared = tail;
+        let mut is_exact = true;
+        let mut stops = Vec::new();
+        for (text, turn) in &turns {
+            shared = common_start(shared, turn);
+            is_exact &= turn.starts_with(tail);
+            // An answer whose signs are spelled otherwise does not show where it ends.
+            stops.push(turn.rsplit_once(*text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
+        }
+        let generated = generated(prober, &history.messages, setting);
+        if generated.is_empty() && !self::generated(prober, &history.messages, &Setting::new()).is_empty() {
+            // Under an odd setting the template ignores that a prompt was asked for.
+            return None;
+        }
+        let missing = match generated.is_empty() {
+            true => self::generated(prober, &[Message::User(NEXT.to_owned())], setting),
+            false => String::new(),
+        };
+        if first.strip_prefix(tail).is_some_and(|turn| begins_with(turn, &missing)) {
+            return None;
+        }
+        let mut stop = common_start(stops.first()?, stops.last()?).to_owned();
+        let trailer = trailer(prober, history, setting, tokens, &stop, tail).unwrap_or_default();
+        stop.truncate(stop.len() - trailer.len());
+        stop.truncate(next_turn(&stop, &generated));
+        let thought = thought(prober, history, setting);
+        if let Some(thought) = thought.as_deref().filter(|_| !is_exact) {
+            shared = common_start(shared, thought);
+        }
+        let shared = if is_exact { tail.len() } else { whole_marks(tail, shared.len()) };
+        // Whether plain turns show the header of the prompt, and only lack what follows it.
+        let is_headed = tail.strip_suffix(generated.as_str()).is_some_and(|before| {
+            tail.get(before.len()..shared).is_some_and(|header| header.contains(char::is_alphanumeric))
+        });
+        let state = match state(tail, shared, is_headed, thought.as_deref(), openings) {
+            State::Plain if begins_call(prober, history, setting, tail, shared) => State::Call,
+            state => state,
+        };
+        let bares_thought = state == State::Plain
+            && thought
+                .as_deref()
+                .and_then(|turn| turn.strip_prefix(tail))
+                .is_some_and(|rest| rest.trim_start().starts_with(needle::REASONING));
+        let (shared, tail) = (shared.min(tail.len()), tail.to_owned());
+        Some(Self { said, tail, shift, shared, state, stop, bares_thought, generated, missing, trailer, prompt })
+    }
+
+    /// The end of the prompt, from the end of the history's own words on.
+    pub fn prompted(&self) -> &str {
+        slice(&self.prompt, self.said..)
+    }
+
+    /// Cuts the turn with this answer out of its render, of which it also gives the whole.
+    pub fn cut(
+        &self,
+        prober: &Prober<'_>,
+        history: &History,
+        setting: &Setting,
+        answer: &Answer,
+        openings: &[String],
+    ) -> Option<(Piece, String)> {
+        let Turn { head, text: turn, whole } = turn(prober, history, setting, answer)?;
+        let shows_reasoning = answer.reasoning.as_deref().is_some_and(|thought| shows(&turn, thought));
+        let mut piece = self.split(&head, &turn, shows_reasoning)?;
+        if begins_with(&piece.text, &self.missing) {
+            // No prompt leads up to this turn.
+            return None;
+        }
+        if shows_reasoning && self.bares_thought && openings.iter().any(String::is_empty) {
+            // Other prompts open it, and this template leaves that to them.
+            piece.cut = Cut::Unled;
+        }
+        piece.text.truncate(self.end(&piece.text, answer));
+        Some((piece, whole))
+    }
+
+    /// The prompt up to a place in its aligned end.
+    fn up_to(&self, at: usize) -> Option<&str> {
+        let Shift { from, prompts, turns } = self.shift;
+        let at = if at > from { (at + prompts).checked_sub(turns)? } else { at };
+        self.prompt.get(..self.said + at)
+    }
+
+    fn split(&self, head: &str, turn: &str, shows_reasoning: bool) -> Option<Piece> {
+        let tail = self.tail.as_str();
+        let piece =
+            |prefix: &str, text: &str, cut| Some(Piece { prefix: prefix.to_owned(), text: text.to_owned(), cut });
+        let is_same = self.prompt.get(..self.said) == Some(head);
+        let after_all = |text: &str, cut: Cut| {
+            piece(&format!("{head}{}", self.prompted()), text, if is_same { cut } else { cut.max(Cut::History) })
+        };
+        if let Some(text) = turn.strip_prefix(self.prompted()) {
+            return after_all(text, Cut::Exact);
+        }
+        if let Some(text) = turn.strip_prefix(tail) {
+            return after_all(text, Cut::Shared);
+        }
+        let (ours, theirs) = loosely_shared(tail, turn);
+        if ours > 0 && slice(tail, ours..).trim().is_empty() {
+            // It begins as the prompt ends, but for white space.
+            return after_all(slice(turn, theirs..), Cut::Shared);
+        }
+        let start = common_start(tail, turn);
+        let at = start.len();
+        if at < self.shared {
+            // A turn of this kind begins otherwise than plain ones do.
+            let rest = turn.get(at..)?;
+            let header = self.generated.trim();
+            let lacks_header = slice(tail, at..).contains(header) && !rest.contains(header);
+            if self.state == State::Plain && !header.is_empty() && lacks_header {
+                // It has no header at all: the one that the prompt writes leads up to it as well.
+                return piece(&self.prompt, rest, Cut::Shared);
+            }
+            let splits_word = start.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
+            let prefix = self.up_to(at)?;
+            return if splits_word { None } else { piece(prefix, rest, Cut::Deviating) };
+        }
+        let surplus = tail.get(self.shared..)?;
+        let rest = turn.get(self.shared..)?;
+        let before = self.up_to(self.shared)?;
+        let repeated = repeated(surplus, rest);
+        let after_prompt = || piece(&self.prompt, rest.get(repeated..)?, Cut::Shared);
+        match (&self.state, shows_reasoning) {
+            _ if surplus.trim().is_empty() => after_prompt(),
+            (State::Plain, _) => after_prompt(),
+            (State::Open(open), true) if open.is_empty() || repeated > 0 => after_prompt(),
+            (State::Open(_), true) => piece(before, rest, Cut::Shared),
+            (State::Closed(_), true) => None,
+            (State::Open(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) && repeated > 0 => {
+                after_prompt()
+            }
+            (State::Open(open), false) => piece(&format!("{before}{}", led(surplus, open)), rest, Cut::Unled),
+            (State::Call, _) => piece(before, rest, Cut::Unled),
+            (State::Closed(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) => {
+                piece(before, rest, Cut::Shared)
+            }
+            (State::Closed(_), false) => piece(&self.prompt, rest, Cut::Shared),
+        }
+    }
+
+    /// The end of the model's own turn: before the text that ends every render and the turn that the template opens
+    /// next, and at its last sign, since no model writes the white space that only parts it from the next turn.
+    fn end(&self, text: &str, answer: &Answer) -> usize {
+        let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
+        let parts = parts.chain(answer.calls.iter().map(|call| call.name.as_str()));
+        let text = text.strip_suffix(&self.trailer).unwrap_or(text);
+        let last = parts.filter_map(|part| text.rfind(part).map(|at| at + part.len())).max().unwrap_or(text.len());
+        let end = last + next_turn(slice(text, last..), &self.generated);
+        let text = text.get(..end).unwrap_or(text);
+        match self.stop.trim() {
+            "" => text.len(),
+            _ => text.trim_end().len(),
+        }
+    }
+
+    /// The text without the end at which the model stops, as engines hand it out: the known token or all that ends the
+    /// turn.
+    pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
+        let stop = self.stop.trim();
+        let token = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)).unwrap_or(stop);
+        text.strip_suffix(token).filter(|_| !token.is_empty())
+    }
+}
+
+/// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
+fn state(tail: &str, shared: usize, is_headed: bool, thought: Option<&str>, openings: &mut Vec<String>) -> State {
+    let surplus = slice(tail, shared..);
+    if let Some((lead, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
+        let open = lead.strip_prefix(slice(tail, ..shared)).unwrap_or(lead).trim();
+        if !open.is_empty() && !openings.iter().any(|known| known == open) {
+            openings.push(open.to_owned());
+        }
+        if surplus.trim().is_empty() {
+            return State::Plain;
+        }
+        if open.is_empty() {
+            // No render shows the opening of reasoning: a text that shares a word with its closing is one.
+            let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
+            let surplus = surplus.trim_end();
+            let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
+            // Whatever else a prompt writes between its header and a thought that nothing opens asks for the thought.
+            let opens = shares_word(surplus, close) || is_headed && surplus.contains(char::is_alphanumeric);
+            if opens && !openings.iter().any(String::is_empty) {
+                openings.push(String::new());
+            }
+            return match opens {
+                true if shares_word(last, close) => State::Closed(String::new()),
+                true => State::Open(String::new()),
+                false => State::Plain,
+            };
+        }
+        if let Some(state) = opened(surplus, open) {
+            return state;
+        }
+    }
+    if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
+        return state;
+    }
+    // No render shows reasoning: a guess, by the mark's own words.
+    let speaks = surplus.split_whitespace().any(speaks_of_reasoning);
+    let closes = surplus.split("</").skip(1).chain(surplus.split("[/").skip(1)).any(speaks_of_reasoning);
+    match (speaks && openings.is_empty(), closes) {
+        (false, _) => State::Plain,
+        (true, true) => State::Closed(String::new()),
+        (true, false) => State::Open(String::new()),
+    }
+}
+
+/// Whether two texts have a word in common.
+fn shares_word(a: &str, b: &str) -> bool {
+    let words = |text: &'_ str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_owned).collect()
+    };
+    let known = words(b);
+    words(a).iter().any(|word| known.contains(word))
+}
+
+/// Whether a prompt's surplus ends in the text that opens reasoning, or has it with more after it.
+fn opened(surplus: &str, open: &str) -> Option<State> {
+    if surplus.trim_end().ends_with(open) {
+        return Some(State::Open(open.to_owned()));
+    }
+    surplus.contains(open).then(|| State::Closed(open.to_owned()))
+}
+
+/// The position at which the text opens the next turn by itself.
+fn next_turn(text: &str, generated: &str) -> usize {
+    let header = generated.trim();
+    text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())
+}
+
+/// Whether a text shows an answer's text, however it spells signs: by the longest run of plain words in it.
+pub(super) fn shows(text: &str, said: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || c == ' ';
+    let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len());
+    run.is_some_and(|run| !run.is_empty() && text.contains(run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversations::histories;
+    use super::*;
+    use backchat_chat::ChatTemplate;
+    use backchat_core::json::Object;
+
+    /// The ground after a question, with the opening of reasoning as far as it shows.
+    fn ground(chat_template: &str) -> (Option<Ground>, Vec<String>) {
+        let template = ChatTemplate::compile(chat_template).unwrap();
+        let variables = Object::new();
+        let input = crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned());
+        let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
+        let mut openings = Vec::new();
+        let found =
+            Ground::find(&prober, &histories(false, false)[0], &Setting::new(), &Tokens::default(), &mut openings);
+        (found, openings)
+    }
+
+    /// A template whose turns begin with `turn` and whose prompt ends with `prompt`.
+    fn chat(turn: &str, prompt: &str) -> String {
+        format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{turn}{{% endif %}}\
+             {{{{ m.content }}}}<end>{{% endfor %}}{{% if add_generation_prompt %}}<assistant>{prompt}{{% endif %}}"
+        )
+    }
+
+    const THOUGHT: &str = "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}";
+
+    #[test]
+    fn the_prompt_says_more_than_a_plain_turn_does() {
+        for (turn, prompt, state, openings) in [
+            (THOUGHT, "", State::Plain, &["<think>"][..]),
+            (THOUGHT, "<think>", State::Open("<think>".to_owned()), &["<think>"]),
+            (THOUGHT, "<think></think>", State::Closed("<think>".to_owned()), &["<think>"]),
+            // No render shows it: the mark's own words are about reasoning.
+            ("", "<think>", State::Open(String::new()), &[]),
+            ("", "<think></think>", State::Closed(String::new()), &[]),
+            ("", "<say>", State::Plain, &[]),
+        ] {
+            let (ground, known) = ground(&chat(turn, prompt));
+            let ground = ground.unwrap();
+            assert_eq!(
+                (&ground.state, known.iter().map(String::as_str).collect::<Vec<_>>().as_slice()),
+                (&state, openings),
+                "{turn} {prompt}"
+            );
+            assert_eq!(ground.prompted(), format!("?<end><assistant>{prompt}"), "after the words `7f3a`");
+            assert_eq!(ground.stop, "<end>");
+        }
+    }
+
+    #[test]
+    fn no_ground_without_a_rendered_history() {
+        let forgetful = "{% for m in messages %}{% if m.role != 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+        assert!(ground(forgetful).0.is_none());
+        assert!(ground("{{ raise_exception('no') }}").0.is_none());
+    }
+
+    #[test]
+    fn a_turn_is_cut_according_to_what_its_prompt_opened() {
+        let cut = |prompt: &str, answer: &Answer| {
+            let source = chat(THOUGHT, prompt);
+            let template = ChatTemplate::compile(&source).unwrap();
+            let variables = Object::new();
+            let input = crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned());
+            let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
+            let history = &histories(false, false)[0];
+            let mut openings = Vec::new();
+            let ground = Ground::find(&prober, history, &Setting::new(), &Tokens::default(), &mut openings)?;
+            let (piece, _) = ground.cut(&prober, history, &Setting::new(), answer, &openings)?;
+            Some((piece.cut, piece.prefix.rsplit_once("<end>")?.1.to_owned(), piece.text))
+        };
+        let plain = Answer::content("Yes.");
+        let thought = plain.clone().with_reasoning("Hm.");
+        let piece = |cut, prefix: &str, text: &str| Some((cut, prefix.to_owned(), text.to_owned()));
+        assert_eq!(cut("", &plain), piece(Cut::Exact, "<assistant>", "Yes.<end>"));
+        assert_eq!(cut("<think>", &thought), piece(Cut::Exact, "<assistant><think>", "Hm.</think>Yes.<end>"));
+        // The prompt opens reasoning, and the turn has none.
+        assert_eq!(cut("<think>", &plain), piece(Cut::Unled, "<assistant>", "Yes.<end>"));
+        // Such a prompt asks for a turn without reasoning.
+        assert_eq!(cut("<think></think>", &thought), None);
+        assert_eq!(cut("<think></think>", &plain), piece(Cut::Shared, "<assistant><think></think>", "Yes.<end>"));
+    }
+
+    #[test]
+    fn text_that_ends_every_render_belongs_to_no_turn() {
+        let ends = |source: &str, eos: Option<&str>| {
+            let template = ChatTemplate::compile(source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None);
+            let history = &histories(false, false)[0];
+            let tokens = Tokens { bos: None, eos };
+            let ground = Ground::find(&prober, history, &Setting::new(), &tokens, &mut Vec::new()).unwrap();
+            let said = Answer::content("Yes.");
+            let (piece, _) = ground.cut(&prober, history, &Setting::new(), &said, &[]).unwrap();
+            (piece.text, ground.stop, ground.trailer)
+        };
+        let turns = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+        let asked = "{% if add_generation_prompt %}<assistant>{% endif %}";
+        let lines = turns.replace("<end>", "\n").replace("<{{ m.role }}>", "### {{ m.role }}: ");
+        for (source, eos, text, stop, trailer) in [
+            (format!("{turns}{asked}"), None, "Yes.<end>", "<end>", ""),
+            // A prompt that is always written, also where a stop or the first message has to bound it.
+            (format!("{turns}<assistant>"), None, "Yes.<end>", "<end>", "<assistant>"),
+            (format!("{turns}<user><assistant>"), Some("<end>"), "Yes.<end>", "<end>", "<user><assistant>"),
+            (format!("{lines}### assistant: "), None, "Yes.\n", "\n", "### assistant: "),
+            (
+                format!("{}### assistant: ", lines.replace("\n", "<end>\n")),
+                None,
+                "Yes.<end>",
+                "<end>\n",
+                "### assistant: ",
+            ),
+            // A footer, before a prompt or without one; a token that only ends the text.
+            (format!("{turns}[be brief]{asked}"), None, "Yes.<end>", "<end>", "[be brief]"),
+            (
+                format!("{turns}{{% if add_generation_prompt %}}<assistant>{{% else %}}<eos>{{% endif %}}"),
+                None,
+                "Yes.<end>",
+                "<end>",
+                "<eos>",
+            ),
+            // The last turn alone ends like this: that is how it ends.
+            (
+                turns.replace("<end>", "{{ '<fin>' if loop.last and loop.length > 1 else '<end>' }}") + asked,
+                None,
+                "Yes.<fin>",
+                "<fin>",
+                "",
+            ),
+            // Text after the stop token does not belong to the turn.
+            (
+                format!("{turns}{{% if messages | length > 1 %}}<last>{{% endif %}}{asked}"),
+                Some("<end>"),
+                "Yes.<end>",
+                "<end>",
+                "<last>",
+            ),
+        ] {
+            let expected = (text.to_owned(), stop.to_owned(), trailer.to_owned());
+            assert_eq!(ends(&source, eos), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn marks_that_end_only_an_earlier_message_belong_to_no_turn() {
+        // The last message of a prompt has other marks than one that a message follows.
+        let asks = "{% for m in messages %}{% if m.role == 'user' %}\
+                    {% if loop.last %}<ask>{{ m.content }}</ask>{% else %}<said>{{ m.content }}</said>{% endif %}\
+                    {% else %}{{ m.content }}<end>{% endif %}{% endfor %}";
+        // The mark that begins every turn ends none.
+        let begins = "{% for m in messages %}<|turn|>{{ m.role }}|{{ m.content }}{% endfor %}\
+                      {% if add_generation_prompt %}<|reply|>{% endif %}";
+        let answer = Answer::content("Yes.");
+        for (source, prefix, text) in [
+            (asks, "<ask>How far is it to Brzeg, say by 7f3a?</ask>", "Yes.<end>"),
+            (begins, "<|turn|>user|How far is it to Brzeg, say by 7f3a?<|reply|>", "<|turn|>assistant|Yes."),
+        ] {
+            let template = ChatTemplate::compile(source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None);
+            let history = &histories(false, false)[0];
+            let none = Setting::new();
+            let ground = Ground::find(&prober, history, &none, &Tokens::default(), &mut Vec::new()).unwrap();
+            let (piece, whole) = ground.cut(&prober, history, &none, &answer, &[]).unwrap();
+            assert_eq!((ground.prompt.as_str(), piece.text.as_str()), (prefix, text));
+            let messages = [history.messages.as_slice(), &[Message::Assistant(answer.clone())]].concat();
+            assert_eq!(Some(whole), prober.render(&messages, &none, false));
+        }
+    }
+
+    #[test]
+    fn a_history_without_a_prompt_has_no_ground() {
+        let silent = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                      {% if add_generation_prompt and messages | length == 1 %}<assistant>{% endif %}";
+        let grounds = |source: &str| {
+            let template = ChatTemplate::compile(source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None);
+            let find = |history| Ground::find(&prober, history, &Setting::new(), &Tokens::default(), &mut Vec::new());
+            histories(false, false).iter().take(2).map(|history| find(history).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(grounds(silent), [true, false]);
+        assert_eq!(grounds(&silent.replace(" and messages | length == 1", "")), [true, true]);
+    }
+
+    #[test]
+    fn engines_hand_out_the_text_before_the_token_that_stops() {
+        let ground = |stop: &str| Ground { stop: stop.to_owned(), ..ground(&chat("", "")).0.unwrap() };
+        for (stop, text, eos_token, shown) in [
+            ("<end>\n", "Yes.<end>", None, Some("Yes.")),
+            ("</s><end>", "Yes.</s><end>", Some("<end>"), Some("Yes.</s>")),
+            ("<end>", "Yes.<end>", Some("<other>"), Some("Yes.")),
+            ("<end>", "Yes.", None, None),
+            ("", "Yes.", None, None),
+        ] {
+            assert_eq!(ground(stop).without_stop(text, eos_token), shown, "{stop:?} {text}");
+        }
+    }
+
+    #[test]
+    fn the_next_turn_begins_at_its_header() {
+        assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
+    }
+
+    #[test]
+    fn marks_of_one_thing_share_a_word() {
+        assert!(shares_word("<think>", "[/think]") && !shares_word("<a>", "</a>") && !shares_word("<say>", "</think>"));
+    }
+
+    #[test]
+    fn a_text_shows_what_was_said_however_it_spells_signs() {
+        assert!(shows("1 &lt; 2 or so it seems", "1 < 2 or so it seems"));
+        assert!(!shows("2 or so", "1 < 2 or so it seems"));
+        assert!(!shows("anything", "…") && !shows("anything", ""), "signs alone are not evidence");
+    }
+}

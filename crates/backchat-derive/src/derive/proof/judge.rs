@@ -1,0 +1,404 @@
+//! Parses every case back with a template, and sorts the differences into failures of the template and losses of the
+//! wire.
+
+use std::sync::Arc;
+
+use super::boundary::{self, Boundary};
+use super::case::Case;
+use super::conversations::tools;
+use super::reading::{Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field};
+use super::verdict::{Failure, Loss};
+use crate::wire::conversation::Message;
+use crate::wire::probe::Prober;
+use backchat_core::diagnostic::shortened;
+use backchat_core::json::{Object, Value};
+use backchat_core::python;
+use backchat_core::text::slice;
+use backchat_parser::parser::{Event, Options, ParseError, Parser, Tools};
+use backchat_parser::template::Template;
+
+/// The result of one case.
+pub(super) enum Outcome {
+    Passed,
+    Lost(Loss),
+    Failed(Box<Failure>),
+}
+
+/// Judges cases with one template.
+pub(super) struct Judge<'a, 't> {
+    pub template: &'a Template,
+    pub tools: Arc<Tools>,
+    pub reasoning: Option<&'a str>,
+    pub plain: &'a Prober<'t>,
+    pub offering: &'a Prober<'t>,
+}
+
+/// The proof's tools, as the parser takes them.
+pub(super) fn parser_tools() -> Option<Arc<Tools>> {
+    Tools::new(&tools()).map(Arc::new).ok()
+}
+
+impl<'a, 't> Judge<'a, 't> {
+    pub fn new(template: &'a Template, tools: Arc<Tools>, plain: &'a Prober<'t>, offering: &'a Prober<'t>) -> Self {
+        Self { template, tools, reasoning: reasoning_field(template), plain, offering }
+    }
+
+    /// With the stop token and without it; whole and one character at a time.
+    pub fn outcome(&self, case: &Case) -> Outcome {
+        let mut lost = None;
+        let mut whole: Vec<(&str, Object)> = Vec::new();
+        for text in [Some(&case.text), case.unstopped.as_ref()].into_iter().flatten() {
+            let (message, events, offset) = match self.read(case, text) {
+                Ok(read) => read,
+                Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
+            };
+            // A malformed region is an error in the reference, even if the message is right without it.
+            let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
+            let part = difference(&case.expected, &message, self.reasoning, &case.prompted);
+            let is_same = part.is_none();
+            if let Some(part) = part.or(broken) {
+                let is_opened = self.is_opened_by_prompt(&events, offset);
+                let loss = || self.loss(case, part, &message, is_opened).filter(|_| !is_same);
+                let unread = || unreadable(case, part, &events).or_else(|| self.escaped(case, part, &message));
+                match loss().or_else(|| unread().filter(|_| !is_same)) {
+                    Some(loss) => lost = Some(loss),
+                    None => {
+                        let kept = slice(&case.prefix, case.prefix.len().saturating_sub(offset)..);
+                        let read = format!("{kept}{text}");
+                        let boundary =
+                            boundary::find(part, &case.expected, &message, &events, &read, offset, self.reasoning);
+                        return self.failed(case, text, part, part.describe(), boundary, Value::Object(message));
+                    }
+                }
+            }
+            whole.push((text, message));
+        }
+        let singly = match self.read_singly(case) {
+            Ok(singly) => singly,
+            Err(error) => return self.failed(case, &case.text, Part::Content, &error.to_string(), None, Value::Null),
+        };
+        for ((text, message), other) in whole.into_iter().zip(singly) {
+            if other != message {
+                let part = difference(&case.expected, &other, self.reasoning, &case.prompted).unwrap_or(Part::Content);
+                let what = "the message, which depends on where the text is cut,";
+                return self.failed(case, text, part, what, None, Value::Object(other));
+            }
+        }
+        lost.map_or(Outcome::Passed, Outcome::Lost)
+    }
+
+    fn failed(
+        &self,
+        case: &Case,
+        text: &str,
+        part: Part,
+        what: &str,
+        boundary: Option<Boundary>,
+        got: Value,
+    ) -> Outcome {
+        Outcome::Failed(Box::new(Failure {
+            count: 1,
+            case: case.name.clone(),
+            setting: case.setting.clone(),
+            part,
+            what: what.to_owned(),
+            boundary,
+            prefix: case.prefix.clone(),
+            text: text.to_owned(),
+            expected: message_of(&case.expected, self.reasoning),
+            got,
+        }))
+    }
+
+    fn parser(&self, case: &Case) -> Result<Parser, ParseError> {
+        let options = Options::default().tools(Some(self.tools.clone()));
+        Parser::new(self.template, &case.prefix, options)
+    }
+
+    /// The messages of a case one character at a time: with the stop token, and without it if it has one.
+    fn read_singly(&self, case: &Case) -> Result<Vec<Object>, ParseError> {
+        let mut parser = self.parser(case)?;
+        let mut unstopped = None;
+        for (at, c) in case.text.char_indices() {
+            if case.unstopped.as_ref().is_some_and(|text| text.len() == at) {
+                unstopped = Some(parser.clone());
+            }
+            parser.feed_into(slice(&case.text, at..at + c.len_utf8()), &mut |_| {})?;
+        }
+        let ended = std::iter::once(parser).chain(unstopped);
+        ended.map(|parser| Ok(parser.finish_into(&mut |_| {})?.message)).collect()
+    }
+
+    /// The message, the events, and how much of the prompt's end the parser read.
+    pub fn read(&self, case: &Case, text: &str) -> Result<(Object, Vec<Event>, usize), ParseError> {
+        let mut parser = self.parser(case)?;
+        let offset = parser.prefix_length();
+        let mut events = parser.initial_events().to_vec();
+        parser.feed_into(text, &mut |event| events.push(event.to_owned()))?;
+        let finished = parser.finish_into(&mut |event| events.push(event.to_owned()))?;
+        Ok((finished.message, events, offset))
+    }
+
+    /// Whether the prompt opened the reasoning that the text goes on with.
+    fn is_opened_by_prompt(&self, events: &[Event], offset: usize) -> bool {
+        events.iter().any(|event| {
+            matches!(event, Event::Open { field, span, .. } if Some(&**field) == self.reasoning && span.start < offset)
+        })
+    }
+
+    /// Texts that the template escapes between quotes of its own, which no content parser of the format removes: each comes
+    /// back as it is written.
+    fn escaped(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
+        let answer = answer_of(&case.expected, message, self.reasoning).filter(|_| part == Part::Arguments)?;
+        let mut example = None;
+        for (wanted, got) in case.expected.calls.iter().zip(&answer.calls) {
+            for (key, wanted) in &wanted.arguments {
+                match (wanted, got.arguments.get(key)?) {
+                    (wanted, got) if wanted == got => {}
+                    (Value::String(wanted), Value::String(got)) if is_escaped(&case.text, wanted, got) => {
+                        example = example.or(Some((shortened(wanted, 60), shortened(got, 60))));
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        let (wanted, got) = example?;
+        let message =
+            format!("{wanted:?} is written with escapes that no content parser reads, and comes back as {got}");
+        Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+    }
+
+    /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
+    fn loss(&self, case: &Case, part: Part, message: &Object, is_opened: bool) -> Option<Loss> {
+        let mut answer = answer_of(&case.expected, message, self.reasoning)?;
+        let is_moved = is_moved(&case.expected, answer.content.as_deref(), answer.reasoning.as_deref());
+        if is_moved && is_opened && self.plain.reasoning_input().is_none() {
+            // The prompt opens reasoning, and the template has but one text for it and the answer.
+            answer.content = answer.reasoning.take();
+        }
+        // A part that the text does not show belongs to the conversation, not to the message.
+        for (call, said) in answer.calls.iter_mut().zip(&case.said.calls) {
+            if call.id.is_empty() {
+                call.id.clone_from(&said.id);
+            }
+        }
+        if case.drops_content {
+            answer.content.clone_from(&case.said.content);
+        }
+        let mut messages = case.history.clone();
+        messages.push(Message::Assistant(answer));
+        let prober = if case.offers_tools { self.offering } else { self.plain };
+        if prober.render(&messages, &case.setting, false)? != case.whole {
+            return None;
+        }
+        let message = match (part, changed_argument(&case.expected, message)) {
+            (Part::Arguments, Some((_, wanted, got))) => {
+                format!("{} and {} are written alike", described(wanted), described(got))
+            }
+            (Part::Arguments, None) => "null and an absent value are written alike".to_owned(),
+            _ if is_moved => "content and reasoning are written alike".to_owned(),
+            _ => format!("another {} is written alike", part.name()),
+        };
+        Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+    }
+}
+
+/// A value that the template spells as Python does in the midst of JSON: no content parser of the format reads that, so
+/// the call is lost with it.
+fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
+    let is_malformed = events.iter().any(|event| matches!(event, Event::Malformed { .. }));
+    let values = case.expected.calls.iter().flat_map(|call| call.arguments.values());
+    let spelled = values.filter(|value| !matches!(value, Value::String(_))).find_map(|value| {
+        let spelled = python::spelling(value);
+        let json = value.to_string();
+        (spelled != json && case.text.contains(&spelled) && !case.text.contains(&json)).then_some((json, spelled))
+    });
+    let (json, spelled) = spelled.filter(|_| part == Part::Calls && is_malformed)?;
+    let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
+    let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
+    Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+}
+
+/// Whether a text that came back is what the wire has of another one: its escapes, in other quotes than JSON's. White space
+/// around it is not what differs.
+fn is_escaped(text: &str, wanted: &str, got: &str) -> bool {
+    let mut read = String::new();
+    let mut chars = got.chars();
+    while let Some(c) = chars.next() {
+        read.push(match c {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                Some(sign) => sign,
+                None => return false,
+            },
+            c => c,
+        });
+    }
+    let in_json = text.contains(&format!("\"{got}\""));
+    got.contains('\\') && read.trim() == wanted.trim() && text.contains(got) && !in_json
+}
+
+/// A value with the name of its type.
+fn described(value: &Value) -> String {
+    let kind = match value {
+        Value::String(_) => "the text",
+        Value::Null => "",
+        Value::Bool(_) => "the boolean",
+        Value::Number(_) => "the number",
+        Value::List(_) => "the list",
+        Value::Object(_) => "the object",
+    };
+    format!("{kind} {}", shortened(&value.to_string(), 60)).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Proof;
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, calls_answer, template, value, with_proof};
+    use crate::wire::conversation::Answer;
+
+    /// The outcome of the conversation with this name.
+    fn outcome(proof: &Proof<'_>, json: &str, name: &str) -> Outcome {
+        let template = template(json);
+        let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);
+        let case = proof.cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("{name}"));
+        judge.outcome(case)
+    }
+
+    fn failed(outcome: Outcome) -> Failure {
+        match outcome {
+            Outcome::Failed(failure) => *failure,
+            Outcome::Passed => panic!("it passed"),
+            Outcome::Lost(loss) => panic!("it was lost: {}", loss.message),
+        }
+    }
+
+    #[test]
+    fn a_template_that_reads_the_turn_passes() {
+        with_proof(CHAT, |proof| {
+            assert!(matches!(outcome(&proof, ANSWER, "signs after a question"), Outcome::Passed));
+        });
+    }
+
+    #[test]
+    fn a_wrong_delimiter_fails_at_its_boundary() {
+        with_proof(CHAT, |proof| {
+            let wrong = ANSWER.replace("\"<end>\"", "\"Buy\"");
+            let failure = failed(outcome(&proof, &wrong, "paragraphs after a question"));
+            assert_eq!((failure.part, failure.count), (Part::Content, 1));
+            let boundary = failure.boundary.unwrap();
+            assert_eq!(slice(&failure.text, boundary.at..), "<end>", "it should have ended there");
+            assert!(boundary.describe().contains("\"Buy\" closed it"), "{}", boundary.describe());
+        });
+    }
+
+    #[test]
+    fn a_turn_has_to_be_read_without_its_stop_too() {
+        with_proof(CHAT, |proof| {
+            // The close is needed: without the stop the region stays open, and is content no less.
+            let needs = ANSWER.replace(
+                r#""content": {"close": "<end>""#,
+                r#""content": {"open_pattern": "(?=.*<end>)", "close": "<end>""#,
+            );
+            let failure = failed(outcome(&proof, &needs, "signs after a question"));
+            assert!(!failure.text.ends_with("<end>"), "{}", failure.text);
+        });
+    }
+
+    #[test]
+    fn a_difference_that_renders_to_the_same_bytes_is_lost_by_the_wire() {
+        let starred = CHAT.replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}");
+        with_proof(&starred, |proof| {
+            let Outcome::Lost(loss) = outcome(&proof, ANSWER, "paragraphs after a question") else {
+                panic!("the template itself writes another sign")
+            };
+            assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "another content is written alike"));
+        });
+    }
+
+    #[test]
+    fn content_that_is_written_like_reasoning_is_lost_by_the_wire() {
+        let planned = "{% for m in messages %}<{{ m.role }}>{% if m.tool_calls %}<weigh>{{ m.thinking or m.content }}</weigh>\
+                       {% for c in m.tool_calls %}<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": \
+                       {{ c.function.arguments | tojson }}}</call>{% endfor %}{% else %}{{ m.content }}{% endif %}<end>\
+                       {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+        with_proof(planned, |proof| {
+            let answer = ANSWER.replace("\"reasoning_content\"", "\"thinking\"");
+            let Outcome::Lost(loss) = outcome(&proof, &answer, "an answer and a call after a question") else {
+                panic!("the template writes content beside a call where it writes reasoning")
+            };
+            assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "content and reasoning are written alike"));
+        });
+    }
+
+    #[test]
+    fn content_after_a_prompt_that_opens_reasoning_is_lost_if_no_render_has_reasoning() {
+        let opens = "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<weigh>{% endif %}{{ m.content }}<end>\
+                     {% endfor %}{% if add_generation_prompt %}<assistant><weigh>{% endif %}";
+        let answer = ANSWER.replace("\"close\": \"</weigh>\"", "\"close\": [\"</weigh>\", \"<end>\"]");
+        with_proof(opens, |proof| {
+            assert!(matches!(outcome(&proof, &answer, "signs after a question"), Outcome::Lost(_)));
+        });
+        // Renders that have reasoning tell the two apart.
+        let closes = "{% if m.thinking %}{{ m.thinking }}</weigh>{% endif %}{{ m.content }}";
+        with_proof(&opens.replace("{{ m.content }}", closes), |proof| {
+            failed(outcome(&proof, &answer, "signs after a question"));
+        });
+    }
+
+    #[test]
+    fn a_value_in_pythons_spelling_costs_the_call() {
+        let mut case = Case::by_hand("<call>{\"a\": None}</call>", calls_answer(&[("f", r#"{"a": null}"#)]));
+        let events = |json: &str, text: &str| {
+            let template = template(json);
+            let mut parser = Parser::new(&template, "", Options::default()).unwrap();
+            let mut events = Vec::from(parser.feed(text).unwrap());
+            events.extend(parser.finish().unwrap().events);
+            events
+        };
+        let broken = events(ANSWER, &case.text);
+        let loss = unreadable(&case, Part::Calls, &broken).unwrap();
+        assert_eq!(loss.message, "null is written as None, which JSON parsers cannot read: the call is lost");
+        // Only if the call is missing, a region was malformed, and the value has another spelling.
+        assert!(unreadable(&case, Part::Content, &broken).is_none());
+        assert!(unreadable(&case, Part::Calls, &[]).is_none());
+        case.text = "<call>{\"a\": null}</call>".to_owned();
+        assert!(unreadable(&case, Part::Calls, &broken).is_none());
+        let texts = Case::by_hand("None", Answer { calls: vec![], ..Answer::content("None") });
+        assert!(unreadable(&texts, Part::Calls, &broken).is_none());
+    }
+
+    #[test]
+    fn a_text_with_escapes_in_quotes_of_its_own_comes_back_as_it_is_written() {
+        for (text, wanted, got, is_written) in [
+            (r"f(a='it\'s')", "it's", r"it\'s", true),
+            (r"f(a='x\ny')", "x\ny", r"x\ny", true),
+            (r"f(a='  x\n')", "  x\n", r"x\n", true),
+            // JSON's quotes: a parser of the format reads those.
+            (r#"f(a="x\ny")"#, "x\ny", r"x\ny", false),
+            // Another text, one without an escape, and one that the wire does not have.
+            (r"f(a='it\'s')", "its", r"it\'s", false),
+            ("f(a='x')", " x", "x", false),
+            ("f(a='x')", "x\n", r"x\n", false),
+        ] {
+            assert_eq!(is_escaped(text, wanted, got), is_written, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_named_with_its_type() {
+        for (json, words) in [
+            ("\"5\"", "the text \"5\""),
+            ("5", "the number 5"),
+            ("true", "the boolean true"),
+            ("null", "null"),
+            ("[]", "the list []"),
+            ("{}", "the object {}"),
+        ] {
+            assert_eq!(described(&value(json)), words);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Every conversation of a proof with its result, for reports that show each.
+
+use std::collections::HashSet;
+
+use super::conversations::about;
+use super::judge::{Judge, Outcome};
+use super::verdict::{Failure, Loss};
+use super::{Proof, marks, reading};
+use crate::derive::{Options, Wish, needed};
+use backchat_chat::ChatTemplate;
+use backchat_core::json::{Object, Value};
+use backchat_parser::template::Template;
+
+/// One conversation of a proof.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// The answer, in words.
+    pub said: String,
+    /// Its history, in words.
+    pub after: String,
+    /// The variables it was rendered with, besides those of every render.
+    pub setting: Object,
+    /// The prompt.
+    pub prefix: String,
+    /// The model's turn.
+    pub text: String,
+    /// The message that went in.
+    pub expected: Value,
+    /// Its result.
+    pub fate: Fate,
+}
+
+/// The result of a conversation.
+#[derive(Clone, Debug)]
+pub enum Fate {
+    /// It came back as it went in.
+    Passed,
+    /// The wire format itself loses something.
+    Lost(Loss),
+    /// The response template reads it wrongly.
+    Failed(Box<Failure>),
+}
+
+/// The conversations that prove a response template against the source of a chat template, in the order of the proof.
+/// It renders and judges them again: a proof keeps only causes.
+pub fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
+    with_conversations(source, options, |of| of(template)).unwrap_or_default()
+}
+
+/// Gives a function that lists the conversations of any response template, for whoever judges many against one chat
+/// template, which is prepared once; nothing if the chat template cannot be compiled or shows no answer.
+pub fn with_conversations<R>(
+    source: &str,
+    options: &Options,
+    use_them: impl FnOnce(&dyn Fn(&Template) -> Vec<Conversation>) -> R,
+) -> Option<R> {
+    let chat_template = ChatTemplate::compile(source).ok()?;
+    let gaps = needed::Gaps::of(&chat_template, options);
+    let options = gaps.options.as_ref().unwrap_or(options);
+    let mut proof = Proof::new(&chat_template, &options.variables, options.now.clone())?;
+    proof.any_reasoning_name = options.reasoning_field.is_some() || Wish::of(&options.targets).renames();
+    Some(use_them(&|template| proof.listed(template)))
+}
+
+impl Proof<'_> {
+    fn listed(&self, template: &Template) -> Vec<Conversation> {
+        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
+        let said = about(&marks(template), self.request.calls.named_ids);
+        let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        let cases: Vec<_> = self.cases.iter().chain(&own).collect();
+        let outcomes: Vec<_> = cases.iter().map(|case| judge.outcome(case)).collect();
+        let has_failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_));
+        let read = cases.iter().zip(&outcomes).filter(|(_, outcome)| !has_failed(outcome)).map(|(case, _)| *case);
+        let unread = self.unread_name(template, &read.collect::<Vec<_>>());
+        let name = reading::reasoning_field(template);
+        let listed = cases.into_iter().zip(outcomes).map(|(case, outcome)| {
+            let fate = match (outcome, &unread) {
+                (Outcome::Failed(failure), _) => Fate::Failed(failure),
+                (_, Some(failure)) if case.expected.reasoning.is_some() => Fate::Failed(Box::new(failure.clone())),
+                (Outcome::Lost(loss), _) => Fate::Lost(loss),
+                (Outcome::Passed, _) => Fate::Passed,
+            };
+            let (said, after) = case.name.split_once(" after ").unwrap_or((&case.name, ""));
+            // Of the text with the stop token and that without, the one that fails is the one to look at.
+            let text = match &fate {
+                Fate::Failed(failure) if unread.is_none() => &failure.text,
+                _ => &case.text,
+            };
+            Conversation {
+                said: said.to_owned(),
+                after: after.to_owned(),
+                setting: case.setting.clone(),
+                prefix: case.prefix.clone(),
+                text: text.clone(),
+                expected: reading::message_of(&case.expected, name),
+                fate,
+            }
+        });
+        listed.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+
+    /// How many conversations passed, lost something and failed.
+    fn counted(chat_template: &str, template: &Template) -> [usize; 3] {
+        let listed = conversations(chat_template, template, &Options::default());
+        let count = |is_it: fn(&Fate) -> bool| listed.iter().filter(|conversation| is_it(&conversation.fate)).count();
+        [
+            count(|fate| matches!(fate, Fate::Passed)),
+            count(|fate| matches!(fate, Fate::Lost(_))),
+            count(|fate| matches!(fate, Fate::Failed(_))),
+        ]
+    }
+
+    #[test]
+    fn the_list_and_the_verdict_agree() {
+        // Signs that the chat template itself replaces are lost in content and in reasoning.
+        let lossy = CHAT
+            .replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}")
+            .replace("{{ m.reasoning_content }}", "{{ m.reasoning_content | replace('- ', '* ') }}");
+        let renamed = ANSWER.replace("\"reasoning_content\"", "\"notes\"");
+        let wrong = ANSWER.replace("</weigh>", "</other>");
+        for (chat_template, answer) in
+            [(CHAT, ANSWER), (&lossy, ANSWER), (CHAT, &wrong), (CHAT, &renamed), (&lossy, &renamed)]
+        {
+            let template = template(answer);
+            let verdict = with_proof(chat_template, |proof| proof.judge(&template));
+            let of_verdict = [verdict.passed, verdict.lost(), verdict.failed()];
+            assert_eq!(counted(chat_template, &template), of_verdict, "{chat_template}\n{answer}");
+        }
+        assert!(counted(&lossy, &template(ANSWER))[1] > 0, "something is lost");
+    }
+
+    #[test]
+    fn a_conversation_is_named_by_its_answer_and_its_history() {
+        let listed = conversations(CHAT, &template(ANSWER), &Options::default());
+        let first = listed.first().unwrap();
+        assert_eq!(first.after, "a question");
+        assert!(listed.iter().all(|conversation| !conversation.after.is_empty()));
+        assert!(first.prefix.ends_with("<assistant>") && first.text.ends_with("<end>"));
+    }
+
+    #[test]
+    fn a_chat_template_that_says_nothing_has_no_conversations() {
+        for source in ["{% if", "{{ messages | length }}"] {
+            assert!(conversations(source, &template(ANSWER), &Options::default()).is_empty(), "{source}");
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! The proof: conversations rendered, their last turn cut out byte for byte, and parsed back.
+//!
+//! It works for any response template against any chat template and knows nothing of how a draft came to be.
+//! [`Proof::new`] finds out by itself how the chat template takes a conversation and renders the cases, once;
+//! [`Proof::judge`] may then be called for as many candidates as there are: only the few values that hold the
+//! candidate's own markers are rendered again.
+//!
+//! ```text
+//! let proof = Proof::new(&chat_template, &variables, now)?;        // None: no answer leaves a trace in any render
+//! let verdict = proof.judge(&template);                            // &template::Template
+//! verdict.holds()                                                  // nothing failed; losses are the wire's
+//! verdict.failures[0].boundary                                     // Some(Boundary { field, at, fault })
+//! ```
+//!
+//! A [`Failure`] is one cause with its smallest example; its [`Boundary`] says which field is wrong, at which byte of
+//! `text`, and its actual behavior (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
+//! template avoids: the message that came back has no less structure and renders to the same bytes. Rank candidates by
+//! [`Verdict::failed`], then by [`Verdict::lost`].
+
+mod assumptions;
+mod boundary;
+mod case;
+mod conversations;
+mod deviants;
+mod deviations;
+mod ground;
+mod header;
+mod judge;
+mod listed;
+mod policies;
+mod policy_rounds;
+mod readable;
+mod reading;
+mod renders;
+mod request;
+mod scope;
+mod tolerance;
+mod verdict;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::recorded::{self, Explained, Prompt, Sample};
+use crate::wire::conversation::{Answer, Message, ReasoningInput, RequestShape};
+use crate::wire::probe::{Prober, Setting};
+use crate::wire::template_usage::TemplateUsage;
+use assumptions::{Assumption, Setup};
+use backchat_chat::ChatTemplate;
+use backchat_core::json::{Object, Value};
+use backchat_parser::parser::Tools;
+use backchat_parser::template::Template;
+use case::{Case, Cutter, Grounds};
+use conversations::Marks;
+use judge::{Judge, Outcome};
+use renders::Tokens;
+use request::Request;
+
+pub use boundary::{Boundary, Fault};
+pub use conversations::tools;
+pub use listed::with_conversations;
+pub use listed::{Conversation, Fate, conversations};
+pub use policy_rounds::{Cuts, PolicyRounds};
+pub use readable::{ReadableTurn, ReadableTurns};
+pub use reading::Part;
+pub use reading::reasoning_field;
+pub(super) use verdict::UnreadTurn;
+pub use verdict::{Failure, Loss, Verdict};
+
+/// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
+const MOST_CASES: usize = 240;
+
+/// A candidate that the proof refuted.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tried {
+    pub draft: Value,
+    /// How many conversations it read wrongly.
+    pub failed: usize,
+    /// The smallest of them.
+    pub refuted: String,
+}
+
+/// The cases of one chat template.
+pub(super) struct Proof<'t> {
+    /// Hands conversations over in the first way that the template takes.
+    settled: Prober<'t>,
+    /// Hands them over as calls and reasoning need it.
+    plain: Prober<'t>,
+    offering: Prober<'t>,
+    request: Request,
+    cases: Vec<Case>,
+    assumptions: Vec<Assumption>,
+    tools: Arc<Tools>,
+    tokens: Tokens<'t>,
+    /// The prompts that end differently, the usual one first, once somebody asks.
+    prompts: OnceCell<Vec<Prompt>>,
+    /// The candidates refuted so far, in order.
+    tried: RefCell<Vec<Tried>>,
+    /// How turns compare with prompts, found out once.
+    grounds: RefCell<Grounds>,
+    /// Whether the reasoning may have a name that the chat template does not read, since someone asked for it.
+    pub any_reasoning_name: bool,
+}
+
+impl<'t> Proof<'t> {
+    /// Renders the cases; nothing if no answer leaves a trace in any render.
+    pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
+        let mut proof = Self::without_cases(template, variables, now)?;
+        let foreign = conversations::foreign(template.literals());
+        let said = conversations::answers(proof.request.calls.named_ids, &foreign);
+        let mut cases = proof.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        cases.truncate(MOST_CASES);
+        proof.assumptions = proof.cut(|cutter| {
+            let Some(history) = cutter.histories.first() else { return Vec::new() };
+            let setup = Setup {
+                template,
+                variables,
+                plain: cutter.plain,
+                offering: cutter.offering,
+                request: cutter.request,
+                histories: &cutter.histories,
+                history,
+                tokens: proof.tokens,
+            };
+            setup.find(&said, &cases)
+        });
+        proof.cases = cases;
+        Some(proof)
+    }
+
+    /// Finds out how the chat template takes a conversation, and renders no case.
+    pub fn without_cases(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
+        let settled = Prober::new(template, variables, now).settled()?;
+        let request = request::find(template, &settled, variables);
+        let plain = settled.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
+        let offering = plain.offering(Some(offered_as(request.request_shape, tools())));
+        let token = |name: &str| variables.get(name).and_then(Value::as_str);
+        let tokens = Tokens { bos: token("bos_token"), eos: token("eos_token") };
+        let tools = judge::parser_tools()?;
+        Some(Self {
+            settled,
+            plain,
+            offering,
+            request,
+            cases: Vec::new(),
+            assumptions: Vec::new(),
+            tools,
+            tokens,
+            prompts: OnceCell::new(),
+            tried: RefCell::default(),
+            any_reasoning_name: false,
+            grounds: RefCell::default(),
+        })
+    }
+
+    /// A prober of the template, which knows its renders, in the first request shape that shows content.
+    pub fn prober(&self) -> &Prober<'t> {
+        &self.settled
+    }
+
+    /// The recorded reads of the template.
+    pub fn usage(&self) -> &TemplateUsage {
+        &self.request.usage
+    }
+
+    /// Works with a cutter that knows the findings of earlier ones.
+    fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
+        let calls = self.request.calls;
+        let histories = conversations::histories(calls.named_ids, calls.several);
+        let grounds = self.grounds.take();
+        let mut cutter = Cutter::new(&self.plain, &self.offering, &self.request, histories, self.tokens, grounds);
+        let done = work(&mut cutter);
+        self.grounds.replace(cutter.grounds);
+        done
+    }
+
+    /// Reads samples with a template, those without a prompt after every way a prompt can end.
+    pub fn explain(&self, samples: &[Sample], template: &Template) -> Explained {
+        let asks = samples.iter().any(|sample| sample.prefix.is_none());
+        let prompts = if asks { self.prompts() } else { &[] };
+        recorded::explain(samples, template, prompts)
+    }
+
+    /// The prompt that most turns follow.
+    pub fn usual_prompt(&self) -> &str {
+        self.prompts().first().map_or("", |prompt| prompt.text.as_str())
+    }
+
+    fn prompts(&self) -> &[Prompt] {
+        self.prompts.get_or_init(|| self.cut(|cutter| cutter.prompts()))
+    }
+
+    /// Whether turns with calls were among the conversations, if renders show any or a template claims to read them.
+    pub fn saw_calls(&self, template: &Template, verdict: &Verdict) -> bool {
+        !verdict.scope.not_shown.contains(&"calls") || (template.field("tool_calls").is_none() && !self.shows_calls())
+    }
+
+    /// Whether calls leave a trace in renders.
+    pub fn shows_calls(&self) -> bool {
+        self.request.calls.shown || self.request.calls.garbled
+    }
+
+    /// Two turns that are the same text, whose calls differ in their keys or names only.
+    fn turns_alike(&self) -> Vec<UnreadTurn> {
+        let history = [Message::User("How far is it to Brzeg?".to_owned())];
+        let turn = |[name, key]: [&str; 2]| {
+            let call = conversations::call("a1B2c3D4e", name, &format!("{{\"{key}\": \"Ghent\"}}"));
+            let answer = Answer::calls(vec![call]);
+            let setting = Setting::new();
+            let prefix = self.plain.render(&history, &setting, true)?;
+            let whole = [history.as_slice(), &[Message::Assistant(answer.clone())]].concat();
+            let text = self.plain.render(&whole, &setting, false)?;
+            let text = text.strip_prefix(&prefix).unwrap_or(&text).to_owned();
+            let case = format!("a call of {name} with the argument {key}");
+            Some(UnreadTurn { case, prefix, text, expected: reading::message_of(&answer, None) })
+        };
+        let pairs = [[["get_route", "from"], ["get_route", "to"]], [["get_route", "to"], ["GET_ROUTE", "to"]]];
+        let pairs = pairs.map(|pair| pair.into_iter().filter_map(turn).collect::<Vec<_>>());
+        let is_alike = |turns: &Vec<UnreadTurn>| turns.windows(2).any(|two| matches!(two, [a, b] if a.text == b.text));
+        pairs.into_iter().find(is_alike).unwrap_or_default()
+    }
+
+    /// The two shortest turns with calls, whose calls differ.
+    pub fn turns_with_calls(&self) -> Vec<UnreadTurn> {
+        if self.request.calls.garbled {
+            return self.turns_alike();
+        }
+        let mut cases: Vec<&Case> = self.cases.iter().filter(|case| !case.expected.calls.is_empty()).collect();
+        cases.sort_by_key(|case| case.text.len());
+        let turn = |case: &Case| UnreadTurn {
+            case: case.name.clone(),
+            prefix: case.prefix.clone(),
+            text: case.text.clone(),
+            expected: reading::message_of(&case.expected, None),
+        };
+        let mut turns: Vec<UnreadTurn> = cases.into_iter().map(turn).collect();
+        turns.dedup_by(|one, other| one.expected == other.expected);
+        turns.truncate(2);
+        turns
+    }
+
+    /// Whether reasoning leaves a trace in renders.
+    pub fn shows_reasoning(&self) -> bool {
+        self.request.reasoning_input.is_some()
+    }
+
+    /// The candidates refuted so far, in order.
+    pub fn tried(&self) -> Vec<Tried> {
+        self.tried.borrow().clone()
+    }
+
+    /// What policies of recovery do to the conversations, for a template that reads every one; with `thorough` also to each
+    /// of their cuts.
+    pub fn policies(&self, template: &Template, thorough: bool) -> PolicyRounds {
+        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
+        policies::find(&judge, &self.cases, thorough)
+    }
+
+    /// Parses every case back with a template.
+    pub fn judge(&self, template: &Template) -> Verdict {
+        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
+        let said = conversations::about(&marks(template), self.request.calls.named_ids);
+        let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        let mut verdict = Verdict::default();
+        let mut passed: Vec<&Case> = Vec::new();
+        let mut passed_with_reasoning = 0;
+        for case in self.cases.iter().chain(&own) {
+            verdict.cases += 1;
+            verdict.recut += usize::from(case.cut != ground::Cut::Exact);
+            match judge.outcome(case) {
+                Outcome::Passed => {
+                    verdict.passed += 1;
+                    passed_with_reasoning += usize::from(case.expected.reasoning.is_some());
+                    passed.push(case);
+                }
+                Outcome::Lost(loss) => {
+                    passed.push(case);
+                    verdict.lose(loss);
+                }
+                Outcome::Failed(failure) => verdict.fail(*failure),
+            }
+        }
+        if let Some(failure) = self.unread_name(template, &passed) {
+            // It fails those, and the ones that lost something besides.
+            verdict.passed -= passed_with_reasoning;
+            verdict.failures.push(failure);
+        }
+        verdict.failures.sort_by_key(|failure| failure.text.len());
+        verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
+        (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
+        if verdict.holds() {
+            verdict.losses.extend(self.assumptions.iter().flat_map(|assumption| assumption.losses(&judge)));
+            verdict.tolerance = deviations::find(&judge, &passed);
+        }
+        if let Some(failure) = verdict.failures.first() {
+            let (draft, failed, refuted) = (template.to_value(), verdict.failed(), failure.describe());
+            self.tried.borrow_mut().push(Tried { draft, failed, refuted });
+        }
+        verdict
+    }
+}
+
+/// Names of reasoning that transformers copies before it renders, and those that it copies them to.
+const ALIASES: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+const COPIES: [&str; 2] = ["reasoning_content", "thinking"];
+
+impl Proof<'_> {
+    /// The failure of a template that gives reasoning a name under which the chat template does not read it.
+    fn unread_name(&self, template: &Template, passed: &[&Case]) -> Option<Failure> {
+        let Some(ReasoningInput::Key(key)) = &self.request.reasoning_input else { return None };
+        let field = reading::reasoning_field(template).filter(|field| !self.any_reasoning_name && field != key)?;
+        let mut cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
+        let first = cases.clone().min_by_key(|case| case.text.len())?;
+        // The template may read several keys, and each reads this field: the turn as it is with one settles it.
+        let copies: &[&str] = if ALIASES.contains(&field) { &COPIES } else { &[] };
+        let prober = if first.offers_tools { &self.offering } else { &self.plain };
+        let mut messages = first.history.clone();
+        messages.push(Message::Assistant(first.said.clone()));
+        let is_read = std::iter::once(&field).chain(copies).any(|name| {
+            let prober = prober.with_reasoning(Some(&ReasoningInput::Key((*name).to_owned())));
+            prober.render(&messages, &first.setting, false).is_some_and(|text| text == first.whole)
+        });
+        if is_read {
+            return None;
+        }
+        Some(Failure {
+            count: cases.by_ref().count(),
+            case: first.name.clone(),
+            setting: first.setting.clone(),
+            part: Part::Reasoning,
+            what: format!("the reasoning, which the chat template reads as `{key}` and not as `{field}`,"),
+            boundary: None,
+            prefix: first.prefix.clone(),
+            text: first.text.clone(),
+            expected: reading::message_of(&first.expected, Some(key)),
+            got: reading::message_of(&first.expected, Some(field)),
+        })
+    }
+}
+
+impl Verdict {
+    fn lose(&mut self, loss: Loss) {
+        match self.losses.iter_mut().find(|known| known.part == loss.part && known.message == loss.message) {
+            Some(known) => {
+                known.count += 1;
+                if loss.example.len() < known.example.len() {
+                    known.example = loss.example;
+                }
+            }
+            None => self.losses.push(loss),
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        let cause = |failure: &Failure| {
+            let boundary = failure.boundary.as_ref().map(Boundary::cause);
+            (failure.part, failure.what.clone(), boundary, failure.is_retyped())
+        };
+        let new = cause(&failure);
+        match self.failures.iter_mut().find(|known| cause(known) == new) {
+            Some(known) => {
+                let count = known.count + 1;
+                if failure.text.len() < known.text.len() {
+                    *known = failure;
+                }
+                known.count = count;
+            }
+            None => self.failures.push(failure),
+        }
+    }
+}
+
+/// Tools in the request shape the chat template takes.
+fn offered_as(request_shape: RequestShape, tools: Value) -> Value {
+    let Value::List(tools) = tools else { return Value::Null };
+    let bare = |tool: Value| tool.get("function").cloned().unwrap_or(tool);
+    Value::List(if request_shape.bare_tools { tools.into_iter().map(bare).collect() } else { tools })
+}
+
+/// The literals of a template's delimiters.
+fn marks(template: &Template) -> Marks {
+    let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
+    let literals = delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned();
+    let mut known = HashSet::new();
+    Marks { all: literals.filter(|mark| known.insert(mark.clone())).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, value, with_proof};
+
+    #[test]
+    fn the_right_template_comes_back_whole() {
+        with_proof(CHAT, |proof| {
+            let verdict = proof.judge(&template(ANSWER));
+            assert!(verdict.holds(), "{:?}", verdict.failures);
+            assert_eq!(
+                verdict.scope.proved,
+                ["content", "reasoning", "calls", "several calls", "content beside calls"]
+            );
+            assert_eq!(verdict.scope.not_shown, ["ids"]);
+            assert!(proof.tried().is_empty());
+        });
+    }
+
+    #[test]
+    fn a_refuted_template_is_remembered_with_its_smallest_failure() {
+        with_proof(CHAT, |proof| {
+            let wrong = template(&ANSWER.replace("</weigh>", "</other>"));
+            let verdict = proof.judge(&wrong);
+            let shortest = verdict.failures.iter().map(|failure| failure.text.len()).min();
+            assert_eq!(verdict.failures.first().map(|failure| failure.text.len()), shortest);
+            let [tried] = proof.tried().try_into().unwrap();
+            assert_eq!((tried.failed, tried.draft), (verdict.failed(), wrong.to_value()));
+        });
+    }
+
+    #[test]
+    fn reasoning_needs_a_name_under_which_the_chat_template_reads_it() {
+        let verdict = |name: &str, any_name: bool| {
+            with_proof(CHAT, |mut proof| {
+                proof.any_reasoning_name = any_name;
+                proof.judge(&template(&ANSWER.replace("\"reasoning_content\"", &format!("\"{name}\""))))
+            })
+        };
+        let unread = verdict("notes", false);
+        assert_eq!((unread.holds(), unread.failures[0].part), (false, Part::Reasoning));
+        assert!(unread.failures[0].what.contains("reads as `reasoning_content` and not as `notes`"));
+        // Programs copy these names to one another; and someone may have asked for another.
+        assert!(verdict("thinking", false).holds());
+        assert!(verdict("notes", true).holds());
+        // The first key that a template reads need not be the one under which a program hands the reasoning over.
+        let several = CHAT.replace("m.reasoning_content", "(m.thought or m.reasoning_content)");
+        let named = |name: &str| ANSWER.replace("\"reasoning_content\"", &format!("\"{name}\""));
+        let holds = |name: &str| with_proof(&several, |proof| proof.judge(&template(&named(name))).holds());
+        assert_eq!(["thought", "thinking", "reasoning", "notes"].map(holds), [true, true, true, false]);
+    }
+
+    #[test]
+    fn calls_that_renders_show_and_no_conversation_had_are_not_proved() {
+        let saw = |chat_template: &str, answer: &str, not_shown: &[&'static str]| {
+            with_proof(chat_template, |proof| {
+                let mut verdict = Verdict::default();
+                verdict.scope.not_shown = not_shown.to_vec();
+                proof.saw_calls(&template(answer), &verdict)
+            })
+        };
+        let plain = r#"{"start_anchor": "<assistant>", "fields": {"content": {"close": "<end>"}}}"#;
+        let silent = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+        assert!(saw(CHAT, ANSWER, &[]) && saw(silent, plain, &["calls"]));
+        assert!(!saw(CHAT, plain, &["calls"]), "renders show calls");
+        assert!(!saw(silent, ANSWER, &["calls"]), "the template claims to read calls");
+    }
+
+    #[test]
+    fn nothing_can_be_proved_of_a_template_that_shows_no_answer() {
+        let silent = ChatTemplate::compile("{{ messages | length }}").unwrap();
+        assert!(Proof::new(&silent, &Object::new(), None).is_none());
+    }
+
+    #[test]
+    fn one_cause_is_counted_once_with_its_shortest_text() {
+        let failure = |text: &str, what: &str| Failure {
+            count: 1,
+            case: String::new(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: what.to_owned(),
+            boundary: None,
+            prefix: String::new(),
+            text: text.to_owned(),
+            expected: Value::Null,
+            got: Value::Null,
+        };
+        let mut verdict = Verdict::default();
+        for (text, what) in [("longer", "content"), ("short", "content"), ("longest", "content"), ("x", "calls")] {
+            verdict.fail(failure(text, what));
+        }
+        let kept: Vec<(usize, &str)> =
+            verdict.failures.iter().map(|known| (known.count, known.text.as_str())).collect();
+        assert_eq!(kept, [(3, "short"), (1, "x")]);
+        for example in ["longer", "short"] {
+            let message = "alike".to_owned();
+            let example = example.to_owned();
+            verdict.lose(Loss { part: Part::Content, count: 1, message, example, is_assumed: false });
+        }
+        assert_eq!(
+            (verdict.losses.len(), verdict.losses[0].count, verdict.losses[0].example.as_str()),
+            (1, 2, "short")
+        );
+    }
+
+    #[test]
+    fn tools_are_offered_in_the_shape_that_the_template_takes() {
+        let tool = value(r#"[{"type": "function", "function": {"name": "f"}}]"#);
+        let bare = RequestShape { bare_tools: true, ..RequestShape::USUAL };
+        assert_eq!(offered_as(RequestShape::USUAL, tool.clone()), tool);
+        assert_eq!(offered_as(bare, tool), value(r#"[{"name": "f"}]"#));
+    }
+}

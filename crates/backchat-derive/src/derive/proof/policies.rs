@@ -1,0 +1,226 @@
+//! What policies of recovery do to the conversations of a proof: they leave what conforms as it is, and read the
+//! deviations that they are for.
+//!
+//! A policy that changes a conforming turn is refused: servers leave it out for this response template.
+
+use super::case::Case;
+use super::deviants::{Deviant, Regions, replaced_once};
+use super::judge::Judge;
+use super::policy_rounds::{Cuts, PolicyRounds};
+use super::reading::difference;
+use crate::wire::conversation::Answer;
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use backchat_parser::parser::{Options, Parser, Policies, Problem, RecoveryPolicy};
+
+/// Reads the conforming turns with every policy, then the deviations that policies are for; with `thorough` also every
+/// cut.
+pub(super) fn find(judge: &Judge<'_, '_>, cases: &[Case], thorough: bool) -> PolicyRounds {
+    let mut rounds = PolicyRounds::default();
+    let reader = Reader { judge };
+    for case in cases {
+        for text in [Some(&case.text), case.unstopped.as_ref()].into_iter().flatten() {
+            reader.conform(case, text, &mut rounds);
+        }
+    }
+    for case in shortest(cases) {
+        reader.mention(case, &mut rounds);
+        reader.deviate(case, &mut rounds);
+    }
+    if thorough {
+        let mut cuts = Cuts::default();
+        cases.iter().for_each(|case| reader.cut(case, &mut cuts));
+        rounds.cuts = Some(cuts);
+    }
+    rounds
+}
+
+/// The shortest turn of each kind of answer.
+fn shortest(cases: &[Case]) -> Vec<&Case> {
+    let kind = |answer: &Answer| (answer.reasoning.is_some(), answer.content.is_some(), answer.calls.len().min(2));
+    let mut kinds: Vec<&Case> = Vec::new();
+    for case in cases {
+        match kinds.iter_mut().find(|known| kind(&known.expected) == kind(&case.expected)) {
+            Some(known) if known.text.len() > case.text.len() => *known = case,
+            Some(_) => {}
+            None => kinds.push(case),
+        }
+    }
+    kinds
+}
+
+/// What a text gave.
+type Found = (Object, Vec<Problem>);
+
+struct Reader<'j, 'a, 't> {
+    judge: &'j Judge<'a, 't>,
+}
+
+impl Reader<'_, '_, '_> {
+    fn read(&self, case: &Case, text: &str, policies: Policies) -> Option<Found> {
+        let options = Options::default().tools(self.judge.tools.clone()).recover(policies);
+        let mut parser = Parser::new(self.judge.template, &case.prefix, options).ok()?;
+        parser.feed_into(text, &mut |_| {}).ok()?;
+        let finished = parser.finish_into(&mut |_| {}).ok()?;
+        Some((finished.message, finished.problems))
+    }
+
+    /// A turn that conforms has no problem, and every policy leaves it as it is.
+    fn conform(&self, case: &Case, text: &str, rounds: &mut PolicyRounds) {
+        let Some((message, problems)) = self.read(case, text, Policies::every()) else { return };
+        rounds.conforming += 1;
+        if problems.is_empty() {
+            return;
+        }
+        let (count, example) = &mut rounds.with_problems;
+        *count += 1;
+        if example.as_ref().is_none_or(|example| text.len() < example.len()) {
+            *example = Some(text.to_owned());
+        }
+        let Some((untouched, _)) = self.read(case, text, Policies::none()) else { return };
+        if message == untouched {
+            return;
+        }
+        for policy in Policies::every().iter() {
+            let alone = self.read(case, text, policy.into());
+            if alone.is_some_and(|(message, _)| message != untouched) {
+                keep_shortest(&mut rounds.refused, policy, text);
+            }
+        }
+    }
+
+    /// The same for a text that mentions the markers that close nothing where it does.
+    fn mention(&self, case: &Case, rounds: &mut PolicyRounds) {
+        let Some(content) = case.expected.content.as_deref().filter(|_| case.expected.calls.is_empty()) else { return };
+        let closes = self.judge.template.fields().iter().filter_map(|field| field.close.as_ref());
+        for mark in closes.filter_map(|close| close.literals()).flatten() {
+            let said = format!("{content} It writes `{}` there.", mark.trim());
+            let Some(text) = replaced_once(&case.text, content, &said) else { continue };
+            let mut expected = case.expected.clone();
+            expected.content = Some(said);
+            let is_read = |found: Option<Found>| {
+                found.is_some_and(|(message, _)| {
+                    difference(&expected, &message, self.judge.reasoning, &case.prompted).is_none()
+                })
+            };
+            // A marker that ends the content wherever it is cannot be mentioned in it.
+            if is_read(self.read(case, &text, Policies::none())) {
+                self.conform(case, &text, rounds);
+            }
+        }
+    }
+
+    /// Each deviation is read by its policy.
+    fn deviate(&self, case: &Case, rounds: &mut PolicyRounds) {
+        let Some(regions) = Regions::read(self.judge, case) else { return };
+        for Deviant { policies, text, expected } in regions.deviants(case) {
+            let Some(first) = policies.iter().next() else { continue };
+            let is_same = |found: Option<Found>| {
+                found.is_some_and(|(message, _)| {
+                    difference(&expected, &message, self.judge.reasoning, &case.prompted).is_none()
+                })
+            };
+            // What the format reads anyway is no deviation from it.
+            if is_same(self.read(case, &text, Policies::none())) {
+                continue;
+            }
+            rounds.deviations += 1;
+            match is_same(self.read(case, &text, policies)) {
+                true => rounds.recovered += 1,
+                false => keep_shortest(&mut rounds.missed, first, &text),
+            }
+        }
+    }
+
+    /// No policy adds a call to a turn that is cut.
+    fn cut(&self, case: &Case, cuts: &mut Cuts) {
+        let Some((whole, _)) = self.read(case, &case.text, Policies::none()) else { return };
+        let whole = calls(&whole);
+        for (at, _) in case.text.char_indices().skip(1) {
+            let text = slice(&case.text, ..at);
+            let Some((message, _)) = self.read(case, text, Policies::all()) else { continue };
+            cuts.tried += 1;
+            let found = calls(&message);
+            let added: Vec<&&Value> = found.iter().filter(|call| !whole.contains(call)).collect();
+            if added.is_empty() {
+                continue;
+            }
+            cuts.added += 1;
+            if added.iter().all(|call| whole.iter().any(|known| lacks_arguments(call, known))) {
+                cuts.lacking += 1;
+            } else if cuts.example.as_ref().is_none_or(|example| text.len() < example.len()) {
+                cuts.example = Some(text.to_owned());
+            }
+        }
+    }
+}
+
+fn calls(message: &Object) -> Vec<&Value> {
+    match message.get("tool_calls") {
+        Some(Value::List(calls)) => calls.iter().collect(),
+        Some(call) => vec![call],
+        None => Vec::new(),
+    }
+}
+
+/// Whether a call is another but for arguments that it lacks.
+fn lacks_arguments(call: &Value, whole: &Value) -> bool {
+    let function = |call: &'_ Value| call.get("function").cloned().unwrap_or_default();
+    let (call, whole) = (function(call), function(whole));
+    let arguments =
+        |function: &Value| function.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
+    let all = arguments(&whole);
+    call.get("name") == whole.get("name") && arguments(&call).iter().all(|(key, value)| all.get(key) == Some(value))
+}
+
+fn keep_shortest(list: &mut Vec<(RecoveryPolicy, String)>, policy: RecoveryPolicy, text: &str) {
+    match list.iter_mut().find(|(known, _)| *known == policy) {
+        Some((_, known)) if known.len() <= text.len() => {}
+        Some((_, known)) => text.clone_into(known),
+        None => list.push((policy, text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+
+    #[test]
+    fn policies_leave_conforming_turns_and_read_their_deviations() {
+        with_proof(CHAT, |proof| {
+            let rounds = proof.policies(&template(ANSWER), false);
+            assert!(rounds.conforming > proof.cases.len(), "{rounds:?}");
+            assert_eq!((rounds.with_problems.0, rounds.refused.as_slice()), (0, &[][..]), "{rounds:?}");
+            assert_eq!((rounds.recovered, rounds.missed.as_slice()), (rounds.deviations, &[][..]), "{rounds:?}");
+            assert!(rounds.deviations >= 8, "{rounds:?}");
+            assert_eq!(rounds.cuts, None);
+            let said = rounds.describe().unwrap();
+            assert!(said.starts_with("policies change none of "), "{said}");
+        });
+    }
+
+    #[test]
+    fn every_cut_is_tried_on_request() {
+        with_proof(CHAT, |proof| {
+            let cuts = proof.policies(&template(ANSWER), true).cuts.unwrap();
+            assert!(cuts.tried > 1_000, "{cuts:?}");
+            assert_eq!((cuts.added, cuts.example), (0, None));
+        });
+    }
+
+    #[test]
+    fn a_policy_that_changes_a_conforming_turn_is_refused() {
+        // Every turn ends in a stray closer of calls: then that is how this model writes.
+        let strayed = CHAT.replace("<end>", "</call><end>");
+        with_proof(&strayed, |proof| {
+            let rounds = proof.policies(&template(ANSWER), false);
+            let refused = rounds.refused_policies();
+            assert!(refused.contains(RecoveryPolicy::StrayClosers), "{rounds:?}");
+            assert!(rounds.with_problems.0 > 0 && rounds.describe().unwrap().contains("stray-closers"));
+            let listed = rounds.to_value();
+            let first = listed.get("refused").and_then(Value::as_list).and_then(|list| list.first()?.get("policy"));
+            assert_eq!(first, Some(&"stray-closers".into()));
+        });
+    }
+}

@@ -1,0 +1,99 @@
+//! What came of the rounds of a proof that are about policies of recovery: data, and how it is told.
+
+use backchat_core::diagnostic::shortened;
+use backchat_core::json::{Object, Value};
+use backchat_parser::parser::{Policies, RecoveryPolicy};
+
+/// The rounds of a proof that are about policies.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyRounds {
+    /// How many conforming turns were read with every policy: with the stop token and without it, and with texts that
+    /// mention the closing markers.
+    pub conforming: usize,
+    /// How many of them have a problem, and the shortest.
+    pub with_problems: (usize, Option<String>),
+    /// The policies that change one of them, each with the shortest.
+    pub refused: Vec<(RecoveryPolicy, String)>,
+    /// How many deviations were made for the policies that read them.
+    pub deviations: usize,
+    /// How many of them came to the right message.
+    pub recovered: usize,
+    /// Those that did not: the policy and the shortest text.
+    pub missed: Vec<(RecoveryPolicy, String)>,
+    /// The cuts, if every one was tried.
+    pub cuts: Option<Cuts>,
+}
+
+/// Turns cut at every character.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Cuts {
+    /// How many there are.
+    pub tried: usize,
+    /// How many give, with every policy of `all`, a call that the whole turn does not have.
+    pub added: usize,
+    /// How many of these lack nothing but arguments of such a call.
+    pub lacking: usize,
+    /// The shortest of the others.
+    pub example: Option<String>,
+}
+
+impl PolicyRounds {
+    /// The policies that servers leave out.
+    pub fn refused_policies(&self) -> Policies {
+        self.refused.iter().map(|(policy, _)| *policy).collect()
+    }
+
+    /// The rounds in one line; nothing if nothing was tried.
+    pub fn describe(&self) -> Option<String> {
+        if self.conforming == 0 {
+            return None;
+        }
+        let names = |list: &[(RecoveryPolicy, String)]| {
+            list.iter().map(|(policy, _)| policy.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let mut line = match self.refused.as_slice() {
+            [] => format!("policies change none of {} conforming turns", self.conforming),
+            refused => format!("policies that change conforming turns: {}", names(refused)),
+        };
+        if self.deviations > 0 {
+            line.push_str(&format!(", and read {} of {} deviations", self.recovered, self.deviations));
+        }
+        if !self.missed.is_empty() {
+            line.push_str(&format!("; not: {}", names(&self.missed)));
+        }
+        if let Some(cuts) = &self.cuts {
+            line.push_str(&format!(
+                "; of {} cuts, {} give a call that the whole turn lacks, {} of them only for want of arguments",
+                cuts.tried, cuts.added, cuts.lacking
+            ));
+        }
+        Some(line)
+    }
+
+    /// The machine-readable rounds.
+    pub fn to_value(&self) -> Value {
+        let count = |count: usize| Value::from(i64::try_from(count).unwrap_or(i64::MAX));
+        let listed = |list: &[(RecoveryPolicy, String)]| {
+            let one = |(policy, text): &(RecoveryPolicy, String)| {
+                let text = shortened(text, 400);
+                Value::from([("policy", policy.as_str().into()), ("text", text.as_ref().into())])
+            };
+            Value::List(list.iter().map(one).collect())
+        };
+        let mut entries = Object::new();
+        let mut put = |key: &str, value: Value| drop(entries.insert(key.to_owned(), value));
+        put("refused", listed(&self.refused));
+        put("conforming", count(self.conforming));
+        put("with_problems", count(self.with_problems.0));
+        put("deviations", count(self.deviations));
+        put("recovered", count(self.recovered));
+        put("not", listed(&self.missed));
+        if let Some(cuts) = &self.cuts {
+            let cuts = [("tried", cuts.tried), ("added", cuts.added), ("lacking", cuts.lacking)];
+            put("cuts", Value::Object(cuts.into_iter().map(|(key, n)| (key.to_owned(), count(n))).collect()));
+        }
+        Value::Object(entries)
+    }
+}

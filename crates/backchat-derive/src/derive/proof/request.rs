@@ -1,0 +1,218 @@
+//! How one chat template takes a conversation: the form of content and calls, the key of the reasoning, the switches.
+//!
+//! The proof finds this out by itself, so that it proves any response template and shares no belief with a draft.
+
+use crate::wire::conversation::{Answer, Call, Message, ReasoningInput, RequestShape};
+use crate::wire::probe::{Prober, Setting, call, needle};
+use crate::wire::template_usage::{self, TemplateUsage};
+use backchat_chat::ChatTemplate;
+use backchat_core::json::Object;
+use backchat_core::text::slice;
+
+/// How to write conversations down for one chat template.
+#[derive(Clone, Debug)]
+pub(in crate::derive) struct Request {
+    pub request_shape: RequestShape,
+    /// Whether the template only works if tools are offered.
+    pub always_tools: bool,
+    /// The switches, and whatever else the template is seen to read.
+    pub usage: TemplateUsage,
+    /// The key from which the template reads reasoning, if it renders any.
+    pub reasoning_input: Option<ReasoningInput>,
+    /// The template's treatment of calls.
+    pub calls: Calls,
+}
+
+/// The parts of calls that a chat template renders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::derive) struct Calls {
+    pub shown: bool,
+    /// Whether a second call of the same turn is rendered.
+    pub several: bool,
+    /// Whether the id that a call is given reaches the text.
+    pub ids: bool,
+    /// Whether the name reaches the text only as a part of the id.
+    pub named_ids: bool,
+    /// Whether calls reach the text, but not with the names and keys they have.
+    pub garbled: bool,
+}
+
+/// Renders until it is known how this template takes calls and reasoning. The prober has settled on how it takes content.
+pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Object) -> Request {
+    let usage = template_usage::find(template, prober, variables);
+    let unseen = || (prober.request_shape(), Calls::default());
+    let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or_else(unseen);
+    let reasoning_input = takes_reasoning(&prober.with_shape(request_shape), &usage.settings, &usage.reasoning_inputs);
+    Request { request_shape, always_tools: prober.always_tools(), usage, reasoning_input, calls }
+}
+
+fn user() -> Message {
+    Message::User(needle::USER.to_owned())
+}
+
+/// The request shape in which calls reach the text, and how much of them does.
+fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShape, Calls)> {
+    for named_ids in [false, true] {
+        for setting in settings {
+            if let Some(request_shape) = call_shape(prober, setting, named_ids) {
+                let make = |index| probe_call(index, named_ids);
+                let turn = |calls: Vec<Call>| turn(prober, request_shape, Answer::calls(calls), setting);
+                let shows = |calls: Vec<Call>, parts: &[&str]| {
+                    turn(calls).is_some_and(|text| parts.iter().all(|part| text.contains(part)))
+                };
+                let several = shows(vec![make(0), make(1)], &[needle::NAMES[0], needle::NAMES[1]]);
+                let ids = shows(vec![make(0)], &[&make(0).id]);
+                return Some((request_shape, Calls { shown: true, several, ids, named_ids, garbled: false }));
+            }
+        }
+    }
+    let called = [user(), Message::Assistant(Answer::calls(vec![probe_call(0, false)]))];
+    let text = prober.render(&called, &Setting::new(), false);
+    // Tools have names and keys, too: only a value shows that it is the call which is written, in capitals or not.
+    let is_garbled = text.is_some_and(|text| text.to_lowercase().contains(&needle::VALUES[0].to_lowercase()));
+    is_garbled.then(|| (prober.request_shape(), Calls { garbled: true, ..Calls::default() }))
+}
+
+fn probe_call(index: usize, named_id: bool) -> Call {
+    let mut made = call(index, 1);
+    if named_id {
+        made.id = format!("qzspace.{}:{index}", made.name);
+    }
+    made
+}
+
+/// The text after the user's message in a render of this answer.
+fn turn(prober: &Prober<'_>, request_shape: RequestShape, answer: Answer, setting: &Setting) -> Option<String> {
+    let text = prober.render_in(request_shape, &[user(), Message::Assistant(answer)], setting, false)?;
+    let at = text.rfind(needle::USER)?;
+    text.get(at..).map(str::to_owned)
+}
+
+/// The request shape that shows a call whole: arguments as an object unless the template prints that as Python would,
+/// and the form of absent content that leaves the fewest traces.
+fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<RequestShape> {
+    let made = probe_call(0, named_id);
+    let shown = |request_shape: &RequestShape| {
+        let text = turn(prober, *request_shape, Answer::calls(vec![made.clone()]), setting)?;
+        let parts = [needle::NAMES[0], needle::KEYS[0], needle::VALUES[0]];
+        parts.iter().all(|part| text.contains(part)).then_some((*request_shape, text))
+    };
+    let base = prober.request_shape();
+    // The form of the content is settled, unless calls are only taken in another.
+    let same = |request_shape: &RequestShape| {
+        request_shape.content_parts == base.content_parts && request_shape.bare_tools == base.bare_tools
+    };
+    let called = [user(), Message::Assistant(Answer::calls(vec![made.clone()]))];
+    let (usual, other): (Vec<_>, Vec<_>) = prober.accepted(&called, setting).partition(same);
+    let mut all: Vec<(RequestShape, String)> = usual.iter().filter_map(shown).collect();
+    if all.is_empty() {
+        all = other.iter().filter_map(shown).collect();
+    }
+    let python = format!("'{}': '{}'", needle::KEYS[0], needle::VALUES[0]);
+    let escaped = format!("\\\"{}", needle::KEYS[0]);
+    let rank = |(request_shape, text): &&(RequestShape, String)| {
+        let printed = !request_shape.arguments_text && text.contains(&python);
+        (text.contains(&escaped), printed, request_shape.arguments_text, text.len())
+    };
+    all.iter().min_by_key(rank).map(|(request_shape, _)| *request_shape)
+}
+
+/// The key or block that carries reasoning into the text: one named for it, or else one set off from the content.
+fn takes_reasoning(
+    prober: &Prober<'_>,
+    settings: &[Setting],
+    reasoning_inputs: &[ReasoningInput],
+) -> Option<ReasoningInput> {
+    let bare = Answer::default().with_reasoning(needle::REASONING);
+    let answers = [
+        bare.clone().with_content(needle::CONTENT),
+        Answer { calls: vec![call(0, 1)], ..bare.clone() },
+        Answer { calls: vec![call(0, 1)], ..bare }.with_content(needle::CONTENT),
+    ];
+    let mut ranked: Vec<&ReasoningInput> = reasoning_inputs.iter().collect();
+    ranked.sort_by_key(|reasoning_input| !reasoning_input.is_named_for_reasoning());
+    let found = ranked.into_iter().find(|reasoning_input| {
+        let shows = |reasoning_input: &ReasoningInput| {
+            let prober = prober.with_reasoning(Some(reasoning_input));
+            settings.iter().any(|setting| {
+                answers.iter().any(|answer| {
+                    let text = prober.render(&[user(), Message::Assistant(answer.clone())], setting, false);
+                    text.is_some_and(|text| is_set_off(&text, reasoning_input.is_named_for_reasoning()))
+                })
+            })
+        };
+        // A message that is printed as it is shows every key.
+        shows(reasoning_input) && !shows(&reasoning_input.unread())
+    });
+    found.cloned()
+}
+
+/// Whether reasoning shows and, if the key's name does not identify it, something separates it from the text after it.
+fn is_set_off(text: &str, is_named: bool) -> bool {
+    let Some(at) = text.rfind(needle::REASONING) else { return false };
+    let rest = slice(text, at + needle::REASONING.len()..);
+    let next = [needle::CONTENT, needle::NAMES[0], needle::IDS[0]].iter().filter_map(|part| rest.find(part)).min();
+    is_named || next.and_then(|next| rest.get(..next)).is_some_and(|gap| !gap.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a chat template whose turns are written like this takes conversations.
+    fn request(turn: &str) -> Option<Request> {
+        let source = format!("{{% for m in messages %}}<{{{{ m.role }}}}>{turn}<end>{{% endfor %}}");
+        let template = ChatTemplate::compile(&source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled()?;
+        Some(find(&template, &prober, &variables))
+    }
+
+    const CALL: &str =
+        "{{ m.content }}{% for c in m.tool_calls or [] %}NAME{{ c.function.arguments | tojson }}{% endfor %}";
+
+    #[test]
+    fn calls_are_known_by_what_of_them_reaches_the_text() {
+        let name = CALL.replace("NAME", "{{ c.function.name }}");
+        let seen = |several, ids, named_ids| Calls { shown: true, several, ids, named_ids, garbled: false };
+        let garbled = Calls { garbled: true, ..Calls::default() };
+        for (turn, calls) in [
+            ("{{ m.content }}".to_owned(), Calls::default()),
+            (name.clone(), seen(true, false, false)),
+            (name.replace("m.tool_calls or []", "(m.tool_calls or [])[:1]"), seen(false, false, false)),
+            (CALL.replace("NAME", "{{ c.function.name }}#{{ c.id }}"), seen(true, true, false)),
+            (CALL.replace("NAME", "{{ c.id }}"), seen(true, true, true)),
+            (CALL.replace("NAME", "{{ c.function.name | upper }}"), garbled),
+            (CALL.replace("NAME{{ c.function.arguments | tojson }}", "{{ c.function.name }}"), Calls::default()),
+        ] {
+            assert_eq!(request(&turn).unwrap().calls, calls, "{turn}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_an_object_unless_the_template_prints_it_as_python_would() {
+        let shape = |turn: &str| request(turn).unwrap().request_shape.arguments_text;
+        assert!(!shape(&CALL.replace("NAME", "{{ c.function.name }}")));
+        assert!(shape(&CALL.replace("NAME", "{{ c.function.name }}").replace(" | tojson", "")));
+    }
+
+    #[test]
+    fn reasoning_is_the_key_that_the_template_renders_apart() {
+        let input = |turn: &str| request(turn).unwrap().reasoning_input;
+        let key = |name: &str| Some(ReasoningInput::Key(name.to_owned()));
+        assert_eq!(input("{{ m.content }}"), None);
+        assert_eq!(input("{% if m.thinking %}<t>{{ m.thinking }}</t>{% endif %}{{ m.content }}"), key("thinking"));
+        assert_eq!(input("{% if m.plan %}<p>{{ m.plan }}</p>{% endif %}{{ m.content }}"), key("plan"));
+        // Of a message that is printed as it is, every key shows.
+        assert_eq!(input("{{ m | tojson }}{{ m.content }}{% if m.thinking %}{% endif %}"), None);
+    }
+
+    #[test]
+    fn a_key_of_another_name_needs_something_between_it_and_the_next_part() {
+        let text = |gap: &str| format!("<bot>{}{gap}{}", needle::REASONING, needle::CONTENT);
+        assert!(is_set_off(&text("</t>"), false));
+        assert!(!is_set_off(&text(" "), false));
+        assert!(is_set_off(&text(""), true), "its name is about reasoning");
+        assert!(!is_set_off("<bot>", true));
+    }
+}

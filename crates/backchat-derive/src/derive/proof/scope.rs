@@ -1,0 +1,116 @@
+//! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those
+//! a response template claims to read all the same.
+
+use super::case::Case;
+use super::reading::{Part, reasoning_field};
+use super::request::Request;
+use super::verdict::{Scope, Unverified};
+use backchat_parser::template::Template;
+
+/// Whether a case has a part.
+type Has<'a> = &'a dyn Fn(&Case) -> bool;
+
+/// The scope of a proof, and the claims that it leaves open.
+pub(super) fn find(
+    template: &Template,
+    request: &Request,
+    cases: &[Case],
+    passed: &[&Case],
+) -> (Scope, Vec<Unverified>) {
+    let content = |case: &Case| case.expected.content.is_some();
+    let reasoning = |case: &Case| case.expected.reasoning.is_some();
+    let calls = |case: &Case| !case.expected.calls.is_empty();
+    let several = |case: &Case| case.expected.calls.len() > 1;
+    let ids = |case: &Case| case.expected.calls.iter().any(|call| !call.id.is_empty());
+    let beside = |case: &Case| content(case) && calls(case);
+    let parts: [(&'static str, Has<'_>); 6] = [
+        ("content", &content),
+        ("reasoning", &reasoning),
+        ("calls", &calls),
+        ("several calls", &several),
+        ("content beside calls", &beside),
+        ("ids", &ids),
+    ];
+    let mut scope = Scope::default();
+    for (name, has) in parts {
+        if passed.iter().any(|case| has(case)) {
+            scope.proved.push(name);
+        } else if !cases.iter().any(has) && (name == "calls" || !about_calls(name) || cases.iter().any(calls)) {
+            scope.not_shown.push(name);
+        }
+    }
+    let mut unverified = Vec::new();
+    let mut claim = |part: Part, message: String| unverified.push(Unverified { part, message });
+    if let Some(field) = reasoning_field(template)
+        && !cases.iter().any(reasoning)
+    {
+        claim(Part::Reasoning, format!("`{field}`: the chat template renders no reasoning"));
+    }
+    if let Some(field) = template.field("tool_calls") {
+        if !cases.iter().any(calls) {
+            let why = if request.calls.shown {
+                "no turn with a call could be cut out of a render"
+            } else {
+                "it renders none"
+            };
+            claim(Part::Calls, format!("`tool_calls`: the chat template shows no calls ({why})"));
+        } else if !cases.iter().any(several) && field.repeats {
+            claim(Part::Calls, "several calls: the chat template renders only the first call of a turn".to_owned());
+        }
+        if cases.iter().any(|case| case.drops_content) && !cases.iter().any(beside) {
+            claim(Part::Content, "content beside a call: the chat template drops it".to_owned());
+        }
+    }
+    (scope, unverified)
+}
+
+/// Whether a part belongs to calls: without calls, it is not listed.
+fn about_calls(part: &str) -> bool {
+    ["several calls", "content beside calls", "ids"].contains(&part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, calls_answer, template, with_proof};
+    use crate::wire::conversation::Answer;
+
+    fn scope_of(cases: &[Case], passed: &[&Case]) -> (Scope, Vec<String>) {
+        let (scope, open) = with_proof(CHAT, |proof| find(&template(ANSWER), &proof.request, cases, passed));
+        (scope, open.into_iter().map(|claim| claim.message).collect())
+    }
+
+    #[test]
+    fn a_part_is_proved_once_a_case_with_it_passed() {
+        let cases = [
+            Case::by_hand("Yes.", Answer::content("Yes.")),
+            Case::by_hand("Hm.", Answer::content("Yes.").with_reasoning("Hm.")),
+            Case::by_hand("f", calls_answer(&[("f", "{}"), ("g", "{}")])),
+        ];
+        let (scope, open) = scope_of(&cases, &[&cases[0], &cases[2]]);
+        assert_eq!(scope.proved, ["content", "calls", "several calls"]);
+        // Reasoning is shown, and was misread: that is a failure and not a gap.
+        assert_eq!(scope.not_shown, ["content beside calls", "ids"]);
+        assert_eq!(open, [""; 0]);
+    }
+
+    #[test]
+    fn a_claim_that_no_case_exercised_is_named() {
+        let one = [Case::by_hand("f", Answer { content: None, ..calls_answer(&[("f", "{}")]) })];
+        let (scope, open) = scope_of(&one, &[&one[0]]);
+        assert_eq!(scope.not_shown, ["content", "reasoning", "several calls", "content beside calls", "ids"]);
+        assert_eq!(
+            open,
+            [
+                "`reasoning_content`: the chat template renders no reasoning",
+                "several calls: the chat template renders only the first call of a turn",
+            ]
+        );
+        let plain = [Case::by_hand("Yes.", Answer::content("Yes."))];
+        let (scope, open) = scope_of(&plain, &[&plain[0]]);
+        // Without calls, the parts of calls are not listed one by one.
+        assert_eq!(scope.not_shown, ["reasoning", "calls"]);
+        let why = "`tool_calls`: the chat template shows no calls (no turn with a call could be cut out of a render)";
+        assert!(open.contains(&why.to_owned()), "{open:?}");
+    }
+}

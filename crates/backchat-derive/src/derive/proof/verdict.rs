@@ -1,0 +1,347 @@
+//! The verdict of a proof; each part of it names a conversation that shows it.
+
+use super::boundary::Boundary;
+use super::policy_rounds::PolicyRounds;
+use super::reading::Part;
+use super::tolerance::Tolerance;
+use crate::derive::recorded;
+use backchat_core::diagnostic::shortened;
+use backchat_core::json::{Object, Value};
+
+/// The outcome of a proof: `cases` = `passed` + conversations lost by the wire format + conversations that failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// How many conversations were rendered and parsed back.
+    pub cases: usize,
+    /// How many came back as they went in.
+    pub passed: usize,
+    /// The faults of the response template, one entry per cause, each with its smallest example.
+    #[doc(hidden)]
+    pub failures: Vec<Failure>,
+    /// Differences that the wire format itself cannot carry.
+    #[doc(hidden)]
+    pub losses: Vec<Loss>,
+    /// Parts that the response template claims to read and no conversation exercised.
+    #[doc(hidden)]
+    pub unverified: Vec<Unverified>,
+    /// The parts that the conversations exercised, and those that the chat template never shows.
+    #[doc(hidden)]
+    pub scope: Scope,
+    /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
+    #[doc(hidden)]
+    pub recut: usize,
+    /// How the response template reads outputs that deviate, if it reads every conversation.
+    #[doc(hidden)]
+    pub tolerance: Tolerance,
+    /// What policies of recovery do to the conversations, if the response template reads every one.
+    #[doc(hidden)]
+    pub policies: PolicyRounds,
+    /// Two turns whose calls no response template was found for.
+    pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
+}
+
+/// A turn as the chat template writes it, and its message.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::derive) struct UnreadTurn {
+    pub case: String,
+    pub prefix: String,
+    pub text: String,
+    pub expected: Value,
+}
+
+/// Conversations that come back differently, all for one cause.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// How many conversations fail in this way.
+    pub count: usize,
+    /// The smallest of them: its answer and its history, in words.
+    pub case: String,
+    /// The variables it was rendered with, besides those of every render.
+    pub setting: Object,
+    /// The part of the message that differs first.
+    pub part: Part,
+    /// The difference, in words.
+    pub what: String,
+    /// The boundary that is wrong, if the text shows it.
+    pub boundary: Option<Boundary>,
+    /// The prompt.
+    pub prefix: String,
+    /// The model's turn.
+    pub text: String,
+    /// The message that went in.
+    pub expected: Value,
+    /// The message that came back.
+    pub got: Value,
+}
+
+/// A difference that no response template can avoid, since the message that came back renders to the same bytes; or an
+/// assumption of the template, with the turns that it misreads if that does not hold.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The part of the message that is lost.
+    pub part: Part,
+    /// How many conversations lose it.
+    pub count: usize,
+    /// The values that are written alike.
+    pub message: String,
+    /// The shortest turn that shows it.
+    pub example: String,
+    /// Whether it is an assumption; its turns are not among the conversations of the verdict.
+    pub is_assumed: bool,
+}
+
+/// Something a response template claims to read that no conversation exercised.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Unverified {
+    /// The part of the message.
+    pub part: Part,
+    /// The part that was not exercised, and why.
+    pub message: String,
+}
+
+/// The parts that a proof exercised.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Scope {
+    /// The parts that parsed back in at least one conversation.
+    pub proved: Vec<&'static str>,
+    /// The parts that no render of this chat template shows.
+    pub not_shown: Vec<&'static str>,
+    /// The parts that only samples show, and no conversation.
+    pub learned: Vec<&'static str>,
+}
+
+impl Failure {
+    /// Whether only the types of arguments differ, and not the text they are written as.
+    pub(in crate::derive) fn is_retyped(&self) -> bool {
+        self.part == Part::Arguments && recorded::is_retyped(&self.expected, &self.got)
+    }
+}
+
+impl Verdict {
+    /// Turns failures in which only types differ into losses: samples taught that values have the types as which they
+    /// are written.
+    pub(in crate::derive) fn lose_types(&mut self) {
+        let (retyped, failures) = std::mem::take(&mut self.failures).into_iter().partition(Failure::is_retyped);
+        self.failures = failures;
+        self.losses.extend(Vec::into_iter(retyped).map(|Failure { part, count, text, .. }| {
+            let message = "values get the types as which they are written, since the samples need that".to_owned();
+            Loss { part, count, message, example: text, is_assumed: false }
+        }));
+    }
+
+    /// Whether every conversation came back, or lost only values that its wire format cannot carry.
+    pub fn holds(&self) -> bool {
+        self.failures.is_empty() && self.passed > 0
+    }
+
+    /// How many conversations the response template reads wrongly.
+    pub fn failed(&self) -> usize {
+        self.failures.iter().map(|failure| failure.count).sum()
+    }
+
+    /// How many conversations it reads wrongly in another part than the arguments of a call, which depends on where
+    /// regions begin and end.
+    pub(in crate::derive) fn astray(&self) -> usize {
+        self.failures.iter().filter(|failure| failure.part != Part::Arguments).map(|failure| failure.count).sum()
+    }
+
+    /// How many conversations lose something to the wire format.
+    pub fn lost(&self) -> usize {
+        self.cases.saturating_sub(self.passed + self.failed())
+    }
+
+    /// The machine-readable verdict.
+    pub fn to_value(&self) -> Value {
+        let list = |values: Vec<Value>| Value::List(values);
+        Value::from([
+            ("cases", count(self.cases)),
+            ("passed", count(self.passed)),
+            ("failures", list(self.failures.iter().map(Failure::to_value).collect())),
+            ("losses", list(self.losses.iter().map(Loss::to_value).collect())),
+            ("unverified", list(self.unverified.iter().map(Unverified::to_value).collect())),
+            ("scope", self.scope.to_value()),
+            ("recut", count(self.recut)),
+            ("tolerance", self.tolerance.to_value()),
+            ("policies", self.policies.to_value()),
+            ("inexpressible", list(self.inexpressible.iter().map(UnreadTurn::to_value).collect())),
+        ])
+    }
+}
+
+impl Failure {
+    /// The difference, the number of conversations, and the boundary.
+    pub fn describe(&self) -> String {
+        let others = match self.count {
+            0 | 1 => String::new(),
+            count => format!(", and {} more for the same cause", count - 1),
+        };
+        let boundary = self.boundary.as_ref().map_or_else(String::new, |boundary| format!(": {}", boundary.describe()));
+        format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
+    }
+
+    /// The change to make in the response template.
+    pub fn hint(&self) -> Option<String> {
+        self.boundary.as_ref().map(|boundary| boundary.hint(&self.text))
+    }
+
+    pub(in crate::derive) fn to_value(&self) -> Value {
+        let boundary = self.boundary.as_ref().map_or(Value::Null, |boundary| {
+            Value::from([
+                ("field", boundary.field.as_str().into()),
+                ("at", count(boundary.at)),
+                ("message", boundary.describe().into()),
+            ])
+        });
+        Value::from([
+            ("case", self.case.as_str().into()),
+            ("count", count(self.count)),
+            ("setting", Value::Object(self.setting.clone())),
+            ("kind", self.part.name().into()),
+            ("differs", self.what.as_str().into()),
+            ("boundary", boundary),
+            ("hint", self.hint().map_or(Value::Null, Value::from)),
+            ("prefix", self.prefix.as_str().into()),
+            ("text", self.text.as_str().into()),
+            ("expected", self.expected.clone()),
+            ("got", self.got.clone()),
+        ])
+    }
+}
+
+impl UnreadTurn {
+    fn to_value(&self) -> Value {
+        Value::from([
+            ("case", self.case.as_str().into()),
+            ("prefix", self.prefix.as_str().into()),
+            ("text", self.text.as_str().into()),
+            ("expected", self.expected.clone()),
+        ])
+    }
+}
+
+impl Loss {
+    /// The loss in one line.
+    pub fn describe(&self) -> String {
+        if self.is_assumed {
+            return format!("assumption: {}", self.message);
+        }
+        format!("{} of {}: {}", self.count, self.part.name(), self.message)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from([
+            ("kind", self.part.name().into()),
+            ("message", self.message.as_str().into()),
+            ("count", count(self.count)),
+            ("example", shortened(&self.example, 400).as_ref().into()),
+        ])
+    }
+}
+
+impl Unverified {
+    fn to_value(&self) -> Value {
+        Value::from([("kind", self.part.name().into()), ("message", self.message.as_str().into())])
+    }
+}
+
+impl Scope {
+    /// The scope in one line, without the verdict itself.
+    pub fn describe(&self) -> String {
+        let proved = if self.proved.is_empty() { "nothing".to_owned() } else { self.proved.join(", ") };
+        let learned = match self.learned.as_slice() {
+            [] => String::new(),
+            parts => format!("; learned from samples only: other ways to write {}", parts.join(", ")),
+        };
+        match self.not_shown.as_slice() {
+            [] => format!("{proved}{learned}"),
+            others => format!("{proved}{learned}; not shown by the chat template: {}", others.join(", ")),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let words = |words: &[&'static str]| Value::List(words.iter().map(|word| (*word).into()).collect());
+        let [proved, not_shown, learned] = [&self.proved, &self.not_shown, &self.learned].map(|list| words(list));
+        Value::from([("proved", proved), ("not_shown", not_shown), ("learned", learned)])
+    }
+}
+
+fn count(n: usize) -> Value {
+    Value::from(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::boundary::Fault;
+    use super::*;
+
+    fn failure(count: usize) -> Failure {
+        let boundary = Boundary { field: "content".to_owned(), at: 5, fault: Fault::StartsAt(3) };
+        Failure {
+            count,
+            case: "paragraphs after a question".to_owned(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: "content".to_owned(),
+            boundary: Some(boundary),
+            prefix: "<bot>".to_owned(),
+            text: "<say>Yes.".to_owned(),
+            expected: Value::Null,
+            got: Value::Null,
+        }
+    }
+
+    #[test]
+    fn every_conversation_passed_lost_something_or_failed() {
+        let (message, example) = (String::new(), String::new());
+        let loss = Loss { part: Part::Arguments, count: 2, message, example, is_assumed: false };
+        let lossy = Verdict { cases: 10, passed: 8, losses: vec![loss], ..Verdict::default() };
+        assert_eq!((lossy.holds(), lossy.failed(), lossy.lost()), (true, 0, 2), "losses are the wire's");
+        let wrong = Verdict { failures: vec![failure(3), failure(1)], passed: 4, ..lossy };
+        assert_eq!((wrong.holds(), wrong.failed(), wrong.lost()), (false, 4, 2));
+        assert!(!Verdict::default().holds(), "a proof without conversations proves nothing");
+    }
+
+    #[test]
+    fn a_failure_says_what_differs_how_often_and_where() {
+        let place = "`content` should begin at byte 5; it began at byte 3";
+        assert_eq!(
+            failure(1).describe(),
+            format!("paragraphs after a question: content came back differently: {place}")
+        );
+        assert!(failure(3).describe().contains("differently, and 2 more for the same cause: "));
+        assert_eq!(failure(1).hint().as_deref(), Some("make `open` of `content` match up to the end of \"<say>\""));
+        let unknown = Failure { boundary: None, ..failure(1) };
+        assert_eq!(
+            (unknown.describe().as_str(), unknown.hint()),
+            ("paragraphs after a question: content came back differently", None)
+        );
+        assert_eq!(unknown.to_value().get("boundary"), Some(&Value::Null));
+        let at = failure(1).to_value().get("boundary").and_then(|boundary| boundary.get("at").cloned());
+        assert_eq!(at, Some(5.into()));
+    }
+
+    #[test]
+    fn the_scope_names_what_was_proved_and_what_nothing_shows() {
+        let scope = |proved: &[&'static str], not_shown: &[&'static str], learned: &[&'static str]| Scope {
+            proved: proved.to_vec(),
+            not_shown: not_shown.to_vec(),
+            learned: learned.to_vec(),
+        };
+        for (scope, line) in [
+            (scope(&[], &[], &[]), "nothing"),
+            (scope(&["content", "calls"], &[], &[]), "content, calls"),
+            (scope(&["content"], &["calls", "ids"], &[]), "content; not shown by the chat template: calls, ids"),
+            (
+                scope(&["content"], &["calls"], &["reasoning"]),
+                "content; learned from samples only: other ways to write reasoning; not shown by the chat template: calls",
+            ),
+        ] {
+            assert_eq!(scope.describe(), line);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The proof of a response template that somebody wrote or edited, against the chat template it is for.
+
+use super::needed::Gaps;
+use super::proof::{Proof, ReadableTurns, Verdict};
+use super::recorded::Explained;
+use super::{Options, Status};
+use crate::wire::probe::Prober;
+use backchat_chat::ChatTemplate;
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::{Object, Value};
+use backchat_parser::template::Template;
+
+/// The result of the proof of a response template.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Proven {
+    /// `Proved` or `Partial`; `Failed` if there was nothing to prove it with.
+    pub status: Status,
+    /// The verdict on every conversation.
+    pub verdict: Verdict,
+    /// How the response template reads the samples.
+    #[doc(hidden)]
+    pub explained: Explained,
+    /// The diagnostics.
+    pub diagnostics: Vec<Diagnostic>,
+    template: Value,
+}
+
+/// Proves a response template against the source of a chat template, with conversations that the proof chooses.
+///
+/// ```
+/// # mod backchat { pub use {backchat_derive::*, backchat_parser::*}; }
+/// use backchat::derive::{Options, Status, prove};
+/// use backchat::Template;
+///
+/// let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
+///                      {% if add_generation_prompt %}[assistant]{% endif %}";
+/// let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close": "<end>"}}}"#;
+/// let template = Template::load(text)?.template;
+/// let proven = prove(chat_template, &template, &Options::default());
+/// assert_eq!(proven.status, Status::Proved);
+/// assert!(proven.verdict.holds());
+/// # Ok::<(), backchat::LoadError>(())
+/// ```
+pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
+    let failed = |diagnostic: Diagnostic| Proven {
+        status: Status::Failed,
+        verdict: Verdict::default(),
+        explained: Explained::default(),
+        diagnostics: vec![diagnostic],
+        template: template.to_value(),
+    };
+    let chat_template = match ChatTemplate::compile(source) {
+        Ok(chat_template) => chat_template,
+        Err(error) => return failed(error.diagnostic(source, "")),
+    };
+    let gaps = Gaps::of(&chat_template, options);
+    let options = gaps.options.as_ref().unwrap_or(options);
+    match hold_against(&chat_template, template, options) {
+        Some(proven) => proven.with_gaps(&gaps),
+        None => {
+            let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
+            failed(super::no_content(&chat_template, source, &prober))
+        }
+    }
+}
+
+/// Proves with these variables; nothing if no answer leaves a trace.
+fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Options) -> Option<Proven> {
+    let mut proof = Proof::new(chat_template, &options.variables, options.now.clone())?;
+    proof.any_reasoning_name = options.reasoning_field.is_some();
+    let mut verdict = proof.judge(template);
+    if verdict.holds() {
+        verdict.policies = proof.policies(template, options.thorough);
+    }
+    let explained = proof.explain(&options.samples, template);
+    let status = match verdict.holds() && proof.saw_calls(template, &verdict) && explained.departures.is_empty() {
+        true => Status::Proved,
+        false => Status::Partial,
+    };
+    let mut diagnostics = verdict.diagnostics();
+    diagnostics.extend(explained.diagnostics());
+    Some(Proven { status, verdict, explained, diagnostics, template: template.to_value() })
+}
+
+impl Proven {
+    /// Names the variables that nobody gave; without one that the model's turn needs, nothing is proved.
+    fn with_gaps(mut self, gaps: &Gaps) -> Self {
+        let missing = gaps.missing(None);
+        if missing.is_some() {
+            self.status = Status::Partial;
+        }
+        self.diagnostics.splice(0..0, gaps.notes(missing.as_ref()));
+        self
+    }
+
+    /// The machine-readable report, in the form of that of `derive`.
+    pub fn to_value(&self) -> Value {
+        Value::from([
+            ("status", self.status.name().into()),
+            ("response_template", self.template.clone()),
+            ("findings", Value::Object(Object::new())),
+            ("verification", self.verdict.to_value()),
+            ("diagnostics", Value::List(self.diagnostics.iter().map(super::report::diagnostic_value).collect())),
+        ])
+    }
+
+    /// One line: how far it got, and which parts that covers.
+    pub fn headline(&self) -> String {
+        super::report::headline(self.status, &self.verdict)
+    }
+
+    /// How many of the samples are explained, if there are any.
+    #[doc(hidden)]
+    pub fn samples_line(&self) -> Option<String> {
+        self.explained.describe()
+    }
+}
+
+/// The turns that a chat template writes in an everyday conversation, and their messages for a response template.
+pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
+    let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+    let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
+    proof.and_then(|proof| proof.readable(template)).ok_or_else(|| {
+        let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
+        super::no_content(&chat_template, source, &prober)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template};
+    use crate::derive::recorded::Sample;
+
+    fn proven(chat_template: &str, answer: &str, options: &Options) -> (Status, Vec<&'static str>) {
+        let proven = prove(chat_template, &template(answer), options);
+        (proven.status, proven.diagnostics.iter().map(|diagnostic| diagnostic.id).collect())
+    }
+
+    #[test]
+    fn only_a_template_that_reads_every_conversation_and_sample_is_proved() {
+        let plain = Options::default();
+        assert_eq!(proven(CHAT, ANSWER, &plain).0, Status::Proved);
+        let (status, ids) = proven(CHAT, &ANSWER.replace("<end>", "<stop>"), &plain);
+        assert_eq!(status, Status::Partial);
+        assert!(ids.contains(&"derive-unproved"));
+        let sample = Sample::new("odd", "<call>{\"name\": </call><end>").prefix("<assistant>".to_owned());
+        let (status, ids) = proven(CHAT, ANSWER, &plain.samples(vec![sample]));
+        assert_eq!(status, Status::Partial);
+        assert!(ids.contains(&"derive-sample"));
+    }
+
+    #[test]
+    fn calls_that_no_render_shows_are_not_proved() {
+        let start = CHAT.find("{% for c in").unwrap();
+        let end = start + CHAT[start..].find("{% endfor %}").unwrap() + "{% endfor %}".len();
+        let silent = format!("{}{}", &CHAT[..start], &CHAT[end..]);
+        let (status, ids) = proven(&silent, ANSWER, &Options::default());
+        assert_eq!((status, ids.contains(&"derive-unverified")), (Status::Partial, true));
+    }
+
+    #[test]
+    fn a_chat_template_that_cannot_prove_anything_says_why() {
+        for (source, id) in [("{% if", "template-failed"), ("{{ messages | length }}", "derive-no-content")] {
+            let (status, ids) = proven(source, ANSWER, &Options::default());
+            assert_eq!((status, ids.as_slice()), (Status::Failed, &[id][..]), "{source}");
+            let turns = readable_turns(source, &template(ANSWER), &Options::default());
+            assert_eq!(turns.map_err(|diagnostic| diagnostic.id), Err(id));
+        }
+    }
+
+    #[test]
+    fn a_missing_variable_is_filled_and_named() {
+        let needs = format!("{{% if not policy %}}{{{{ raise_exception('no') }}}}{{% endif %}}{CHAT}");
+        let (status, ids) = proven(&needs, ANSWER, &Options::default());
+        assert_eq!((status, ids.first()), (Status::Proved, Some(&"derive-filled")));
+    }
+}

@@ -1,0 +1,268 @@
+//! A response template within the limits of its readers: the ways to write it, the closest first.
+
+use super::looks::{self, Rewrite};
+use super::pieces::Branches;
+use crate::targets::{CONTENT, Limits, Reader, Role, TOOL_CALLS};
+use backchat_core::json::{Object, Value};
+
+/// A template within limits, and the alternatives it no longer reads.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::derive) struct Fitted {
+    pub template: Value,
+    /// Alternatives of patterns that are gone: the path, and the alternative.
+    pub gone: Vec<(String, String)>,
+}
+
+/// How many ways are given at most.
+const MOST: usize = 8;
+
+/// The ways to write a template within limits. A construct that no rewrite helps stays as it is, for the reader to
+/// refuse.
+pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> Vec<Fitted> {
+    let mut plain = template.clone();
+    if let Some(allowed) = limits.defaults
+        && let Some(defaults) = entry(&mut plain, "defaults")
+    {
+        defaults.retain(|key, _| allowed.contains(&key.as_str()));
+    }
+    for (name, field) in fields(&mut plain) {
+        if name != TOOL_CALLS && !limits.joins_text {
+            field.retain(|key, _| !["join", "repeats"].contains(&key.as_str()));
+        }
+        if name != TOOL_CALLS && name != CONTENT && limits.literal_reasoning {
+            literal(field, "open");
+            literal(field, "close");
+        }
+    }
+    let mut ways = vec![(0, Fitted { template: plain.clone(), gone: Vec::new() })];
+    for (path, source, role) in patterns(&mut plain) {
+        let refused = |source: &str| readers.iter().any(|reader| reader.check_pattern(source, role).is_some());
+        if !refused(&source) {
+            continue;
+        }
+        let closes = path.last().is_some_and(|key| key.starts_with("close"));
+        let mut rewrites = looks::rewrites(&source, closes);
+        rewrites.retain(|rewrite| !refused(&rewrite.pattern));
+        if rewrites.is_empty() {
+            continue;
+        }
+        let path = path.as_slice();
+        let more = ways.iter().flat_map(|(cost, way)| {
+            rewrites.iter().enumerate().map(move |(at, rewrite)| (cost + at, with(way, path, rewrite)))
+        });
+        ways = more.collect();
+        ways.sort_by_key(|(cost, _)| *cost);
+        ways.truncate(MOST);
+    }
+    let mut found: Vec<Fitted> = ways.into_iter().map(|(_, way)| way).collect();
+    if limits.calls_need_literal_close
+        && let Some(mut way) = found.first().cloned()
+    {
+        fields(&mut way.template)
+            .filter(|(name, _)| *name == TOOL_CALLS)
+            .for_each(|(_, field)| literal(field, "close"));
+        if !found.contains(&way) {
+            found.insert(0, way);
+        }
+    }
+    found
+}
+
+/// A template that keeps every piece of a text that calls or marks part; nothing if it has no such pieces.
+pub(super) fn joined(template: &Value) -> Option<Value> {
+    let mut template = template.clone();
+    let parts = fields(&mut template).filter(|(_, field)| field.keys().any(|key| key.starts_with("open"))).count();
+    let is_implicit = |(name, field): (&str, &mut Object)| {
+        name == CONTENT && !field.keys().any(|key| key.starts_with("open") || key == "join")
+    };
+    if parts == 0 || !fields(&mut template).any(is_implicit) {
+        return None;
+    }
+    for (name, field) in fields(&mut template).filter(|(name, _)| *name != TOOL_CALLS) {
+        // White space beside a mark would be a piece of its own, empty but for the join after it. It is bounded: a run
+        // without end would be held, and gone through again from each of its characters.
+        if name != CONTENT {
+            spaced(field, "open", "\\s{0,4}", "");
+            spaced(field, "close", "", "\\s*");
+        }
+        field.insert("repeats".to_owned(), true.into());
+        field.insert("join".to_owned(), "\n\n".into());
+    }
+    Some(template)
+}
+
+/// Writes literals as a pattern that takes white space beside them.
+fn spaced(field: &mut Object, side: &str, before: &str, after: &str) {
+    let texts: Vec<String> = match field.get(side) {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::List(texts)) => texts.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => return,
+    };
+    let texts: Vec<String> = texts.iter().map(|text| text.chars().map(looks::written).collect()).collect();
+    let any = if texts.len() == 1 { texts.concat() } else { format!("(?:{})", texts.join("|")) };
+    put(field, side, &format!("{side}_pattern"), format!("{before}{any}{after}").into());
+}
+
+/// Writes a pattern that is a list of texts as one.
+fn literal(field: &mut Object, side: &str) {
+    let key = format!("{side}_pattern");
+    let texts = field.get(&key).and_then(Value::as_str).and_then(Branches::read).and_then(|pattern| pattern.literals());
+    if let Some(mut texts) = texts {
+        let value = match texts.len() {
+            1 => texts.remove(0).into(),
+            _ => Value::List(texts.into_iter().map(Value::from).collect()),
+        };
+        put(field, &key, side, value);
+    }
+}
+
+/// Puts another key and value in the place of one.
+fn put(field: &mut Object, old: &str, new: &str, value: Value) {
+    let entries = std::mem::take(field);
+    for (key, known) in entries {
+        if key == old {
+            field.insert(new.to_owned(), value.clone());
+        } else {
+            field.insert(key, known);
+        }
+    }
+}
+
+fn entry<'t>(template: &'t mut Value, key: &str) -> Option<&'t mut Object> {
+    let Value::Object(entries) = template else { return None };
+    match entries.get_mut(key) {
+        Some(Value::Object(found)) => Some(found),
+        _ => None,
+    }
+}
+
+fn fields(template: &mut Value) -> impl Iterator<Item = (&str, &mut Object)> {
+    let fields = entry(template, "fields").into_iter().flat_map(|fields| fields.iter_mut());
+    fields.filter_map(|(name, field)| match field {
+        Value::Object(field) => Some((name.as_str(), field)),
+        _ => None,
+    })
+}
+
+/// Every pattern that is written as one: the keys that lead to it, its text and its role.
+fn patterns(template: &mut Value) -> Vec<(Vec<String>, String, Role)> {
+    let mut found = Vec::new();
+    let anchor = "start_anchor_pattern";
+    if let Some(source) = template.get(anchor).and_then(Value::as_str) {
+        found.push((vec![anchor.to_owned()], source.to_owned(), Role::Anchor));
+    }
+    for (name, field) in fields(template) {
+        let path = |keys: &[&str]| ["fields", name].iter().chain(keys).map(|key| (*key).to_owned()).collect();
+        for key in ["open_pattern", "close_pattern"] {
+            if let Some(source) = field.get(key).and_then(Value::as_str) {
+                found.push((path(&[key]), source.to_owned(), Role::Delimiter));
+            }
+        }
+        let tag = field.get("content_args").and_then(|args| args.get("tag_pattern")).and_then(Value::as_str);
+        if let Some(source) = tag {
+            found.push((path(&["content_args", "tag_pattern"]), source.to_owned(), Role::Tag));
+        }
+    }
+    found
+}
+
+/// A way with one pattern written otherwise. A mark that its close takes from the next field may be missing there.
+fn with(way: &Fitted, path: &[String], rewrite: &Rewrite) -> Fitted {
+    let mut way = way.clone();
+    if let Some(place) = at(&mut way.template, path) {
+        *place = rewrite.pattern.as_str().into();
+    }
+    let gone = rewrite.gone.iter().map(|gone| (path.join("."), gone.clone()));
+    way.gone.extend(gone);
+    if let Some(mark) = &rewrite.taken {
+        for (_, field) in fields(&mut way.template) {
+            if let Some(Value::String(open)) = field.get_mut("open_pattern")
+                && let Some(rest) = open.strip_prefix(mark.as_str())
+                && !rest.is_empty()
+            {
+                *open = format!("(?:{mark})?{rest}");
+            }
+        }
+    }
+    way
+}
+
+fn at<'t>(value: &'t mut Value, path: &[String]) -> Option<&'t mut Value> {
+    path.iter().try_fold(value, |value, key| match value {
+        Value::Object(entries) => entries.get_mut(key),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::value;
+
+    /// The field `x` of a template, as it is written within limits.
+    fn field(field: &str, limits: &Limits) -> Value {
+        let template = value(&format!(r#"{{"start_anchor": "<b>", "fields": {{"x": {field}, "content": {{}}}}}}"#));
+        let ways = within(&template, &[], limits);
+        assert_eq!(ways.len(), 1);
+        ways[0].template.get("fields").unwrap().get("x").unwrap().clone()
+    }
+
+    #[test]
+    fn without_limits_nothing_is_written_otherwise() {
+        let template = value(r#"{"defaults": {"role": "assistant", "name": "a"}, "fields": {"x": {"repeats": true}}}"#);
+        assert_eq!(within(&template, &[], &Limits::NONE), [Fitted { template, gone: Vec::new() }]);
+    }
+
+    #[test]
+    fn keys_that_a_reader_does_not_know_are_left_out() {
+        let template = value(r#"{"defaults": {"role": "assistant", "name": "a"}, "fields": {}}"#);
+        let limits = Limits { defaults: Some(&["role"]), ..Limits::NONE };
+        let defaults = within(&template, &[], &limits)[0].template.get("defaults").unwrap().to_string();
+        assert_eq!(defaults, r#"{"role": "assistant"}"#);
+        let limits = Limits { joins_text: false, ..Limits::NONE };
+        assert_eq!(field(r#"{"open": "<x>", "repeats": true, "join": "\n"}"#, &limits), value(r#"{"open": "<x>"}"#));
+    }
+
+    #[test]
+    fn a_pattern_that_is_a_list_of_texts_is_written_as_one() {
+        let limits = Limits { literal_reasoning: true, ..Limits::NONE };
+        for (written, fitted) in [
+            (r#"{"open_pattern": "<x>\\s*"}"#, r#"{"open": "<x>"}"#),
+            (r#"{"close_pattern": "(?:</x>|<\\|end\\|>)\\s*"}"#, r#"{"close": ["</x>", "<|end|>"]}"#),
+            // No list of texts says this: the reader has to refuse it.
+            (r#"{"open_pattern": "<x\\d>"}"#, r#"{"open_pattern": "<x\\d>"}"#),
+        ] {
+            assert_eq!(field(written, &limits), value(fitted), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_look_around_is_taken_out_for_a_reader_that_has_none() {
+        let template =
+            value(r#"{"start_anchor": "<b>", "fields": {"content": {"close_pattern": "(?:<end>|(?=<call>))"}}}"#);
+        let ways = within(&template, &[Reader::Smg], &Limits::NONE);
+        let close = |way: &Fitted| {
+            way.template.get("fields").unwrap().get("content").unwrap().get("close_pattern").unwrap().to_string()
+        };
+        assert!(!ways.is_empty() && ways.len() <= MOST);
+        assert!(ways.iter().all(|way| !close(way).contains("(?=")), "{ways:?}");
+        // The closest way drops the alternative, and says so.
+        assert_eq!(ways[0].gone, [("fields.content.close_pattern".to_owned(), "(?=<call>)".to_owned())]);
+    }
+
+    #[test]
+    fn pieces_of_a_text_are_joined_if_something_parts_them() {
+        let template = |open: &str| {
+            value(&format!(
+                r#"{{"fields": {{"thinking": {{{open}}}, "tool_calls": {{"open": "<c>"}}, "content": {{}}}}}}"#
+            ))
+        };
+        let made = joined(&template(r#""open": "<t>", "close": "</t>""#)).unwrap();
+        let wanted = r#"{"fields": {
+            "thinking": {"open_pattern": "\\s{0,4}<t>", "close_pattern": "</t>\\s*", "repeats": true, "join": "\n\n"},
+            "tool_calls": {"open": "<c>"}, "content": {"repeats": true, "join": "\n\n"}}}"#;
+        assert_eq!(made, value(wanted));
+        assert_eq!(joined(&value(r#"{"fields": {"content": {}}}"#)), None, "nothing parts it");
+        assert_eq!(joined(&value(r#"{"fields": {"content": {"open": "<s>"}, "x": {"open": "<x>"}}}"#)), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! The readers of a draft: their limits, the ways to write it within them, and the verdict of each.
+
+mod fit;
+mod looks;
+pub(super) mod pieces;
+mod rewrite;
+mod verdicts;
+
+pub use rewrite::rewrite;
+pub use verdicts::Reading;
+
+pub(super) use fit::Fitted;
+
+use super::{Attempt, Options};
+use crate::targets::{Limits, Reader, Reason, Refusal, THINKING, Target};
+use crate::wire::structure::WireFormat;
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::Value;
+use backchat_parser::template::Template;
+
+/// The names between which every program that renders a chat again copies the reasoning.
+const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
+
+/// The readers of a draft: those asked for, or all that one template can serve as long as that costs nothing.
+pub(super) struct Wish {
+    readers: Vec<Reader>,
+    limits: Limits,
+    /// Whether somebody asked for them: the draft must keep to their limits, whatever that costs.
+    pub is_asked: bool,
+}
+
+impl Wish {
+    pub fn of(targets: &[&'static Target]) -> Self {
+        let everyone = || Target::named("portable").into_iter().collect();
+        let is_asked = !targets.is_empty();
+        let targets: Vec<&Target> = if is_asked { targets.to_vec() } else { everyone() };
+        let mut readers: Vec<Reader> = targets.iter().flat_map(|target| target.readers).copied().collect();
+        readers.sort_unstable();
+        readers.dedup();
+        let mut limits = targets.iter().map(|target| target.limits()).fold(Limits::NONE, Limits::and);
+        if !is_asked {
+            limits.reasoning = None;
+        }
+        Self { readers, limits, is_asked }
+    }
+
+    /// Whether the reasoning may have a name that the chat template does not read.
+    pub fn renames(&self) -> bool {
+        self.limits.reasoning.is_some()
+    }
+
+    /// The name of the reasoning field, given the keys that the chat template reads.
+    pub fn reasoning_field(&self, options: &Options, keys: &[&str]) -> String {
+        let asked = options.reasoning_field.as_deref();
+        let alias = || keys.iter().any(|key| ALIASES.contains(key)).then_some(THINKING);
+        let name = asked.or(self.limits.reasoning).or_else(alias);
+        name.or_else(|| keys.first().copied()).unwrap_or(THINKING).to_owned()
+    }
+
+    /// Why the readers refuse a template. Nobody but its own chat template asks for the name of the reasoning.
+    pub fn refusals(&self, template: &Template) -> Vec<Refusal> {
+        let mut refusals: Vec<Refusal> = self.readers.iter().flat_map(|reader| reader.check(template)).collect();
+        refusals.retain(|refusal| self.is_asked || refusal.reason != Reason::Field);
+        refusals
+    }
+
+    /// The other ways to write a draft for its readers, the closest first.
+    pub fn ways(&self, draft: &Value) -> Vec<Fitted> {
+        let mut ways = fit::within(draft, &self.readers, &self.limits);
+        ways.retain(|way| way.template != *draft);
+        ways
+    }
+
+    /// A draft that keeps every piece of a text, if the requested readers accept one and it makes a difference.
+    pub fn joined(&self, draft: &Value) -> Option<Value> {
+        fit::joined(draft).filter(|_| self.is_asked && self.limits.joins_text)
+    }
+}
+
+/// The findings about a draft and its readers.
+pub(super) struct ReaderReport {
+    pub readings: Vec<Reading>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The verdict of each reader on a draft, whose field of reasoning has a name, and the cost of the target.
+pub(super) fn of(wish: &Wish, wire: &WireFormat, name: &str, attempt: &Attempt) -> ReaderReport {
+    let Ok(loaded) = Template::from_value(&attempt.draft) else {
+        return ReaderReport { readings: Vec::new(), diagnostics: Vec::new() };
+    };
+    let is_read = |key: &str| key == name || ALIASES.contains(&key) && ALIASES.contains(&name);
+    let keys = || wire.reasoning.iter().flat_map(|reasoning| reasoning.keys());
+    let renamed = keys().next().filter(|_| wish.renames() && !keys().any(is_read));
+    let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
+    ReaderReport {
+        readings: verdicts::readings(&loaded.template, wish),
+        diagnostics: verdicts::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::template;
+
+    fn wish(name: &str) -> Wish {
+        Wish::of(&[Target::named(name).unwrap()])
+    }
+
+    #[test]
+    fn without_a_target_a_draft_suits_everyone_at_no_cost() {
+        let unasked = Wish::of(&[]);
+        assert!(!unasked.is_asked && !unasked.renames());
+        assert_eq!(unasked.readers, wish("portable").readers);
+        // A name of the reasoning is its chat template's own, unless someone asked for a reader that knows others.
+        let named = template(
+            r#"{"start_anchor": "<b>", "fields": {"notes": {"open": "<n>", "close": "</n>"}, "content": {}}}"#,
+        );
+        assert_eq!(unasked.refusals(&named), []);
+        assert!(wish("vllm").refusals(&named).iter().any(|refusal| refusal.reason == Reason::Field));
+    }
+
+    #[test]
+    fn the_reasoning_is_named_by_the_user_the_target_or_the_chat_template() {
+        let asked = Options::default().reasoning_field("thoughts".to_owned());
+        let plain = Options::default();
+        for (wish, options, keys, name) in [
+            (wish("vllm"), &asked, &["plan"][..], "thoughts"),
+            (wish("vllm"), &plain, &["plan"], "thinking"),
+            (Wish::of(&[]), &plain, &["plan"], "plan"),
+            // Programs copy these names to one another.
+            (Wish::of(&[]), &plain, &["plan", "reasoning_content"], "thinking"),
+            (Wish::of(&[]), &plain, &[], "thinking"),
+        ] {
+            assert_eq!(wish.reasoning_field(options, keys), name, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn a_draft_is_joined_only_for_readers_that_were_asked_for() {
+        let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
+        assert!(wish("transformers").joined(&draft).is_some());
+        assert!(Wish::of(&[]).joined(&draft).is_none(), "it would cost something");
+        assert!(wish("vllm").joined(&draft).is_none(), "it cannot");
+    }
+
+    #[test]
+    fn a_way_that_changes_nothing_is_none() {
+        let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
+        assert!(wish("transformers").ways(&draft).is_empty());
+    }
+}

@@ -1,0 +1,92 @@
+//! Any response template written within the limits of readers, and proved to read the same conversations as before.
+
+use super::super::proof::Proof;
+use super::super::{Options, no_content, problem};
+use super::Wish;
+use crate::targets::{CONTENT, TOOL_CALLS};
+use backchat_chat::ChatTemplate;
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::{Object, Value};
+use backchat_parser::template::Template;
+
+/// A response template within limits.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// The template.
+    pub template: Value,
+    /// How many conversations were rendered and parsed back with it.
+    pub cases: usize,
+    /// How many it misreads, not more than before.
+    pub failed: usize,
+}
+
+/// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation
+/// of its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
+pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
+    let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+    let wish = Wish::of(&options.targets);
+    if wish.refusals(template).is_empty() {
+        return Ok(None);
+    }
+    let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
+        let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
+        return Err(no_content(&chat_template, source, &prober));
+    };
+    proof.any_reasoning_name = true;
+    let before = proof.judge(template).failed();
+    let named = match wish.limits.reasoning.filter(|_| options.reasoning_field.is_none()) {
+        Some(name) => renamed(&template.to_value(), name),
+        None => template.to_value(),
+    };
+    for way in [named.clone()].into_iter().chain(wish.ways(&named).into_iter().map(|way| way.template)) {
+        let Ok(loaded) = Template::from_value(&way) else { continue };
+        if !wish.refusals(&loaded.template).is_empty() {
+            continue;
+        }
+        let verdict = proof.judge(&loaded.template);
+        if verdict.passed == 0 {
+            let message = "no conversation parses back exactly with this template";
+            return Err(problem("lint-unproved", message, Some("does the chat template belong to it?".to_owned())));
+        }
+        if verdict.failed() <= before {
+            return Ok(Some(Rewritten { template: way, cases: verdict.cases, failed: verdict.failed() }));
+        }
+    }
+    Ok(None)
+}
+
+/// The template with another name for its reasoning, if one field can only be that.
+fn renamed(template: &Value, name: &str) -> Value {
+    let others = |field: &String| ![CONTENT, TOOL_CALLS, "role"].contains(&field.as_str());
+    let fields = template.get("fields").and_then(Value::as_object);
+    let names: Vec<&String> = fields.into_iter().flat_map(Object::keys).filter(|field| others(field)).collect();
+    let ([old], Value::Object(entries), Some(fields)) = (names.as_slice(), template, fields) else {
+        return template.clone();
+    };
+    let rename = |(key, value): (&String, &Value)| {
+        let key = if key == *old { name.to_owned() } else { key.clone() };
+        (key, value.clone())
+    };
+    let mut entries = entries.clone();
+    entries.insert("fields".to_owned(), Value::Object(fields.iter().map(rename).collect()));
+    if let Some(Value::Object(defaults)) = entries.get("defaults").cloned() {
+        entries.insert("defaults".to_owned(), Value::Object(defaults.iter().map(rename).collect()));
+    }
+    Value::Object(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::Target;
+
+    #[test]
+    fn a_template_is_written_within_the_limits_of_a_reader() {
+        let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
+                             {% if add_generation_prompt %}[assistant]{% endif %}";
+        let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close_pattern": "<end>(?=\\s|$)"}}}"#;
+        let options = Options { targets: vec![Target::named("smg").unwrap()], ..Options::default() };
+        let rewritten = rewrite(chat_template, &Template::load(text).unwrap().template, &options).unwrap().unwrap();
+        assert_eq!(rewritten.template.get("fields").unwrap().to_string(), r#"{"content": {"close_pattern": "<end>"}}"#);
+    }
+}

@@ -1,0 +1,196 @@
+//! The verdict of each reader on a draft: whether it accepts it, the costs, and the alternative draft.
+
+use super::Wish;
+use crate::targets::{CONTENT, Reader, Refusal, TOOL_CALLS};
+use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::json::Value;
+use backchat_parser::template::Template;
+
+/// The verdict of one reader on a draft.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// Who reads it.
+    pub reader: Reader,
+    /// Why it refuses the draft, in its own words, each with the path of the refused construct; empty if it accepts it.
+    pub refusals: Vec<String>,
+    /// Problems there with a draft that it accepts.
+    pub costs: Vec<String>,
+    /// The target whose draft this reader accepts, or with which it keeps more, and the effect.
+    pub other: Option<(&'static str, &'static str)>,
+}
+
+impl Reading {
+    /// One line: whether it accepts the draft, or why not.
+    pub fn describe(&self) -> String {
+        let title = self.reader.title();
+        match (self.refusals.as_slice(), self.costs.as_slice()) {
+            ([], []) => format!("{title} accepts it"),
+            ([], costs) => format!("{title} accepts it; {}", costs.join("; ")),
+            (refusals, _) => format!("{title} refuses it: {}", refusals.join("; ")),
+        }
+    }
+
+    pub(in crate::derive) fn to_value(&self) -> Value {
+        let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
+        let other = self.other.map_or(Value::Null, |(target, effect)| {
+            Value::from([("options", format!("--target {target}").into()), ("effect", effect.into())])
+        });
+        Value::from([
+            ("reader", self.reader.name().into()),
+            ("version", self.reader.version().into()),
+            ("takes", self.refusals.is_empty().into()),
+            ("refusals", texts(&self.refusals)),
+            ("costs", texts(&self.costs)),
+            ("other", other),
+        ])
+    }
+}
+
+/// The verdict of every reader on a draft.
+pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Reading> {
+    let readings = Reader::ALL.into_iter().map(|reader| {
+        let refused = reader.check(template);
+        let mut costs: Vec<String> = reader.cautions(template).into_iter().map(|caution| caution.effect).collect();
+        let mut other = None;
+        let asked = |reader: Reader| wish.is_asked && wish.readers.contains(&reader);
+        if !refused.is_empty() {
+            other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
+        } else if loses_pieces(template) && keeps_one_piece(reader) {
+            costs.push("if there is text before and after a call, only the last piece is kept".to_owned());
+            other = Some((reader.name(), "keeps both pieces"));
+        }
+        let refusals = refused.iter().map(in_words).collect();
+        Reading { reader, refusals, costs, other }
+    });
+    readings.collect()
+}
+
+/// The refusal of a reader: its words and its place.
+fn in_words(refusal: &Refusal) -> String {
+    format!("{} (at {})", refusal.words, refusal.place)
+}
+
+/// Whether a template has text outside all markers whose pieces replace one another.
+fn loses_pieces(template: &Template) -> bool {
+    let is_parted = template.field(TOOL_CALLS).is_some();
+    is_parted && template.field(CONTENT).is_some_and(|content| content.open.is_none() && content.join.is_none())
+}
+
+/// Whether a reader gives the message as a whole; the servers send one piece after the other, and none is lost.
+fn keeps_one_piece(reader: Reader) -> bool {
+    matches!(reader, Reader::Transformers | Reader::Trl | Reader::Smg)
+}
+
+/// The cost of the target, and why it could not be met.
+pub(in crate::derive) fn diagnostics(
+    wish: &Wish,
+    refusals: &[Refusal],
+    spared: &[Refusal],
+    gone: &[(String, String)],
+    renamed: Option<(&str, &str)>,
+) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    if wish.is_asked {
+        for refusal in refusals {
+            let message =
+                format!("{} refuses every draft that was found: {}", refusal.reader.title(), in_words(refusal));
+            let help = "derive without `--target`, or write this by hand and test it with `backchat prove`";
+            found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
+        }
+        if let (true, Some(refusal)) = (refusals.is_empty(), spared.first()) {
+            let message = format!(
+                "{} refuses the construct that reads these conversations: {}",
+                refusal.reader.title(),
+                in_words(refusal)
+            );
+            let help =
+                "the draft stays within the target's limits; without `--target` every conversation parses back exactly";
+            found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
+        }
+    }
+    for (path, gone) in gone {
+        let message = format!("`{path}` leaves out {gone:?} so that every reader accepts it");
+        let help = "text that only this delimiter matches is misread; `--target transformers` keeps it";
+        found.push(Diagnostic::new(Severity::Note, "derive-target-cost", message).help(help));
+    }
+    if let Some((name, key)) = renamed {
+        let message = format!("the target calls the reasoning `{name}`, but the chat template reads `{key}`");
+        let help = format!("rename it to `{key}` in messages that you pass to the chat template");
+        found.push(Diagnostic::new(Severity::Note, "derive-renamed", message).help(help));
+    }
+    found
+}
+
+/// The effect of a draft for a reader that refuses this one.
+fn refused_effect(reader: Reader) -> &'static str {
+    match reader {
+        Reader::Transformers => "gives a draft that transformers accepts",
+        Reader::Trl => "gives a draft that trl accepts",
+        Reader::Vllm => "gives a draft that vllm accepts",
+        Reader::Sglang => "gives a draft that sglang accepts",
+        Reader::Smg => "gives a draft that smg accepts",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, template};
+    use crate::targets::{Reason, Target};
+    use backchat_core::json::Path;
+
+    fn refusal(reader: Reader) -> Refusal {
+        Refusal { reader, place: Path::default(), reason: Reason::Other, words: "no".to_owned() }
+    }
+
+    #[test]
+    fn a_reader_accepts_a_draft_at_a_cost_or_refuses_it() {
+        let reading = |refusals: &[&str], costs: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+            Reading { reader: Reader::Smg, refusals: owned(refusals), costs: owned(costs), other: None }
+        };
+        let title = Reader::Smg.title();
+        assert_eq!(reading(&[], &[]).describe(), format!("{title} accepts it"));
+        assert_eq!(reading(&[], &["slow", "odd"]).describe(), format!("{title} accepts it; slow; odd"));
+        assert_eq!(reading(&["no (at x)"], &["slow"]).describe(), format!("{title} refuses it: no (at x)"));
+        assert_eq!(reading(&["no"], &[]).to_value().get("takes"), Some(&false.into()));
+    }
+
+    #[test]
+    fn every_reader_is_asked_and_each_refusal_offers_its_own_target() {
+        let looks = template(&ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?=\\\\s)\""));
+        let found = readings(&looks, &Wish::of(&[]));
+        assert_eq!(found.iter().map(|reading| reading.reader).collect::<Vec<_>>(), Reader::ALL);
+        let smg = found.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
+        assert!(!smg.refusals.is_empty());
+        assert_eq!(smg.other, Some(("smg", "gives a draft that smg accepts")));
+        let asked = readings(&looks, &Wish::of(&[Target::named("smg").unwrap()]));
+        let smg = asked.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
+        assert_eq!(smg.other, None, "it was asked for already");
+    }
+
+    #[test]
+    fn text_around_calls_is_lost_where_the_message_is_given_whole() {
+        assert!(loses_pieces(&template(ANSWER)));
+        assert!(!loses_pieces(&template(&ANSWER.replace("\"close\": \"<end>\"", "\"join\": \"\", \"repeats\": true"))));
+        assert_eq!(Reader::ALL.map(keeps_one_piece), [true, true, false, false, true]);
+    }
+
+    #[test]
+    fn the_cost_of_a_target_is_named_if_it_was_asked_for() {
+        let asked = Wish::of(&[Target::named("smg").unwrap()]);
+        let ids = |wish: &Wish, refusals: &[Refusal], spared: &[Refusal]| -> Vec<String> {
+            diagnostics(wish, refusals, spared, &[], None).into_iter().map(|found| found.message).collect()
+        };
+        let one = [refusal(Reader::Smg)];
+        assert!(ids(&asked, &one, &[])[0].contains("refuses every draft that was found: no"));
+        assert!(ids(&asked, &[], &one)[0].contains("refuses the construct that reads these conversations: no"));
+        assert_eq!(ids(&asked, &one, &one).len(), 1, "the other draft does not help either");
+        assert_eq!(ids(&Wish::of(&[]), &one, &one), [""; 0]);
+        let gone = [("fields.x.close".to_owned(), "(?=y)".to_owned())];
+        let found = diagnostics(&asked, &[], &[], &gone, Some(("thinking", "plan")));
+        assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), ["derive-target-cost", "derive-renamed"]);
+        assert_eq!(found[0].message, "`fields.x.close` leaves out \"(?=y)\" so that every reader accepts it");
+    }
+}

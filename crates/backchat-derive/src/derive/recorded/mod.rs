@@ -1,0 +1,273 @@
+//! Recorded outputs of a model, tested against a response template: explained, or the position of the first mismatch.
+
+mod compare;
+mod coverage;
+mod repair;
+
+use std::sync::Arc;
+
+use backchat_core::json::Value;
+use backchat_core::text::slice;
+use backchat_parser::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
+use backchat_parser::template::Template;
+
+pub(super) use repair::{Lessons, Proved, Trial, learn};
+
+/// An output a model really wrote.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    #[doc(hidden)]
+    pub name: String,
+    #[doc(hidden)]
+    pub prefix: Option<String>,
+    #[doc(hidden)]
+    pub text: String,
+    #[doc(hidden)]
+    pub message: Option<Value>,
+    #[doc(hidden)]
+    pub tools: Option<Value>,
+}
+
+impl Sample {
+    /// An output, and how to name it in a report.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: text.into(), ..Self::default() }
+    }
+
+    /// The output.
+    #[doc(hidden)]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The prompt, up to the model's text. Without one, every known end of a prompt is tried.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<Option<String>>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// The message it means, if that is known.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<Option<Value>>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// The tools it was offered, in OpenAI's form: their schemas give arguments their types.
+    #[must_use]
+    pub fn tools(mut self, tools: impl Into<Option<Value>>) -> Self {
+        self.tools = tools.into();
+        self
+    }
+}
+
+/// A sample that a response template does not explain.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Departure {
+    /// The sample's name.
+    pub sample: String,
+    /// The byte of its text at which it departs.
+    pub at: usize,
+    /// The problem there.
+    pub why: String,
+    /// The message that came back, if any did.
+    pub got: Option<Value>,
+}
+
+/// The results of a response template on some samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Explained {
+    /// How many samples there are.
+    pub samples: usize,
+    /// Those that are not explained.
+    pub departures: Vec<Departure>,
+    /// For samples without a prompt: the end of the prompt under which they were read, and how many were.
+    pub assumed: Vec<(String, usize)>,
+}
+
+/// A prompt a sample may follow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prompt {
+    pub text: String,
+    /// Its end, after the words of its last message.
+    pub end: String,
+}
+
+impl Explained {
+    /// How many samples are explained, and after which prompt; nothing if there are none.
+    pub fn describe(&self) -> Option<String> {
+        let explained = self.samples.saturating_sub(self.departures.len());
+        let mut line = format!("samples: {explained} of {} explained", self.samples);
+        for (end, count) in &self.assumed {
+            line.push_str(&format!("; {count} without a prompt, read as if after {end:?}"));
+        }
+        (self.samples > 0).then_some(line)
+    }
+}
+
+/// Whether a message differs from the expected one in the types of arguments only.
+pub(super) fn is_retyped(wanted: &Value, got: &Value) -> bool {
+    let messages = wanted.as_object().zip(got.as_object());
+    messages.is_some_and(|(wanted, got)| compare::difference(wanted, got).is_none())
+}
+
+/// Reads samples. `prompts` are the prompts that are known, the usual one first.
+pub(super) fn explain(samples: &[Sample], template: &Template, prompts: &[Prompt]) -> Explained {
+    let mut explained = Explained { samples: samples.len(), ..Explained::default() };
+    for sample in samples {
+        if let Some(prefix) = &sample.prefix {
+            explained.departures.extend(departure(sample, template, prefix));
+            continue;
+        }
+        let none = [Prompt::default()];
+        let prompts = if prompts.is_empty() { &none[..] } else { prompts };
+        let mut first = None;
+        let reads = |prompt: &Prompt| {
+            let departure = departure(sample, template, &prompt.text);
+            departure.or_else(|| endless_thought(sample, template, &prompt.text))
+        };
+        let fits = prompts.iter().find(|prompt| match reads(prompt) {
+            None => true,
+            Some(departure) => {
+                first.get_or_insert(departure);
+                false
+            }
+        });
+        match fits {
+            Some(prompt) => match explained.assumed.iter_mut().find(|(known, _)| *known == prompt.end) {
+                Some((_, count)) => *count += 1,
+                None => explained.assumed.push((prompt.end.clone(), 1)),
+            },
+            None => explained.departures.extend(first),
+        }
+    }
+    explained
+}
+
+/// The mismatch of a sample after this prompt; nothing if it is explained.
+fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
+    let depart =
+        |at: usize, why: String, got: Option<Value>| Some(Departure { sample: sample.name.clone(), at, why, got });
+    let (finished, offset) = match read(sample, template, prefix) {
+        Ok(read) => read,
+        Err(error) => return depart(0, error.to_string(), None),
+    };
+    let got = Value::Object(finished.message.clone());
+    let kept = slice(prefix, prefix.len().saturating_sub(offset)..);
+    let read = format!("{kept}{}", sample.text);
+    let gap = coverage::gap(template, &read, offset, &finished);
+    let gap = gap.map(|(at, why)| (at.saturating_sub(offset), why));
+    // A message defines the right answer; without one, only text that no field explains is a mismatch.
+    match sample.message.as_ref().and_then(Value::as_object) {
+        Some(wanted) => {
+            let part = compare::difference(wanted, &finished.message)?;
+            let (at, why) = gap.map_or((0, String::new()), |(at, why)| (at, format!(": {why}")));
+            depart(at, format!("{part} differs from the sample's message{why}"), Some(got))
+        }
+        None => gap.and_then(|(at, why)| depart(at, why, Some(got))),
+    }
+}
+
+/// A thought that never ends, of a sample whose message is not known: under a prompt that opens reasoning, any text
+/// could be one.
+fn endless_thought(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
+    let (finished, _) = read(sample, template, prefix).ok().filter(|_| sample.message.is_none())?;
+    let Event::Close { field, span, .. } = finished.events.last()? else { return None };
+    let is_thought = !["content", "tool_calls"].contains(&&**field) && template.field(field)?.open.is_some();
+    (is_thought && span.start == span.end).then(|| Departure {
+        sample: sample.name.clone(),
+        at: sample.text.len(),
+        why: format!("`{field}` never ends"),
+        got: Some(Value::Object(finished.message)),
+    })
+}
+
+fn read(sample: &Sample, template: &Template, prefix: &str) -> Result<(Finished, usize), ParseError> {
+    read_as(sample, template, prefix, Mode::Stable, false)
+}
+
+/// Reads a sample in a mode, whole or one character at a time.
+fn read_as(
+    sample: &Sample,
+    template: &Template,
+    prefix: &str,
+    mode: Mode,
+    by_character: bool,
+) -> Result<(Finished, usize), ParseError> {
+    let tools = sample.tools.as_ref().and_then(|tools| Tools::new(tools).ok()).map(Arc::new);
+    let mut parser = Parser::new(template, prefix, Options::default().tools(tools).mode(mode))?;
+    let offset = parser.prefix_length();
+    let mut events = parser.initial_events().to_vec();
+    let mut feed = |piece: &str| parser.feed_into(piece, &mut |event| events.push(event.to_owned()));
+    if by_character {
+        let text = sample.text.as_str();
+        text.char_indices().try_for_each(|(at, c)| feed(slice(text, at..at + c.len_utf8())))?;
+    } else {
+        feed(&sample.text)?;
+    }
+    let mut finished = parser.finish()?;
+    events.extend(finished.events.iter().cloned());
+    finished.events = events;
+    Ok((finished, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, template, value};
+
+    fn prompt(end: &str) -> Prompt {
+        Prompt { text: format!("<user>Hi.<end>{end}"), end: end.to_owned() }
+    }
+
+    fn explained(samples: &[Sample], ends: &[&str]) -> Explained {
+        let prompts: Vec<Prompt> = ends.iter().map(|end| prompt(end)).collect();
+        explain(samples, &template(ANSWER), &prompts)
+    }
+
+    fn sample(text: &str) -> Sample {
+        Sample::new("a sample", text)
+    }
+
+    #[test]
+    fn a_sample_is_explained_if_no_text_is_left_over() {
+        let after = |text: &str| sample(text).prefix("<assistant>".to_owned());
+        for (text, why) in [
+            ("<weigh>Hm.</weigh>Yes.<end>", None),
+            ("Yes.", None),
+            ("Yes.</weigh><end>", Some((4, "the marker \"</weigh>\" was not recognized: it is left in `content`"))),
+            // A marker in quotes is only mentioned.
+            ("Write `</weigh>` there.<end>", None),
+        ] {
+            let found = explained(&[after(text)], &[]);
+            let departure = found.departures.first().map(|departure| (departure.at, departure.why.as_str()));
+            assert_eq!(departure, why, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_message_says_what_the_text_means() {
+        let means = |content: &str| value(&format!(r#"{{"role": "assistant", "content": "{content}"}}"#));
+        let right = sample("Yes.<end>").prefix("<assistant>".to_owned()).message(means("Yes."));
+        let wrong = right.clone().message(means("No."));
+        let found = explained(&[right, wrong], &[]);
+        assert_eq!((found.samples, found.departures.len()), (2, 1));
+        assert_eq!(found.departures[0].why, "`content` differs from the sample's message");
+        assert_eq!(found.describe().as_deref(), Some("samples: 1 of 2 explained"));
+    }
+
+    #[test]
+    fn a_sample_without_a_prompt_is_tried_after_each_until_one_fits() {
+        let found = explained(&[sample("Hm.</weigh>Yes.<end>")], &["<assistant>", "<assistant><weigh>"]);
+        assert_eq!(found.assumed, [("<assistant><weigh>".to_owned(), 1)]);
+        let line = "samples: 1 of 1 explained; 1 without a prompt, read as if after \"<assistant><weigh>\"";
+        assert_eq!(found.describe().as_deref(), Some(line));
+        // Under a prompt that opens reasoning any text could be a thought: one without an end is none.
+        let found = explained(&[sample("Yes.")], &["<assistant><weigh>"]);
+        assert_eq!(found.departures[0].why, "`reasoning_content` never ends");
+        assert_eq!(explained(&[], &[]).describe(), None);
+    }
+}

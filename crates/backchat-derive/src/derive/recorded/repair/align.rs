@@ -1,0 +1,253 @@
+//! The positions of a message's parts in its text, in any spelling.
+
+use std::ops::Range;
+
+use super::super::compare::same;
+use backchat_core::json::{self, Object, Value};
+use backchat_core::python;
+
+/// The message of a sample.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SampleMessage {
+    pub reasoning: Option<String>,
+    pub content: Option<String>,
+    pub calls: Vec<SampleCall>,
+}
+
+/// A call that a sample means.
+#[derive(Clone, Debug)]
+pub(super) struct SampleCall {
+    pub name: String,
+    pub arguments: Object,
+    pub id: Option<String>,
+}
+
+/// The places of a message's parts in a text, in bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown {
+    pub reasoning: Option<Range<usize>>,
+    pub content: Option<Range<usize>>,
+    pub calls: Vec<Call>,
+}
+
+/// One call in a text.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub name: Range<usize>,
+    /// How much of the text before and after the name belongs to the id of the call.
+    pub around: Option<(usize, usize)>,
+    pub body: Body,
+    /// From the first of its parts to the end of the last.
+    pub span: Range<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// One JSON object that holds name and arguments under these keys.
+    Object { name: String, arguments: String, is_adjacent: bool },
+    /// The arguments as one JSON object.
+    Json(Range<usize>),
+    /// Key by key.
+    Pairs(Vec<Pair>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub key: Range<usize>,
+    pub value: Range<usize>,
+    pub is_quoted: bool,
+}
+
+impl Shown {
+    /// Whether there are calls, all between these places. Others lie inside a thought or past the stop: the text
+    /// around them is not their own.
+    pub fn has_calls_within(&self, from: usize, to: usize) -> bool {
+        let ends = self.calls.first().zip(self.calls.last());
+        ends.is_some_and(|(first, last)| from <= first.span.start && last.span.end <= to)
+    }
+}
+
+impl SampleMessage {
+    /// Reads a message; `own` is the name of the reasoning in the draft.
+    pub fn of(message: &Object, own: Option<&str>) -> Self {
+        let text = |key: &str| {
+            let text = message.get(key).and_then(Value::as_str).map(str::trim);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let names = ["reasoning_content", "thinking", "reasoning"];
+        let reasoning = names.into_iter().chain(own).find_map(text);
+        let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|call| {
+            let function = call.get("function").unwrap_or(call);
+            let arguments = match function.get("arguments") {
+                Some(Value::String(text)) => json::read(text).ok()?,
+                Some(other) => other.clone(),
+                None => Value::Object(Object::new()),
+            };
+            let id = call.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
+            Some(SampleCall {
+                name: function.get("name")?.as_str()?.to_owned(),
+                arguments: arguments.as_object()?.clone(),
+                id,
+            })
+        });
+        Self { reasoning, content: text("content"), calls: calls.collect() }
+    }
+}
+
+/// Finds every part; the first that is missing, in words, if not all are there.
+pub(super) fn align(text: &str, said: &SampleMessage) -> Result<Shown, String> {
+    let mut shown = Shown::default();
+    let mut from = 0;
+    if let Some(thought) = &said.reasoning {
+        let at = text.find(thought.as_str()).ok_or("the reasoning")?;
+        from = at + thought.len();
+        shown.reasoning = Some(at..from);
+    }
+    if let Some(content) = &said.content {
+        let rest = text.get(from..).unwrap_or("");
+        let at = if said.calls.is_empty() { rest.rfind(content.as_str()) } else { rest.find(content.as_str()) };
+        let at = from + at.ok_or("`content`")?;
+        shown.content = Some(at..at + content.len());
+        from = at + content.len();
+    }
+    for (i, SampleCall { name, arguments, id }) in said.calls.iter().enumerate() {
+        let missing = || match text.get(from..).is_some_and(|rest| rest.contains(name.as_str())) {
+            true => format!("the arguments of call {}", i + 1),
+            false => format!("the name of call {}", i + 1),
+        };
+        let mut call = call(text, from, name, arguments).ok_or_else(missing)?;
+        // An id that contains the name surrounds it.
+        call.around = id.as_deref().and_then(|id| id.split_once(name.as_str())).and_then(|(before, after)| {
+            let is_there =
+                text.get(..call.name.start)?.ends_with(before) && text.get(call.name.end..)?.starts_with(after);
+            is_there.then_some((before.len(), after.len()))
+        });
+        from = call.span.end;
+        shown.calls.push(call);
+    }
+    Ok(shown)
+}
+
+fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call> {
+    let wanted = Value::Object(arguments.clone());
+    let begins = text.get(from..)?.match_indices('{').map(|(at, _)| from + at);
+    for at in begins {
+        let Some((end, value)) = object(text, at) else { continue };
+        if same(&wanted, &value) {
+            let name = word(text.get(..at)?, from, name, true)?;
+            return Some(Call { span: name.start..end, name, around: None, body: Body::Json(at..end) });
+        }
+        let Some(entries) = value.as_object() else { continue };
+        let key_of = |fits: &dyn Fn(&Value) -> bool| entries.iter().position(|(_, value)| fits(value));
+        let named = key_of(&|value| value.as_str() == Some(name));
+        let given = key_of(&|value| same(&wanted, value) && value.as_object().is_some());
+        if let (Some(named), Some(given)) = (named, given) {
+            let key = |at: usize| entries.keys().nth(at).cloned();
+            let body =
+                Body::Object { name: key(named)?, arguments: key(given)?, is_adjacent: named == 0 && given == 1 };
+            return Some(Call { span: at..end, name: at..at, around: None, body });
+        }
+    }
+    let name = word(text, from, name, false)?;
+    let mut end = name.end;
+    let mut pairs = Vec::new();
+    for (key, value) in arguments {
+        let key = word(text, end, key, false)?;
+        let (value, is_quoted) = spelled(text, key.end, value)?;
+        end = value.end;
+        pairs.push(Pair { key, value, is_quoted });
+    }
+    let around = None;
+    (!pairs.is_empty()).then_some(Call { span: name.start..end, name, around, body: Body::Pairs(pairs) })
+}
+
+/// The JSON object that begins at a place.
+fn object(text: &str, at: usize) -> Option<(usize, Value)> {
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for (offset, c) in text.get(at..)?.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '{' if !quoted => depth += 1,
+            '}' if !quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    let end = at + offset + 1;
+                    return Some((end, json::read(text.get(at..end)?).ok()?));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The first place of a whole word from here on, or the last one.
+fn word(text: &str, from: usize, word: &str, last: bool) -> Option<Range<usize>> {
+    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let is_whole = |at: &usize| {
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
+        !part_of_word(before) && !part_of_word(after)
+    };
+    let mut found = text.get(from..)?.match_indices(word).map(|(at, _)| from + at).filter(is_whole);
+    let at = if last { found.last() } else { found.next() }?;
+    Some(at..at + word.len())
+}
+
+/// The next occurrence of a value in any of its spellings, and whether it is in quotes that are not its own.
+fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool)> {
+    let rest = text.get(from..)?;
+    let json = value.to_string();
+    let mut spellings =
+        vec![(json.clone(), value.as_str().is_some()), (python::json::ascii(&json), value.as_str().is_some())];
+    match value {
+        Value::String(bare) => {
+            let bare = bare.as_str();
+            spellings.push((python::repr(bare), true));
+            // In single quotes, with the escapes of JSON or of Python.
+            let escaped = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(bare);
+            spellings.extend([bare, escaped].map(|text| (format!("'{}'", text.replace('\'', "\\'")), true)));
+            spellings.push((bare.to_owned(), false));
+        }
+        other => {
+            spellings.push((python::spelling(other), false));
+            spellings.push((format!("\"{json}\""), true));
+        }
+    }
+    let found = spellings.into_iter().filter(|(text, _)| !text.is_empty()).filter_map(|(spelling, is_quoted)| {
+        let at = from + rest.find(&spelling)?;
+        Some((at..at + spelling.len(), is_quoted))
+    });
+    found.min_by_key(|(place, _)| (place.start, std::cmp::Reverse(place.end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(message: &str) -> SampleMessage {
+        SampleMessage::of(json::read(message).unwrap().as_object().unwrap(), None)
+    }
+
+    #[test]
+    fn values_are_found_in_any_spelling() {
+        let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"city": "Gent", "n": null}}}]}"#;
+        for (text, body) in [
+            (r#"<c>{"name": "f", "parameters": {"city": "Gent", "n": null}}</c>"#, "Object"),
+            (r#"<c>f({"city": "Gent", "n": null})</c>"#, "Json"),
+            ("<c=f><city>Gent</city><n>None</n></c>", "Pairs"),
+            ("<c=f><city>'Gent'</city><n>null</n></c>", "Pairs"),
+        ] {
+            let shown = align(text, &said(message)).unwrap();
+            assert!(format!("{:?}", shown.calls[0].body).starts_with(body), "{text}: {shown:?}");
+        }
+        for (text, missing) in [
+            ("<c=f><city>Brugge</city></c>", "the arguments of call 1"),
+            ("<c=g><city>Gent</city><n>null</n></c>", "the name of call 1"),
+        ] {
+            assert_eq!(align(text, &said(message)).unwrap_err(), missing, "{text}");
+        }
+    }
+}

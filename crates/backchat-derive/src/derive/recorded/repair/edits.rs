@@ -1,0 +1,414 @@
+//! Repairs for a misread sample: templates that read it, each with its new forms.
+
+use super::align::Shown;
+use super::keywords;
+use super::layout::{self, Form, Layout};
+use super::merge::{self, delimiter, escape};
+use crate::derive::readers::pieces::Branches;
+use crate::wire::marks::Segmentation;
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use backchat_parser::pattern::Pattern;
+
+/// A template that reads more, and the lessons it holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Edit {
+    pub template: Value,
+    /// The lesson, in words.
+    pub what: Vec<String>,
+    /// The marks it is learned with, which prose may mention.
+    pub marks: Vec<String>,
+    /// Whether it leaves values as text whose quotes tell texts from other values.
+    pub is_untyped: bool,
+}
+
+/// A sample under a template: its text, the positions of its parts, and how far the template reads it.
+pub(super) struct Sighting<'s> {
+    pub text: &'s str,
+    pub shown: &'s Shown,
+    /// The end of the reasoning that is read, with its mark.
+    pub thought_end: usize,
+    /// The start of the stop.
+    pub stop: usize,
+    pub own_reasoning: Option<&'s str>,
+    /// The mark that ends the prompt, if what opens a turn is read up to it.
+    pub prompt_end: Option<&'s str>,
+    /// Whether the calls may be read in the new way only.
+    pub replaces: bool,
+}
+
+impl Sighting<'_> {
+    /// The beginning of the model's own text, as a pattern.
+    fn start(&self) -> String {
+        match self.prompt_end {
+            Some(mark) => format!("(?:^|(?<={}))\\s*", escape(mark)),
+            None => "^\\s*".to_owned(),
+        }
+    }
+}
+
+impl Edit {
+    fn new(known: &Self, template: Value, what: String, marks: impl IntoIterator<Item = String>) -> Self {
+        let mut edit = Self { template, ..known.clone() };
+        if !edit.what.contains(&what) {
+            edit.what.push(what);
+        }
+        edit.marks.extend(marks);
+        edit
+    }
+
+    /// The last thing learned with it. Whatever is proposed was made by `new`, and has learned one at least.
+    pub fn lesson(&self) -> &str {
+        debug_assert!(!self.what.is_empty(), "an edit that changes nothing is not proposed");
+        self.what.last().map_or("", String::as_str)
+    }
+}
+
+/// Reasoning between other marks, or after another opening mark if nothing closes it.
+pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let Some(place) = &seen.shown.reasoning else { return Vec::new() };
+    let before = slice(seen.text, ..place.start).trim();
+    let after = slice(seen.text, place.end..);
+    let name = seen.own_reasoning.unwrap_or("thinking");
+    let field = fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
+    let delimiter = |side: &str| field.and_then(|field| delimiter(field, side));
+    let Some(open) = reasoning_open(delimiter("open"), before, seen) else { return Vec::new() };
+    let is_known_open = delimiter("open").as_deref() == Some(&open);
+    let closings = match (Segmentation::Words.first(after), delimiter("close")) {
+        (Some(close), Some(ends)) if is_known_open && is_branch(&ends, close) => return Vec::new(),
+        (Some(close), Some(ends)) if is_branch(&ends, close) => vec![ends],
+        (Some(close), Some(ends)) => closes(after, close, seen).map(|guarded| format!("{guarded}|{ends}")).collect(),
+        (Some(close), None) => closes(after, close, seen).collect(),
+        (None, Some(ends)) if !is_known_open => vec![ends],
+        (None, _) => return Vec::new(),
+    };
+    let close = Segmentation::Words.first(after).unwrap_or_default();
+    let edits = closings.into_iter().map(|closing| {
+        let mut new = Object::new();
+        new.insert("open_pattern".to_owned(), open.as_str().into());
+        new.insert("close_pattern".to_owned(), closing.into());
+        let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern"].contains(&key);
+        let rest = field.into_iter().flatten().filter(|(key, _)| kept(key));
+        new.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
+        let what = match close {
+            "" => format!("reasoning also begins with `{before}`"),
+            close => format!("reasoning is also written between `{before}` and `{close}`"),
+        };
+        let template = with_field(&known.template, name, new, true);
+        Edit::new(known, template, what, [before.to_owned(), close.to_owned()])
+    });
+    edits.collect()
+}
+
+/// The openings of reasoning with this mark among them; nothing if there is no mark at all.
+fn reasoning_open(opens: Option<String>, mark: &str, seen: &Sighting<'_>) -> Option<String> {
+    let learned = format!("{}{}", seen.start(), escape(mark));
+    Some(match opens {
+        Some(opens) if mark.is_empty() || is_branch(&opens, mark) => opens,
+        // A mark that begins a known one, and that white space may precede, would be found before it.
+        Some(opens) if branches(&opens).any(|known| known.starts_with(&escape(mark))) => {
+            format!("{opens}|{}(?!{opens}){}", seen.start(), escape(mark))
+        }
+        Some(opens) => format!("{opens}|{learned}"),
+        None if mark.is_empty() => return None,
+        None => learned,
+    })
+}
+
+/// The alternatives of a pattern.
+fn branches(pattern: &str) -> impl Iterator<Item = String> {
+    let read = Branches::read(pattern).unwrap_or_default();
+    read.0.into_iter().map(|branch| Branches(vec![branch]).to_string())
+}
+
+/// Whether a pattern has this mark as one of its alternatives.
+fn is_branch(pattern: &str, mark: &str) -> bool {
+    branches(pattern).any(|known| known == escape(mark))
+}
+
+/// A closing mark as strictly as the sample shows it, so that prose which only mentions it stays whole.
+fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> impl Iterator<Item = String> {
+    let mark = escape(close);
+    let lead = slice(after, ..after.len() - after.trim_start().len());
+    let rest = slice(after.trim_start(), close.len()..);
+    let next = rest.chars().next();
+    let mut found = Vec::new();
+    if lead.contains('\n') {
+        found.push(format!("\\n{mark}\\s*"));
+    }
+    if next == Some('\n') {
+        found.push(format!("{mark}\\n\\s*"));
+    }
+    if next.is_some_and(|c| !c.is_whitespace()) && seen.stop > seen.text.len() - rest.len() {
+        found.push(format!("{mark}(?=[^\\s\"'`.,;:!?)])"));
+    }
+    found.push(mark);
+    found.into_iter()
+}
+
+/// Content between marks that are not part of it, or without the mark that opens it elsewhere.
+pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let Some(field) = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object)
+    else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let Some(place) = &seen.shown.content else { return found };
+    let end = seen.shown.calls.first().map_or(seen.stop, |call| call.span.start);
+    let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
+    let after = slice(seen.text, place.end..end.max(place.end)).trim();
+    let opens = delimiter(field, "open");
+    let start = match Segmentation::Words.last(slice(seen.text, ..seen.thought_end)) {
+        Some(close) => format!("(?<={}\\s*)", escape(close)),
+        None => seen.start(),
+    };
+    if let Some(opens) = opens.filter(|_| before.is_empty()) {
+        // Text that begins like no mark is content without its opening mark.
+        let mut new = Object::new();
+        new.insert("open_pattern".to_owned(), format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
+        let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
+        new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+        found.push(Edit::new(known, with_field(&known.template, "content", new, false), UNOPENED.to_owned(), []));
+        found.extend(outside(known, seen));
+        return found;
+    }
+    if before.is_empty() && after.is_empty() {
+        return found;
+    }
+    let mut swallowed = Vec::new();
+    if !before.is_empty() {
+        swallowed.push(format!("{start}{}\\s*", escape(before)));
+    }
+    if !after.is_empty() {
+        let guard = if before.is_empty() { String::new() } else { format!("(?<={}.*)", escape(before)) };
+        swallowed.push(format!("{guard}{}\\s*", escape(after)));
+    }
+    let what = format!("content is also written between `{before}` and `{after}`");
+    let template = swallow(&known.template, &swallowed);
+    found.push(Edit::new(known, template, what, [before.to_owned(), after.to_owned()]));
+    found
+}
+
+const UNOPENED: &str = "content is also written without its opening marker";
+
+/// Content that is all text outside of other fields: the mark that opened it is left out where a turn begins with it.
+pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let field = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object);
+    let Some((field, opens)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
+        return Vec::new();
+    };
+    let mut new = field.clone();
+    new.retain(|key, _| !key.starts_with("open"));
+    let template = with_field(&known.template, "content", new, false);
+    let template = swallow(&template, &[format!("{}(?:{opens})\\s*", seen.start())]);
+    vec![Edit::new(known, template, UNOPENED.to_owned(), [])]
+}
+
+/// Calls written otherwise: beside the known way, or in the new way only if none is known.
+pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
+    let from = seen.thought_end.max(content_end);
+    let of_fields = |name: &str| fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
+    let field = of_fields("tool_calls");
+    let stop = of_fields("content").and_then(|content| delimiter(content, "close"));
+    let mut found = Vec::new();
+    for layout in keywords::layouts(seen.text, seen.shown, from, seen.stop) {
+        // A field that reads no conversation is not worth keeping.
+        let (found_fields, also) = match field.filter(|_| !seen.replaces) {
+            Some(field) => (merge::beside(field, &layout), "also "),
+            None => (merge::alone(&layout, stop.as_deref()), ""),
+        };
+        for made in found_fields {
+            let is_untyped = matches!(layout.form, Form::Keywords { .. }) && !merge::has_typed_values(&made);
+            let mut template = with_field(&known.template, "tool_calls", made, true);
+            if !layout.section_close.is_empty() {
+                template = swallow(&template, &[section_end(&layout)]);
+            }
+            let what = format!("calls are {also}written `{}`", layout.words);
+            let edit = Edit::new(known, template, what, layout.marks.iter().cloned());
+            found.push(Edit { is_untyped: known.is_untyped || is_untyped, ..edit });
+        }
+    }
+    found
+}
+
+/// The text around calls that are read: before the first, as an optional part of the opening, and after the last.
+pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let field = fields(&known.template).and_then(|fields| fields.get("tool_calls")).and_then(Value::as_object);
+    let Some((field, open)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
+        return Vec::new();
+    };
+    let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
+    let from = seen.thought_end.max(content_end);
+    let Some(last) = seen.shown.calls.last().filter(|_| seen.shown.has_calls_within(from, seen.stop)) else {
+        return Vec::new();
+    };
+    let text = slice(seen.text, from..seen.stop);
+    let Some(opens) = Pattern::new(&open).ok().and_then(|open| Some(open.find_at(text, 0).ok()??.span())) else {
+        return Vec::new();
+    };
+    let before = slice(text, ..opens.0).trim();
+    let close = delimiter(field, "close");
+    let last = last.span.end - from;
+    let closes = close.as_ref().and_then(|close| Some(Pattern::new(close).ok()?.find_at(text, last).ok()??.span()));
+    // Calls that nothing closes end with the text.
+    let after = closes.map_or("", |(_, end)| slice(text, end..).trim());
+    if before.is_empty() && after.is_empty() {
+        return Vec::new();
+    }
+    let mut template = known.template.clone();
+    if !before.is_empty() {
+        let mut new = Object::new();
+        new.insert("open_pattern".to_owned(), format!("(?:{}\\s*)?(?:{open})", layout::pattern(before)).into());
+        let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
+        new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+        template = with_field(&template, "tool_calls", new, false);
+    }
+    if let (false, Some(close)) = (after.is_empty(), close) {
+        template = swallow(&template, &[format!("(?<={close}){}\\s*", layout::pattern(after))]);
+    }
+    let what = match (before, after) {
+        (before, "") => format!("calls also follow `{before}`"),
+        ("", after) => format!("calls are also followed by `{after}`"),
+        (before, after) => format!("calls are also written between `{before}` and `{after}`"),
+    };
+    vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
+}
+
+/// The text once after the last call, anchored there.
+fn section_end(layout: &Layout) -> String {
+    // A call without a close of its own ends with its object.
+    let close = if layout.close.is_empty() { "\\}" } else { &layout.close };
+    format!("(?<={close}\\s*){}\\s*", layout::pattern(&layout.section_close))
+}
+
+/// The template with texts that content leaves out.
+fn swallow(template: &Value, patterns: &[String]) -> Value {
+    let field = fields(template).and_then(|fields| fields.get("content")).and_then(Value::as_object);
+    let Some(field) = field else { return template.clone() };
+    let mut all = patterns.to_vec();
+    all.extend(delimiter(field, "close"));
+    let mut new = field.clone();
+    new.retain(|key, _| !key.starts_with("close"));
+    new.insert("close_pattern".to_owned(), all.join("|").into());
+    with_field(template, "content", new, false)
+}
+
+fn fields(template: &Value) -> Option<&Object> {
+    template.get("fields").and_then(Value::as_object)
+}
+
+/// The template with another field in place of one; a new one comes first if asked for.
+fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value {
+    let (Value::Object(entries), Some(known)) = (template, fields(template)) else {
+        debug_assert!(false, "a draft that loads has fields");
+        return template.clone();
+    };
+    let mut entries = entries.clone();
+    let mut new = Object::new();
+    if first && !known.contains_key(name) {
+        new.insert(name.to_owned(), Value::Object(field.clone()));
+    }
+    for (key, value) in known {
+        let value = if key == name { Value::Object(field.clone()) } else { value.clone() };
+        new.insert(key.clone(), value);
+    }
+    if !new.contains_key(name) {
+        new.insert(name.to_owned(), Value::Object(field));
+    }
+    entries.insert("fields".to_owned(), Value::Object(new));
+    Value::Object(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{SampleMessage, align};
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, object, read, value};
+
+    fn draft() -> Edit {
+        Edit { template: value(ANSWER), ..Edit::default() }
+    }
+
+    /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
+    fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
+        let shown = align(text, &SampleMessage::of(&object(message), None)).unwrap();
+        let stop = text.find("<end>").unwrap_or(text.len());
+        let seen = Sighting {
+            text,
+            shown: &shown,
+            thought_end,
+            stop,
+            own_reasoning: Some("reasoning_content"),
+            prompt_end: None,
+            replaces: false,
+        };
+        repair(&draft(), &seen)
+    }
+
+    #[test]
+    fn reasoning_gets_the_marks_around_it() {
+        let text = "<plan>Hm.</plan>Yes.<end>";
+        let message = r#"{"thinking": "Hm.", "content": "Yes."}"#;
+        let edits = made(reasoning, text, message, 0);
+        assert!(!edits.is_empty());
+        for edit in &edits {
+            assert_eq!(edit.what, ["reasoning is also written between `<plan>` and `</plan>`"]);
+            assert_eq!(edit.marks, ["<plan>", "</plan>"]);
+            assert_eq!(read(&edit.template, text).get("reasoning_content"), Some(&"Hm.".into()));
+            assert_eq!(
+                read(&edit.template, "<weigh>Hm.</weigh>Yes.<end>").get("reasoning_content"),
+                Some(&"Hm.".into())
+            );
+        }
+        // From the strictest close to the plainest.
+        let closes = |edit: &Edit| fields(&edit.template).unwrap()["reasoning_content"].get("close_pattern").cloned();
+        assert_eq!(closes(edits.last().unwrap()), Some("</plan>|</weigh>".into()));
+        assert_eq!(edits.len(), 2);
+        assert!(made(reasoning, "Yes.<end>", r#"{"content": "Yes."}"#, 0).is_empty());
+    }
+
+    #[test]
+    fn content_loses_the_marks_around_it_only_there() {
+        let text = "<say>Yes.</say><end>";
+        let [edit] = made(content, text, r#"{"content": "Yes."}"#, 0).try_into().unwrap();
+        assert_eq!(edit.what, ["content is also written between `<say>` and `</say>`"]);
+        assert_eq!(read(&edit.template, text).get("content"), Some(&"Yes.".into()));
+        let prose = "It ends with </say>, they say.<end>";
+        assert_eq!(read(&edit.template, prose).get("content"), Some(&"It ends with </say>, they say.".into()));
+        assert!(made(content, "Yes.<end>", r#"{"content": "Yes."}"#, 0).is_empty(), "nothing is around it");
+    }
+
+    #[test]
+    fn text_around_calls_goes_with_them() {
+        let call = r#"<call>{"name": "f", "arguments": {"a": "x"}}</call>"#;
+        let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+        let text = format!("<calls>{call}</calls><end>");
+        let [edit] = made(around_calls, &text, message, 0).try_into().unwrap();
+        assert_eq!(edit.what, ["calls are also written between `<calls>` and `</calls>`"]);
+        for text in [text, format!("{call}<end>")] {
+            let message = read(&edit.template, &text);
+            assert_eq!(message.get("content"), None, "{text}");
+            assert_eq!(message.get("tool_calls").and_then(Value::as_list).map(<[Value]>::len), Some(1), "{text}");
+        }
+        assert!(made(around_calls, &format!("{call}<end>"), message, 0).is_empty());
+    }
+
+    #[test]
+    fn a_lesson_is_named_once() {
+        let once = Edit::new(&draft(), value("{}"), "a".to_owned(), ["<a>".to_owned()]);
+        let twice = Edit::new(&once, value("{}"), "a".to_owned(), ["<b>".to_owned()]);
+        assert_eq!((twice.what, twice.marks), (vec!["a".to_owned()], vec!["<a>".to_owned(), "<b>".to_owned()]));
+    }
+
+    #[test]
+    fn a_new_field_comes_first_if_asked_for_and_an_old_one_keeps_its_place() {
+        let names = |name: &str, first: bool| -> Vec<String> {
+            let template = with_field(&value(r#"{"fields": {"a": {}, "b": {}}}"#), name, Object::new(), first);
+            fields(&template).unwrap().keys().cloned().collect()
+        };
+        assert_eq!(names("c", true), ["c", "a", "b"]);
+        assert_eq!(names("c", false), ["a", "b", "c"]);
+        assert_eq!(names("b", true), ["a", "b"]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Calls written `name(key=value, …)`, each between markers or all in one bracketed list: quoted and bare values, any
+//! brackets, signs and separators, but the same ones throughout a sample.
+
+use super::align::{Body, Call, Pair, Shown};
+use super::layout::{self, Form, Layout, distinctive, from_last, pattern, to_first, without_end, words};
+use crate::wire::marks::Segmentation;
+use backchat_core::text::slice;
+
+/// The signs of one call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Signs<'t> {
+    bracket: (char, char),
+    /// The sign between a key and its value.
+    sign: &'t str,
+    /// The sign between two pairs, if there are two.
+    separator: Option<&'t str>,
+}
+
+/// How the calls between `from` and `to` are written: in this way, or else in those of other layouts.
+pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
+    let own = || layout(text, &shown.calls, from, to).filter(|_| shown.has_calls_within(from, to));
+    own().map_or_else(|| layout::layouts(text, shown, from, to), |layout| vec![layout])
+}
+
+/// How the calls between `from` and `to` are written; nothing if it is not in this way.
+fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> {
+    let (first, last) = (calls.first()?, calls.last()?);
+    let mut signs = Signs::of(text, first)?;
+    for call in calls {
+        let of_call = Signs::of(text, call)?;
+        signs.separator = signs.separator.or(of_call.separator);
+        let is_same = (of_call.bracket, of_call.sign) == (signs.bracket, signs.sign);
+        if !is_same || of_call.separator.is_some_and(|separator| signs.separator != Some(separator)) {
+            return None;
+        }
+    }
+    let end = |call: &Call| {
+        let rest = slice(text, call.span.end..);
+        call.span.end + rest.len() - rest.trim_start().len() + signs.bracket.1.len_utf8()
+    };
+    let before = slice(text, from..first.span.start);
+    let after = text.get(end(last)..to)?;
+    let closing = pattern(signs.bracket.1.encode_utf8(&mut [0; 4]));
+    let list = before.trim_end().strip_suffix('[').zip(after.trim_start().strip_prefix(']'));
+    let (open, close) = match (list, calls.get(1)) {
+        (Some((wrapper, rest)), second) => {
+            let between = second.map_or(",", |second| slice(text, end(first)..second.span.start).trim());
+            let lead = format!("{}\\[", pattern(wrapper.trim_start()));
+            let separator = pattern(between);
+            let tail = pattern(rest.trim());
+            let item = format!("(?<={closing})\\s*{separator}\\s*");
+            let next = format!("(?=\\s*{separator}\\s*{NAME}\\s*{})", signs.opening());
+            (format!("(?:{lead}\\s*|{item})"), format!("{closing}(?:\\s*\\]\\s*{tail}|{next})"))
+        }
+        (None, Some(second)) => {
+            let between = slice(text, end(first)..second.span.start);
+            let open = Segmentation::Words.shared_end(before, between);
+            let close = Segmentation::Words.shared_start(without_end(between, open), after);
+            (pattern(open.trim_start()), format!("{closing}{}", pattern(close)))
+        }
+        (None, None) => (pattern(from_last(before).trim_start()), format!("{closing}{}", pattern(to_first(after)))),
+    };
+    // A call that nothing leads, such as `f(a=1)`, is prose.
+    if open.is_empty() {
+        return None;
+    }
+    let form = Form::Keywords {
+        bracket: signs.opening(),
+        sign: pattern(signs.sign),
+        quoted: signs.tag(&format!("(?P<value>{SINGLE}|{DOUBLE}|{NESTED}|.*?)")),
+        bare: signs.tag(&format!("(?:'(?P<value>{IN_SINGLE})'|\"(?P<value>{IN_DOUBLE})\"|(?P<value>{NESTED}|.*?))")),
+    };
+    Some(Layout {
+        open,
+        close,
+        form,
+        section_close: String::new(),
+        id: None,
+        marks: distinctive(&[before, after]),
+        words: words(before, after),
+    })
+}
+
+/// The name of a call.
+const NAME: &str = "[\\w.-]+";
+const IN_SINGLE: &str = "(?:[^'\\\\]|\\\\.)*";
+const IN_DOUBLE: &str = "(?:[^\"\\\\]|\\\\.)*";
+const SINGLE: &str = "'(?:[^'\\\\]|\\\\.)*'";
+const DOUBLE: &str = "\"(?:[^\"\\\\]|\\\\.)*\"";
+/// A list or an object, whatever it holds.
+const NESTED: &str =
+    "(?P<deep>[\\[{](?:[^\\[\\]{}'\"]|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?&deep))*[\\]}])";
+
+impl<'t> Signs<'t> {
+    fn of(text: &'t str, call: &Call) -> Option<Self> {
+        let Body::Pairs(pairs) = &call.body else { return None };
+        let (first, last) = (pairs.first()?, pairs.last()?);
+        let opens = only_sign(text.get(call.name.end..first.key.start)?)?.chars().next()?;
+        let bracket = match opens {
+            '(' => ('(', ')'),
+            '[' => ('[', ']'),
+            '{' => ('{', '}'),
+            _ => return None,
+        };
+        let sign_of = |pair: &Pair| only_sign(text.get(pair.key.end..pair.value.start)?);
+        let sign = sign_of(first)?;
+        let mut separators = pairs.windows(2).map(|two| match two {
+            [one, next] => only_sign(text.get(one.value.end..next.key.start)?),
+            _ => None,
+        });
+        let separator = match separators.next() {
+            Some(separator) => Some(separator?),
+            None => None,
+        };
+        let is_regular = pairs.iter().all(|pair| sign_of(pair) == Some(sign))
+            && separators.all(|other| other == separator)
+            && slice(text, last.value.end..).trim_start().starts_with(bracket.1);
+        is_regular.then_some(Self { bracket, sign, separator })
+    }
+
+    fn opening(self) -> String {
+        pattern(self.bracket.0.encode_utf8(&mut [0; 4]))
+    }
+
+    /// A pair: its value ends where the next pair begins, or with the call.
+    fn tag(self, value: &str) -> String {
+        let sign = pattern(self.sign);
+        let separator = pattern(self.separator.unwrap_or(","));
+        format!("(?P<key>{NAME})\\s*{sign}\\s*{value}(?=\\s*{separator}\\s*{NAME}\\s*{sign}|\\s*\\Z)")
+    }
+}
+
+/// The one sign that a text is, besides white space.
+fn only_sign(text: &str) -> Option<&str> {
+    let sign = text.trim();
+    let mut chars = sign.chars();
+    let first = chars.next()?;
+    (chars.next().is_none() && !first.is_alphanumeric() && !"\"'".contains(first)).then_some(sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{SampleMessage, align};
+    use super::*;
+    use backchat_core::json;
+
+    fn layout_of(text: &str, arguments: &str) -> Option<Layout> {
+        let message = format!(r#"{{"tool_calls": [{{"function": {{"name": "f", "arguments": {arguments}}}}}]}}"#);
+        let said = SampleMessage::of(json::read(&message).unwrap().as_object().unwrap(), None);
+        layout(text, &align(text, &said).unwrap().calls, 0, text.len())
+    }
+
+    #[test]
+    fn signs_and_brackets_are_those_of_the_sample() {
+        for (text, open, close, sign) in [
+            ("[f(a='x', b=9)]", r"(?:\[\s*|(?<=\))\s*,\s*)", r"\)(?:\s*\]\s*|(?=\s*,\s*[\w.-]+\s*\())", "="),
+            ("<tool>f(a=\"x\", b=9)</tool>", "<tool>", r"\)</tool>", "="),
+            ("<tool>f{a: x; b: 9}</tool>", "<tool>", r"\}</tool>", ":"),
+        ] {
+            let layout = layout_of(text, r#"{"a": "x", "b": 9}"#).unwrap_or_else(|| panic!("{text}"));
+            let Form::Keywords { sign: found, .. } = &layout.form else { panic!("{layout:?}") };
+            assert_eq!((layout.open.as_str(), layout.close.as_str(), found.as_str()), (open, close, sign), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_layouts_are_left_to_their_own_reading() {
+        for text in ["<f=f><a>x</a><b>9</b></f>", "f(a='x', b=9)", "<t>f(a='x'; b: 9)</t>"] {
+            assert_eq!(layout_of(text, r#"{"a": "x", "b": 9}"#), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
+
+use super::align::{Body, Call, Shown};
+use crate::wire::marks::Segmentation;
+use backchat_core::text::slice;
+
+/// One way to write calls.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    /// The opening of a call, up to its name or its object.
+    pub open: String,
+    /// The closing, after its arguments or its object.
+    pub close: String,
+    pub form: Form,
+    /// The text once after the last call.
+    pub section_close: String,
+    /// The text before and after a name that belongs to the call's id, as patterns.
+    pub id: Option<(String, String)>,
+    /// The texts that open and close, as the sample has them.
+    pub marks: Vec<String>,
+    pub words: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Form {
+    /// One JSON object with these keys.
+    Object { name: String, arguments: String, is_adjacent: bool, listed: Listed },
+    /// The name, this, and one JSON object.
+    Json { between: String },
+    /// The name, this, and pairs that this pattern reads.
+    Pairs { between: String, tag: String, first: String },
+    /// The name, and `key=value` between these brackets: the pairs with the quotes of their values, and without.
+    Keywords { bracket: String, sign: String, quoted: String, bare: String },
+}
+
+/// Whether the objects of calls are items of a JSON list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    No,
+    /// The opening and closing are those of the list.
+    Whole,
+    /// They are those of an item, whichever of the list it is.
+    Item,
+}
+
+/// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
+pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
+    let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
+    if !shown.has_calls_within(from, to) {
+        return Vec::new();
+    }
+    let get = |a: usize, b: usize| slice(text, a..b);
+    let pairs = first.pairs(text);
+    let end = |call: &Call| {
+        let close = pairs.map_or("", |pairs| pairs.value_close);
+        call.span.end + if get(call.span.end, to).starts_with(close) { close.len() } else { 0 }
+    };
+    let before = get(from, first.span.start);
+    let after = get(end(last), to);
+    let listed = list(&first.body, before, after);
+    if !listed.is_empty() {
+        return listed;
+    }
+    let cuts = match shown.calls.get(1) {
+        Some(second) => {
+            let between = get(end(first), second.span.start);
+            let open = Segmentation::Words.shared_end(before, between);
+            let close = Segmentation::Words.shared_start(without_end(between, open), after);
+            vec![CallCut { section: without_end(before, open), open, close }]
+        }
+        None => {
+            let open = from_last(before);
+            let close = to_first(after);
+            let split = CallCut { section: without_end(before, open), open, close };
+            let whole = CallCut { section: "", open: before, close: after };
+            if split.section.trim().is_empty() && split.close == after { vec![whole] } else { vec![split, whole] }
+        }
+    };
+    cuts.into_iter().filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
+}
+
+/// The text before a key and after a value.
+#[derive(Clone, Copy)]
+struct PairCut<'t> {
+    key_open: &'t str,
+    value_close: &'t str,
+}
+
+impl Call {
+    fn pairs<'t>(&self, text: &'t str) -> Option<PairCut<'t>> {
+        let Body::Pairs(pairs) = &self.body else { return None };
+        let first = pairs.first()?;
+        let before = text.get(self.name.end..first.key.start)?;
+        Some(match pairs.get(1) {
+            Some(second) => {
+                let between = text.get(first.value.end..second.key.start)?;
+                let key_open = Segmentation::Words.shared_end(before, between);
+                PairCut { key_open, value_close: between.strip_suffix(key_open)? }
+            }
+            None => PairCut { key_open: from_last(before), value_close: to_first(text.get(first.value.end..)?) },
+        })
+    }
+}
+
+struct CallCut<'t> {
+    section: &'t str,
+    open: &'t str,
+    close: &'t str,
+}
+
+fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>, after: &str) -> Option<Layout> {
+    let get = |a: usize, b: usize| slice(text, a..b);
+    let section = match cut.section.trim() {
+        "" => String::new(),
+        section => format!("(?:{}\\s*)?", pattern(section)),
+    };
+    let around = call.around.filter(|(before, _)| cut.open.len() >= *before);
+    let id_start = around.map_or(cut.open.len(), |(before, _)| cut.open.len() - before);
+    let id_end = call.name.end + around.map_or(0, |(_, after)| after);
+    let id = around.map(|_| (pattern(slice(cut.open, id_start..)), pattern(get(call.name.end, id_end))));
+    let open = format!("{section}{}", pattern(slice(cut.open, ..id_start).trim_start()));
+    let close = pattern(cut.close);
+    let form = match &call.body {
+        Body::Object { name, arguments, is_adjacent } => {
+            let (name, arguments) = (name.clone(), arguments.clone());
+            Form::Object { name, arguments, is_adjacent: *is_adjacent, listed: Listed::No }
+        }
+        Body::Json(arguments) => Form::Json { between: pattern(get(id_end, arguments.start)) },
+        Body::Pairs(pairs) => {
+            let first = pairs.first()?;
+            let before_key = get(call.name.end, first.key.start);
+            let PairCut { key_open, value_close } = cuts?;
+            let key_open = key_open.trim_start();
+            let gap = get(first.key.end, first.value.start);
+            if key_open.is_empty() || value_close.trim().is_empty() || close.trim().is_empty() {
+                return None;
+            }
+            let is_quoted = pairs.iter().any(|pair| pair.is_quoted);
+            let word = match gap.chars().find(|c| !c.is_whitespace()) {
+                Some(c) if !c.is_alphanumeric() => format!("[^\\s{}]", pattern(c.encode_utf8(&mut [0; 4]))),
+                _ => "[\\w.-]".to_owned(),
+            };
+            let key = format!("{}(?P<key>{word}+){}", pattern(key_open), framed(gap));
+            let value_end = framed(value_close);
+            // Quotes around a text are not part of it; other values never have any.
+            let quoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
+            let tag = format!("{quoted}{key}(?P<value>.*?){value_end}");
+            Form::Pairs { between: pattern(without_end(before_key, key_open)), tag, first: pattern(key_open) }
+        }
+    };
+    if open.is_empty() {
+        return None;
+    }
+    let section_close = slice(after, cut.close.len()..).trim().to_owned();
+    let marks = distinctive(&[cut.section, cut.open, cut.close, &section_close]);
+    Some(Layout { open, close, form, section_close, id, marks, words: words(cut.open, after) })
+}
+
+/// The two readings of a JSON list of calls: the list, and each of its items; none if it is not one.
+fn list(body: &Body, before: &str, after: &str) -> Vec<Layout> {
+    let Body::Object { name, arguments, is_adjacent } = body else { return Vec::new() };
+    let ends = before.trim_end().strip_suffix('[').zip(after.trim_start().strip_prefix(']'));
+    let Some((lead, tail)) = ends else { return Vec::new() };
+    let (lead, tail) = (pattern(lead.trim_start()), pattern(tail.trim()));
+    let head = format!("\\{{\\s*\"{}\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"{}\"", pattern(name), pattern(arguments));
+    let item = |listed: Listed, open: String, close: String| Layout {
+        open,
+        close,
+        form: Form::Object { name: name.clone(), arguments: arguments.clone(), is_adjacent: *is_adjacent, listed },
+        section_close: String::new(),
+        id: None,
+        marks: distinctive(&[before, after]),
+        words: words(before, after),
+    };
+    // A list within the arguments goes on after its end.
+    let last = format!("(?<=\\}})\\s*\\](?!\\s*[,\\]}}])\\s*{tail}");
+    vec![
+        item(Listed::Whole, lead.clone(), tail),
+        item(
+            Listed::Item,
+            format!("(?:{lead}\\s*\\[\\s*|(?<=\\}})\\s*,\\s*(?={head}))"),
+            format!("(?:{last}|(?<=\\}})(?=\\s*,\\s*{head}))"),
+        ),
+    ]
+}
+
+/// The marks of some texts that prose may mention.
+pub(super) fn distinctive(texts: &[&str]) -> Vec<String> {
+    let marks = texts.iter().flat_map(|text| Segmentation::Words.marks(text));
+    marks.filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned).collect()
+}
+
+/// What stands around a call, for a report.
+pub(super) fn words(before: &str, after: &str) -> String {
+    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{} … {}", spaced(before), spaced(after))
+}
+
+/// A text before its end, which was cut from it.
+pub(super) fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
+    debug_assert!(text.ends_with(end), "{end:?} was cut from the end of {text:?}");
+    slice(text, ..text.len() - end.len())
+}
+
+/// A text from its last distinctive mark on; all of it if it has none.
+pub(super) fn from_last(text: &str) -> &str {
+    let mut at = 0;
+    let mut last = 0;
+    for mark in Segmentation::Words.marks(text) {
+        if Segmentation::Words.is_distinctive(mark) {
+            last = at;
+        }
+        at += mark.len();
+    }
+    text.get(last..).unwrap_or(text)
+}
+
+/// A text up to the end of its first distinctive mark; all of it if it has none.
+pub(super) fn to_first(text: &str) -> &str {
+    let mut at = 0;
+    for mark in Segmentation::Words.marks(text) {
+        at += mark.len();
+        if Segmentation::Words.is_distinctive(mark) {
+            return text.get(..at).unwrap_or(text);
+        }
+    }
+    text
+}
+
+/// A text as a pattern: white space may vary, and so may numbers outside of marks.
+pub(super) fn pattern(text: &str) -> String {
+    let mut out = String::new();
+    for mark in Segmentation::Words.marks(text) {
+        let is_mark = Segmentation::Words.is_distinctive(mark) && mark.chars().any(char::is_alphabetic);
+        let mut was_space = out.ends_with("\\s*");
+        let mut was_digit = false;
+        for c in mark.chars() {
+            if c.is_whitespace() {
+                if !was_space {
+                    out.push_str("\\s*");
+                }
+                (was_space, was_digit) = (true, false);
+                continue;
+            }
+            was_space = false;
+            if c.is_ascii_digit() && !is_mark {
+                if !was_digit {
+                    out.push_str("\\d+");
+                }
+                was_digit = true;
+                continue;
+            }
+            was_digit = false;
+            if "\\.^$|?*+()[]{}".contains(c) {
+                out.push('\\');
+            }
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A text beside a value: a line break that frames the value is optional, other white space is the value's.
+fn framed(text: &str) -> String {
+    let inner = pattern(text.trim());
+    let side = |text: &str| if text.contains('\n') { "\\n?" } else { "" };
+    let lead = slice(text, ..text.len() - text.trim_start().len());
+    let tail = slice(text, text.trim_end().len()..);
+    format!("{}{inner}{}", side(lead), side(tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{SampleMessage, align};
+    use super::*;
+    use backchat_core::json;
+
+    fn first(text: &str) -> Layout {
+        let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+        let said = SampleMessage::of(json::read(message).unwrap().as_object().unwrap(), None);
+        layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
+    }
+
+    #[test]
+    fn a_call_is_cut_at_the_edges_of_marks() {
+        let layout = first("<calls>\n<call>\nf({\"a\": \"x\"})\n</call>\n</calls>");
+        assert_eq!(layout.open, r"(?:<calls>\s*)?<call>\s*");
+        assert_eq!(layout.form, Form::Json { between: r"\(".to_owned() });
+        assert_eq!((layout.close.as_str(), layout.section_close.as_str()), (r"\)\s*</call>", "</calls>"));
+    }
+
+    #[test]
+    fn pairs_have_a_pattern_of_their_own() {
+        let layout = first("<call=f>\n<arg=a>\nx\n</arg>\n</call>");
+        let Form::Pairs { between, tag, .. } = layout.form else { panic!("{layout:?}") };
+        assert_eq!(between, r">\s*");
+        assert_eq!(tag, r"<arg=(?P<key>[^\s>]+)>\n?(?P<value>.*?)\n?</arg>");
+        assert_eq!((layout.open.as_str(), layout.close.as_str()), ("<call=", r"\s*</call>"));
+    }
+}

@@ -1,0 +1,550 @@
+//! One more way to write calls beside those that a field reads already: the openings and closings as alternatives, the
+//! bodies in a form that holds both.
+
+use super::layout::{Form, Layout, Listed};
+use crate::derive::readers::pieces::Branches;
+use crate::wire::marks::Segmentation;
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+
+/// A JSON member, as a tag of `xml-inline`.
+const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
+
+/// The same for values that are left as they are: a string's quotes are not part of it.
+const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
+
+/// The field as far as other ways can be put beside it.
+struct Known {
+    open: String,
+    close: Option<String>,
+    /// The paths of the name and the arguments in the object of a call that is read whole.
+    whole: Option<(String, String)>,
+    is_json: bool,
+    tag: Option<String>,
+    /// Whether the opening captures an id, too.
+    has_id: bool,
+}
+
+/// The fields that read this layout, too, the closest to the known field first.
+pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
+    if field.get("transform_each").is_some() {
+        return list(field, layout).into_iter().collect();
+    }
+    let is_whole_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
+    let Some(known) = Known::of(field).filter(|_| !is_whole_list) else { return Vec::new() };
+    let mut found = Vec::new();
+    if let Some(known_tag) = &known.tag {
+        // Values written otherwise, in calls that are read already.
+        found.extend(layout.bodies(field, Some(known_tag)).into_iter().map(|body| with_body(field, &body)));
+    }
+    if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &known.whole)
+        && (name, arguments) == (&keys.0, &keys.1)
+    {
+        // The object stays whole: only the text around it is new.
+        let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
+        let open = format!("{}{guard}", layout.open);
+        found.extend(known.with(field, &open, &layout.close, None));
+        let guarded = Known { open: format!("{}\\s*{guard}", without_guard(&known.open)), ..known.copy() };
+        found.extend(guarded.with(field, &open, &layout.close, None));
+    }
+    let Some(open) = layout.named_open(known.has_id) else { return found };
+    let mut layout = layout.clone();
+    if layout.close.is_empty() && Segmentation::Words.is_distinctive(&layout.open) {
+        // A call that nothing closes ends where the next one begins.
+        layout.close = format!("(?={})", layout.open);
+    }
+    let layout = &layout;
+    let has_same_body = match &layout.form {
+        Form::Pairs { .. } | Form::Keywords { .. } => known.tag.is_some(),
+        Form::Object { .. } => false,
+        Form::Json { .. } => known.is_json && known.whole.is_none(),
+    };
+    if has_same_body {
+        found.extend(known.with(field, &open, &layout.close, None));
+    }
+    if let (true, Some(known_tag)) = (has_same_body, &known.tag) {
+        for body in layout.bodies(field, Some(known_tag)) {
+            found.extend(known.with(field, &open, &layout.close, Some(body)));
+        }
+        return found;
+    }
+    let Some(named) = known.named() else { return found };
+    // Everything as JSON arguments, if the object around them ends with the call.
+    if known.is_json && !layout.form.has_pairs() {
+        let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
+        let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
+        let known_close = known.close.as_ref().map(|close| format!("{}(?:{close})", brace(known.whole.is_some())));
+        let named = Known { open: named.clone(), close: known_close, ..known.copy() };
+        let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
+        found.extend(named.with(field, &open, &close, Some(form)));
+    }
+    // Every pair by itself, at any position.
+    let named = Known { open: named, ..known.copy() };
+    if let Some(tag) = &known.tag {
+        for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {
+            let body = inline(field, &format!("{tag}|{member}"), parses);
+            found.extend(named.with(field, &open, &layout.close, Some(body)));
+        }
+        return found;
+    }
+    if layout.form.has_pairs() {
+        for body in layout.bodies(field, Some(MEMBER)) {
+            found.extend(named.with(field, &open, &layout.close, Some(body.typed())));
+        }
+        return found;
+    }
+    found.extend(named.with(field, &open, &layout.close, Some(inline(field, MEMBER, true))));
+    found
+}
+
+/// The fields that read this layout and no other. `stop` ends a call that nothing closes.
+pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
+    let none = Object::new();
+    let has_id = layout.id.is_some();
+    let mut found = Vec::new();
+    let object = |key: &str| format!("{{content.{key}}}");
+    if let Form::Object { name, arguments, listed, .. } = &layout.form {
+        let (open, [name, arguments], marker) = match listed {
+            Listed::Item => return found,
+            Listed::Whole => {
+                // A list without a marker begins the turn.
+                let lead = if layout.open.is_empty() { "^" } else { &layout.open };
+                let guard = format!("(?=\\s*\\[\\s*\\{{\\s*\"{}\"\\s*:)", super::layout::pattern(name));
+                (format!("{lead}{guard}"), [format!("{{{name}}}"), format!("{{{arguments}}}")], "transform_each")
+            }
+            Listed::No => (format!("{}(?=\\s*\\{{)", layout.open), [object(name), object(arguments)], "repeats"),
+        };
+        let close = layout.close.as_str();
+        let mut made = delimited(&open, Some(close).filter(|close| !close.is_empty()).or(stop));
+        made.insert("content".to_owned(), "json".into());
+        let function = Value::from([("name", name.as_str().into()), ("arguments", arguments.as_str().into())]);
+        made.insert("transform".to_owned(), Value::from([("type", "function".into()), ("function", function)]));
+        made.insert(marker.to_owned(), true.into());
+        found.push(made);
+        return found;
+    }
+    let Some(open) = layout.named_open(has_id) else { return found };
+    let close = Some(layout.close.as_str()).filter(|close| !close.is_empty()).or(stop);
+    let bodies = match layout.form {
+        Form::Json { .. } => vec![BodyParser { content: "json".into(), arguments: None }],
+        _ => layout.bodies(&none, None),
+    };
+    for body in bodies {
+        let mut made = delimited(&open, close);
+        made.insert("repeats".to_owned(), true.into());
+        let mut made = with_body(&made, &body);
+        made.insert("transform".to_owned(), named_call(has_id));
+        found.push(made);
+    }
+    found
+}
+
+/// A field between two patterns.
+fn delimited(open: &str, close: Option<&str>) -> Object {
+    let mut field = Object::from([("open_pattern".to_owned(), open.into())]);
+    field.extend(close.map(|close| ("close_pattern".to_owned(), format!("(?:{close})\\s*").into())));
+    field
+}
+
+/// A field that reads all calls as one list, between other marks. A list without a closing mark ends as the field's own
+/// lists do, or with the text.
+fn list(field: &Object, layout: &Layout) -> Option<Object> {
+    let is_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
+    let (open, close) = Some((&layout.open, layout.close.as_str())).filter(|(open, _)| is_list && !open.is_empty())?;
+    let mut made = Object::new();
+    made.insert("open_pattern".to_owned(), format!("{open}(?=\\s*\\[)|{}", delimiter(field, "open")?).into());
+    let known = delimiter(field, "close");
+    let closes: Vec<&str> = known.as_deref().into_iter().chain(Some(close).filter(|close| !close.is_empty())).collect();
+    if !closes.is_empty() {
+        made.insert("close_pattern".to_owned(), format!("(?:{})\\s*", closes.join("|")).into());
+    }
+    let kept = |key: &str| !key.starts_with("open") && !key.starts_with("close");
+    made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
+    Some(made)
+}
+
+/// A content parser and its arguments.
+#[derive(Clone)]
+struct BodyParser {
+    content: Value,
+    arguments: Option<Value>,
+}
+
+fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
+    let mut arguments = Object::from([("tag_pattern".to_owned(), tag.into())]);
+    let known = field.get("content_args").and_then(|args| args.get("value_parser")).cloned();
+    if let Some(parser) = known.or(parses.then(|| json_values(false))) {
+        arguments.insert("value_parser".to_owned(), parser);
+    }
+    BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
+}
+
+/// A value parser that reads JSON and keeps what is none; with single quotes around strings, if they are in use.
+fn json_values(has_single_quotes: bool) -> Value {
+    let mut args = Object::from([("allow_non_json".to_owned(), true.into())]);
+    if has_single_quotes {
+        let pair = Value::List(vec!["'".into(), "'".into()]);
+        args.insert("string_delims".to_owned(), Value::List(vec![pair]));
+    }
+    Value::from([("name", "json".into()), ("args", Value::Object(args))])
+}
+
+/// Whether a parser reads the values of a field's pairs.
+pub(super) fn has_typed_values(field: &Object) -> bool {
+    field.get("content_args").is_some_and(|args| args.get("value_parser").is_some())
+}
+
+/// The field with another body and nothing else.
+fn with_body(field: &Object, body: &BodyParser) -> Object {
+    let mut field = field.clone();
+    field.insert("content".to_owned(), body.content.clone());
+    field.shift_remove("content_args");
+    field.extend(body.arguments.clone().map(|arguments| ("content_args".to_owned(), arguments)));
+    field
+}
+
+impl BodyParser {
+    /// With values that are read as JSON where nothing else reads them.
+    fn typed(mut self) -> Self {
+        if let Some(Value::Object(arguments)) = &mut self.arguments {
+            arguments.entry("value_parser".to_owned()).or_insert_with(|| json_values(false));
+        }
+        self
+    }
+}
+
+impl Known {
+    fn of(field: &Object) -> Option<Self> {
+        let function = field.get("transform")?.get("function")?;
+        let whole = match (function.as_str(), function.get("name").and_then(Value::as_str)) {
+            (Some("{content}"), _) => Some(("name".to_owned(), "arguments".to_owned())),
+            (_, Some("{name}")) => None,
+            (_, Some(path)) => {
+                let arguments = function.get("arguments").and_then(Value::as_str)?;
+                let key = |path: &str| path.strip_prefix("{content.")?.strip_suffix('}').map(str::to_owned);
+                Some((key(path)?, key(arguments)?))
+            }
+            _ => return None,
+        };
+        let content = field.get("content").and_then(Value::as_str)?;
+        let tag = field.get("content_args").and_then(|args| args.get("tag_pattern")).and_then(Value::as_str);
+        let open = delimiter(field, "open")?;
+        Some(Self {
+            has_id: open.contains("(?P<id>"),
+            open,
+            close: delimiter(field, "close"),
+            whole,
+            is_json: content == "json",
+            tag: tag.map(str::to_owned),
+        })
+    }
+
+    fn copy(&self) -> Self {
+        Self {
+            open: self.open.clone(),
+            close: self.close.clone(),
+            whole: self.whole.clone(),
+            is_json: self.is_json,
+            tag: self.tag.clone(),
+            has_id: self.has_id,
+        }
+    }
+
+    /// The opening with the name captured.
+    fn named(&self) -> Option<String> {
+        let Some((name, arguments)) = &self.whole else { return Some(self.open.clone()) };
+        if name.contains('.') || arguments.contains('.') {
+            return None;
+        }
+        Some(format!("{}{}", without_guard(&self.open), object_head(name, arguments)))
+    }
+
+    /// The field with another opening and closing beside its own, in both orders.
+    fn with(&self, field: &Object, open: &str, close: &str, body: Option<BodyParser>) -> Vec<Object> {
+        let close = close.trim_start_matches("\\s*");
+        let mut closes: Vec<&str> = self.close.as_deref().into_iter().collect();
+        if !close.is_empty() && !closes.contains(&close) {
+            closes.push(close);
+        }
+        // White space after a call is nobody's.
+        let close = format!("(?:{})\\s*", closes.join("|"));
+        let orders = match self.open == open {
+            true => vec![open.to_owned()],
+            false => vec![format!("{open}|{}", self.open), format!("{}|{open}", self.open)],
+        };
+        let body = body.as_ref();
+        let fields = orders.into_iter().map(|open| {
+            let mut made = Object::new();
+            made.insert("open_pattern".to_owned(), open.into());
+            if !closes.is_empty() {
+                made.insert("close_pattern".to_owned(), close.as_str().into());
+            }
+            made.insert("repeats".to_owned(), true.into());
+            let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern", "repeats"].contains(&key);
+            made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
+            if let Some(body) = body {
+                made = with_body(&made, body);
+                made.extend(self.whole.is_some().then(|| ("transform".to_owned(), named_call(false))));
+            }
+            made
+        });
+        fields.collect()
+    }
+}
+
+fn named_call(has_id: bool) -> Value {
+    let function = Value::from([("name", "{name}".into()), ("arguments", "{content}".into())]);
+    let mut call = Object::from([("type".to_owned(), "function".into()), ("function".to_owned(), function)]);
+    call.extend(has_id.then(|| ("id".to_owned(), "{id}".into())));
+    Value::Object(call)
+}
+
+impl Form {
+    /// Whether the arguments are written pair by pair.
+    fn has_pairs(&self) -> bool {
+        matches!(self, Form::Pairs { .. } | Form::Keywords { .. })
+    }
+}
+
+impl Layout {
+    /// The bodies that read its pairs, and those of another tag; none if that tag reads them. Of keywords either tag may
+    /// come first: pairs of both look alike up to their values.
+    fn bodies(&self, field: &Object, known_tag: Option<&str>) -> Vec<BodyParser> {
+        match &self.form {
+            Form::Pairs { tag, .. } if known_tag != Some(tag) => {
+                let tag = known_tag.map_or_else(|| tag.clone(), |known| format!("{tag}|{known}"));
+                vec![inline(field, &tag, false)]
+            }
+            Form::Keywords { quoted, bare, .. } => {
+                let orders = |tag: &str| match known_tag {
+                    Some(known) => vec![format!("{tag}|{known}"), format!("{known}|{tag}")],
+                    None => vec![tag.to_owned()],
+                };
+                let typed = orders(quoted).into_iter().map(|tag| {
+                    let mut typed = inline(field, &tag, false);
+                    if let Some(Value::Object(arguments)) = &mut typed.arguments {
+                        arguments.insert("value_parser".to_owned(), json_values(true));
+                    }
+                    typed
+                });
+                let bare = orders(bare).into_iter().map(|tag| inline(field, &tag, false));
+                typed.chain(bare).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The opening with the name captured.
+    fn named_open(&self, has_id: bool) -> Option<String> {
+        let Self { open, close, .. } = self;
+        let (before, after) = match &self.id {
+            Some((before, after)) if has_id => (format!("(?P<id>{before}"), format!("{after})")),
+            Some((before, after)) => (before.clone(), after.clone()),
+            None if has_id => ("(?P<id>)".to_owned(), String::new()),
+            None => Default::default(),
+        };
+        let name = format!("{before}(?P<name>[\\w.-]+){after}");
+        match &self.form {
+            Form::Object { is_adjacent: false, .. } => None,
+            Form::Object { name, arguments, .. } => {
+                let id = if has_id { "(?P<id>)" } else { "" };
+                Some(format!("{open}{id}{}", object_head(name, arguments)))
+            }
+            Form::Json { between } => Some(format!("{open}{name}{between}(?=\\s*\\{{)")),
+            Form::Pairs { between, first, .. } => {
+                let close = if close.is_empty() { String::new() } else { format!("|{close}") };
+                Some(format!("{open}{name}{between}(?=\\s*(?:{first}{close}))"))
+            }
+            Form::Keywords { bracket, sign, .. } => {
+                let end = close.split_once("(?:").map_or(close.as_str(), |(end, _)| end);
+                Some(format!("{open}{name}\\s*{bracket}(?=\\s*(?:[\\w.-]+\\s*{sign}|{end}))"))
+            }
+        }
+    }
+}
+
+/// The beginning of an object, up to its arguments.
+fn object_head(name: &str, arguments: &str) -> String {
+    let (name, arguments) = (super::layout::pattern(name), super::layout::pattern(arguments));
+    format!("\\s*\\{{\\s*\"{name}\"\\s*:\\s*\"(?P<name>[^\"]*)\"\\s*,\\s*\"{arguments}\"\\s*:\\s*")
+}
+
+/// An opening without the text that it only looks at, for a pattern that goes on: alternatives become one group.
+fn without_guard(open: &str) -> String {
+    let bare = |open: &str| match open.rfind("(?=") {
+        Some(at) if open.ends_with(')') => slice(open, ..at).to_owned(),
+        _ => open.to_owned(),
+    };
+    match Branches::read(open) {
+        Some(Branches(branches)) if branches.len() > 1 => {
+            let alternatives = branches.into_iter().map(|branch| bare(&Branches(vec![branch]).to_string()));
+            format!("(?:{})", alternatives.collect::<Vec<_>>().join("|"))
+        }
+        _ => bare(open),
+    }
+}
+
+/// A delimiter as a pattern.
+pub(super) fn delimiter(field: &Object, side: &str) -> Option<String> {
+    if let Some(pattern) = field.get(&format!("{side}_pattern")).and_then(Value::as_str) {
+        return Some(pattern.to_owned());
+    }
+    let texts: Vec<String> = match field.get(side)? {
+        Value::String(text) => vec![escape(text)],
+        Value::List(texts) => texts.iter().filter_map(Value::as_str).map(escape).collect(),
+        _ => return None,
+    };
+    Some(texts.join("|"))
+}
+
+/// A text as a pattern that matches exactly it.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            c if "\\.^$|?*+()[]{}".contains(c) => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{SampleMessage, align};
+    use super::super::keywords::layouts;
+    use super::*;
+    use crate::derive::by_hand::{object, read, said_calls, value};
+
+    const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+
+    fn layout_of(text: &str) -> Layout {
+        let said = SampleMessage::of(&object(CALLED), None);
+        layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
+    }
+
+    /// Texts whose calls each of the made fields reads, with the field of the known template.
+    fn made(field: &str, sample: &str) -> Vec<Value> {
+        let known = object(field);
+        let template = |field: Object| {
+            let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
+            Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
+        };
+        beside(&known, &layout_of(sample)).into_iter().map(template).collect()
+    }
+
+    const WHOLE: &str = r#"{"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+        "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}}"#;
+    const WHOLE_CALL: &str = r#"<call>{"name": "f", "arguments": {"a": "x"}}</call>"#;
+
+    const TAGGED: &str = r#"{"open_pattern": "<f=(?P<name>\\w+)>", "close": "</f>", "repeats": true, "content": "xml-inline",
+        "content_args": {"tag_pattern": "<(?P<key>\\w+)>(?P<value>.*?)</>"},
+        "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#;
+    const TAGGED_CALL: &str = "<f=f><a>x</></f>";
+
+    #[test]
+    fn a_field_reads_the_other_way_beside_its_own() {
+        for (field, own, other) in [
+            (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#),
+            (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "parameters": {"a": "x"}}</tool>"#),
+            (WHOLE, WHOLE_CALL, r#"<tool>f({"a": "x"})</tool>"#),
+            (WHOLE, WHOLE_CALL, "<tool=f><arg=a>x</arg></tool>"),
+            (TAGGED, TAGGED_CALL, "<tool=f><arg=a>x</arg></tool>"),
+            (TAGGED, TAGGED_CALL, r#"<tool>f({"a": "x"})</tool>"#),
+        ] {
+            let reads = |template: &Value, text: &str| said_calls(&read(template, text)) == [r#"f{"a": "x"}"#];
+            let fields = made(field, other);
+            assert!(
+                fields.iter().any(|template| reads(template, own) && reads(template, other)),
+                "{other}: {fields:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_of_calls_keeps_its_content_between_other_marks() {
+        let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
+        let [made] = made(&listed, r#"<tools>[{"name": "f", "arguments": {"a": "x"}}]</tools>"#).try_into().unwrap();
+        let field = made.get("fields").unwrap().get("tool_calls").unwrap();
+        assert_eq!(field.get("open_pattern"), Some(&"<tools>(?=\\s*\\[)|<call>".into()));
+        assert_eq!(field.get("close_pattern"), Some(&"(?:</call>|</tools>)\\s*".into()));
+    }
+
+    #[test]
+    fn a_list_that_nothing_closes_keeps_the_closes_of_the_field() {
+        let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
+        let listed = listed.replace("{content.name}", "{name}").replace("{content.arguments}", "{arguments}");
+        let [made] = made(&listed, r#"<tools> [{"name": "f", "arguments": {"a": "x"}}]"#).try_into().unwrap();
+        for text in [
+            r#"<tools> [{"name": "f", "arguments": {"a": "x"}}]"#,
+            r#"<call>[{"name": "f", "arguments": {"a": "x"}}]</call>"#,
+        ] {
+            assert_eq!(said_calls(&read(&made, text)), [r#"f{"a": "x"}"#], "{text}");
+        }
+    }
+
+    #[test]
+    fn keywords_are_read_beside_any_other_body() {
+        for (field, own) in [(WHOLE, WHOLE_CALL), (TAGGED, TAGGED_CALL)] {
+            for other in ["<tool>f(a='x')</tool>", "[f(a='x')]"] {
+                let fields = made(field, other);
+                let reads = |template: &Value, text: &str| said_calls(&read(template, text)) == [r#"f{"a": "x"}"#];
+                assert!(fields.iter().any(|made| reads(made, own) && reads(made, other)), "{other}: {fields:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn quoted_keywords_keep_the_quotes_in_their_values_beside_others() {
+        let quoted = r#"{"open_pattern": "\\[(?P<name>[\\w.-]+)\\(", "close_pattern": "\\)\\]", "repeats": true,
+            "content": "xml-inline",
+            "content_args": {"tag_pattern": "(?P<key>\\w+)=\"(?P<value>.*?)\"(?=\\s*,\\s*\\w+=\"|\\s*\\Z)"},
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#;
+        let own = r#"[f(a="say "x", and \" too", b="9")]"#;
+        let own_reads = r#"f{"a": "say \"x\", and \\\" too", "b": "9"}"#;
+        let fields = made(quoted, "[f(a='x')]");
+        let reads = |template: &Value, text: &str| said_calls(&read(template, text));
+        let both = |made: &&Value| reads(made, own) == [own_reads] && reads(made, "[f(a='x')]") == [r#"f{"a": "x"}"#];
+        assert!(fields.iter().any(|made| both(&made)), "{fields:?}");
+    }
+
+    #[test]
+    fn a_layout_alone_is_a_field_of_its_own() {
+        for text in [
+            r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#,
+            r#"tools[{"name": "f", "arguments": {"a": "x"}}]"#,
+            r#"<tool>f({"a": "x"})</tool>"#,
+            "<tool=f><arg=a>x</arg></tool>",
+            "[f(a='x')]",
+        ] {
+            let fields = alone(&layout_of(text), Some("<end>")).into_iter().map(|field| {
+                let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
+                Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
+            });
+            let reads: Vec<_> = fields.map(|made| said_calls(&read(&made, &format!("{text}<end>")))).collect();
+            assert!(reads.iter().any(|calls| *calls == [r#"f{"a": "x"}"#]), "{text}: {reads:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_another_make_is_left_alone() {
+        let layout = r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#;
+        let text = r#"{"open": "<call>", "close": "</call>", "content": "text"}"#;
+        assert!(made(text, layout).is_empty(), "no transform says where the name is");
+    }
+
+    #[test]
+    fn a_delimiter_is_a_pattern_of_all_its_texts() {
+        let field = object(r#"{"open": ["<a>", "[b]"], "close_pattern": "x+"}"#);
+        assert_eq!(delimiter(&field, "open").as_deref(), Some("<a>|\\[b\\]"));
+        assert_eq!(delimiter(&field, "close").as_deref(), Some("x+"));
+        assert_eq!(delimiter(&object("{}"), "open"), None);
+        assert_eq!(without_guard("<a>(?=\\{)"), "<a>");
+        assert_eq!(without_guard("<a>(?=x)b"), "<a>(?=x)b", "the look-ahead is not at its end");
+        assert_eq!(without_guard("<a>(?=x|y)|<b>"), "(?:<a>|<b>)");
+    }
+}

@@ -1,0 +1,189 @@
+//! The repairs that one sample suggests: variants of reasoning, content and calls in every combination.
+
+use super::super::{Sample, read_as};
+use super::align::{self, SampleMessage};
+use super::edits::{self, Edit, Sighting};
+use super::{Trial, load};
+use crate::derive::compile::Topic;
+use crate::derive::recorded::compare;
+use crate::wire::marks::Segmentation;
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use backchat_parser::parser::{Event, Mode};
+use backchat_parser::template::Template;
+
+/// How many candidates are read with the samples for one of them.
+const MOST_EDITS: usize = 96;
+
+/// How many templates are read on the way to them.
+const MOST_STEPS: usize = 4 * MOST_EDITS;
+
+/// The templates that a sample suggests, or why it cannot suggest any. `replaces` says whether the known way to write
+/// calls may be given up.
+pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replaces: bool) -> Result<Vec<Edit>, String> {
+    let message = sample.message.as_ref().and_then(Value::as_object);
+    let message = message.ok_or("no message says what its text means")?;
+    let prefix = trial.prompt(sample);
+    let mut found = Vec::new();
+    let mut unread = Vec::new();
+    let mut waiting: Vec<(Edit, Vec<Topic>)> = vec![(known.clone(), Vec::new())];
+    for _ in 0..MOST_STEPS {
+        let Some((edit, repaired)) = waiting.pop().filter(|_| found.len() < MOST_EDITS) else { break };
+        let Some(template) = load(&edit.template) else { continue };
+        let own = own_reasoning(&template).map(str::to_owned);
+        let said = SampleMessage::of(message, own.as_deref());
+        let shown = align::align(&sample.text, &said)
+            .map_err(|part| format!("its message is impossible: its text does not contain {part}"))?;
+        let (got, events) = match read_as(sample, &template, prefix, Mode::Stable, false) {
+            Ok((finished, _)) => (finished.message, finished.events),
+            // A template that gives up on the sample reads nothing of it.
+            Err(_) => (Object::new(), Vec::new()),
+        };
+        let wrong = Wrong::of(&said, &got, own.as_deref()).parts();
+        if wrong.is_empty() {
+            found.extend(Some(edit).filter(|_| !repaired.is_empty()));
+            continue;
+        }
+        // A repair that failed will fail the second time, unless another part was in its way.
+        let Some(&part) = wrong.iter().find(|part| !repaired.contains(part)) else { continue };
+        let offset = prefix_length(&template, prefix);
+        let thought_end =
+            if part == Topic::Reasoning { mark_end(&sample.text, &shown) } else { closed_at(&events, offset) };
+        let seen = Sighting {
+            text: &sample.text,
+            shown: &shown,
+            thought_end: thought_end.min(sample.text.len()),
+            stop: stop_at(&sample.text, &template),
+            own_reasoning: own.as_deref(),
+            prompt_end: Segmentation::Words.last(slice(prefix, prefix.len().saturating_sub(offset)..)),
+            replaces,
+        };
+        let edits = match part {
+            Topic::Reasoning => edits::reasoning(&edit, &seen),
+            Topic::Calls => edits::calls(&edit, &seen),
+            Topic::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
+            // Text that is left over beside calls belongs to their marks.
+            Topic::Content => {
+                [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen), edits::outside(&edit, &seen)].concat()
+            }
+        };
+        if edits.is_empty() && !unread.contains(&part) {
+            unread.push(part);
+        }
+        let repaired = [repaired, vec![part]].concat();
+        waiting.extend(edits.into_iter().rev().map(|edit| (edit, repaired.clone())));
+    }
+    if found.is_empty() {
+        let parts: Vec<&str> = unread.iter().map(|part| name(*part)).collect();
+        return Err(match parts.is_empty() {
+            true => "every rule that its text suggests was tried, and none reads it".to_owned(),
+            false => format!("no rule for the text around {} could be made from it", parts.join(" and ")),
+        });
+    }
+    Ok(found)
+}
+
+fn name(part: Topic) -> &'static str {
+    match part {
+        Topic::Reasoning => "the reasoning",
+        Topic::Content => "`content`",
+        Topic::Calls => "the calls",
+    }
+}
+
+/// Which parts of a message a template reads wrongly.
+struct Wrong {
+    reasoning: bool,
+    calls: bool,
+    content: bool,
+}
+
+impl Wrong {
+    fn of(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
+        let got = SampleMessage::of(got, own);
+        let same_calls = said.calls.len() == got.calls.len()
+            && said.calls.iter().zip(&got.calls).all(|(said, got)| {
+                let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
+                said.name == got.name
+                    && same(&said.arguments, &got.arguments)
+                    && (said.id.is_none() || said.id == got.id)
+            });
+        Self { reasoning: said.reasoning != got.reasoning, calls: !same_calls, content: said.content != got.content }
+    }
+
+    /// The parts in the order in which to fix them: text that calls leave over is read as content.
+    fn parts(&self) -> Vec<Topic> {
+        let parts = [(Topic::Reasoning, self.reasoning), (Topic::Calls, self.calls), (Topic::Content, self.content)];
+        parts.into_iter().filter_map(|(part, is_wrong)| is_wrong.then_some(part)).collect()
+    }
+}
+
+/// The field of a template that holds reasoning.
+fn own_reasoning(template: &Template) -> Option<&str> {
+    let mut names = template.fields().iter().map(|field| field.name.as_str());
+    names.find(|name| !["content", "tool_calls", "role"].contains(name))
+}
+
+fn prefix_length(template: &Template, prefix: &str) -> usize {
+    backchat_parser::parser::Parser::new(template, prefix, Default::default())
+        .map_or(0, |parser| parser.prefix_length())
+}
+
+/// The end of the last thought that was read, with its mark, in bytes of the text.
+fn closed_at(events: &[Event], offset: usize) -> usize {
+    let mut ends = events.iter().filter_map(|event| match event {
+        Event::Close { field, span, .. } if !["content", "tool_calls"].contains(&&**field) => Some(span.end),
+        _ => None,
+    });
+    ends.next_back().unwrap_or(0).saturating_sub(offset)
+}
+
+/// The end of the mark after the reasoning of a sample.
+fn mark_end(text: &str, shown: &align::Shown) -> usize {
+    let Some(place) = &shown.reasoning else { return 0 };
+    let rest = slice(text, place.end..);
+    let space = rest.len() - rest.trim_start().len();
+    place.end + space + Segmentation::Words.first(rest).map_or(0, str::len)
+}
+
+/// The start of the stop: the last text that ends content, if the output ends with it.
+fn stop_at(text: &str, template: &Template) -> usize {
+    let close = template.field("content").and_then(|field| field.close.as_ref());
+    let ends = close.into_iter().flat_map(|close| close.pattern().matches(text)).filter_map(Result::ok);
+    let last = ends.last().filter(|found| found.span().1 == text.len());
+    last.map_or(text.trim_end().len(), |found| found.span().0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, object, template};
+
+    const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+
+    #[test]
+    fn reasoning_is_repaired_before_calls_and_calls_before_content() {
+        let said = SampleMessage::of(
+            &object(&CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "content": "Yes.", "tool"#)),
+            None,
+        );
+        for (got, first) in [
+            ("{}".to_owned(), Some(Topic::Reasoning)),
+            (r#"{"thinking": "Hm."}"#.to_owned(), Some(Topic::Calls)),
+            (CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#), Some(Topic::Content)),
+            (CALLED.replace("{\"tool", r#"{"reasoning": "Hm.", "content": "Yes.", "tool"#), None),
+        ] {
+            assert_eq!(Wrong::of(&said, &object(&got), None).parts().first().copied(), first, "{got}");
+        }
+    }
+
+    #[test]
+    fn the_places_around_a_sample_are_found_in_its_text() {
+        let answer = template(ANSWER);
+        assert_eq!(stop_at("Yes.<end>", &answer), 4);
+        assert_eq!(stop_at("<end> of it \n", &answer), 11, "it does not end the text");
+        let shown = align::Shown { reasoning: Some(3..6), ..align::Shown::default() };
+        assert_eq!(mark_end("<t>Hm.\n</t> Yes.", &shown), 11);
+        assert_eq!(mark_end("Yes.", &align::Shown::default()), 0);
+    }
+}

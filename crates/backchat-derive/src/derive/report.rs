@@ -1,0 +1,427 @@
+//! The result of a derivation, and its report.
+
+use std::collections::HashSet;
+
+use super::choose::Chosen;
+use super::findings::{Findings, Found};
+use super::needed::{Gaps, Missing};
+use super::proof::{Proof, Tried};
+use super::readers::{self, Reading, Wish};
+use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
+use crate::wire::structure::Source;
+use backchat_chat::source::Source as ChatSource;
+use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
+use backchat_core::json::Value;
+use backchat_probe::doctor;
+
+/// How far a derivation got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// Every conversation came back as it went in.
+    Proved,
+    /// Some did.
+    Partial,
+    /// The format cannot be written as a response template.
+    Inexpressible,
+    /// There is no draft.
+    Failed,
+}
+
+impl Status {
+    /// The word of the machine-readable report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Proved => "proved",
+            Status::Partial => "partial",
+            Status::Inexpressible => "inexpressible",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+/// Other options that make a draft whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Another name of the reasoning, which the chat template reads as well. It is taken.
+    ReasoningField(String),
+    /// No target. It is named, as the target was asked for.
+    NoTarget,
+}
+
+/// The result of a derivation.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Derivation {
+    /// How far it got.
+    pub status: Status,
+    /// The draft, in the key order a person would write.
+    pub response_template: Option<Value>,
+    /// The findings, with their evidence.
+    pub findings: Findings,
+    /// The verdict of the proof.
+    pub verdict: Verdict,
+    /// How the draft reads the samples.
+    #[doc(hidden)]
+    pub explained: Explained,
+    /// The verdict of each reader of response templates on the draft.
+    #[doc(hidden)]
+    pub readers: Vec<Reading>,
+    /// The diagnostics.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The candidates that were refuted before the draft was chosen.
+    tried: Vec<Tried>,
+    /// A value that the turn needs and nobody gave.
+    pub(super) missing: Option<Missing>,
+    /// What makes the draft better than the options as they were given.
+    pub(super) remedy: Option<Remedy>,
+}
+
+impl Derivation {
+    #[doc(hidden)]
+    pub fn failed(diagnostic: Diagnostic) -> Self {
+        Self {
+            status: Status::Failed,
+            response_template: None,
+            findings: Findings::default(),
+            verdict: Verdict::default(),
+            explained: Explained::default(),
+            readers: Vec::new(),
+            diagnostics: vec![diagnostic],
+            tried: Vec::new(),
+            missing: None,
+            remedy: None,
+        }
+    }
+
+    /// Names the variables that nobody gave; without one that the model's turn needs, nothing is proved.
+    pub(super) fn with_gaps(mut self, gaps: &Gaps) -> Self {
+        self.missing = gaps.missing(self.response_template.as_ref());
+        if self.missing.is_some() {
+            self.status = Status::Partial;
+        }
+        self.diagnostics.splice(0..0, gaps.notes(self.missing.as_ref()));
+        self
+    }
+
+    /// Names the special tokens that came from files next to the chat template.
+    #[doc(hidden)]
+    pub fn with_tokens_of(mut self, source: &ChatSource) -> Self {
+        let found = source.tokens_beside().iter().map(|(name, file)| {
+            let token = source.special_tokens.get(name).map_or_else(String::new, Value::to_string);
+            format!("`{name}` = {token} from {file}")
+        });
+        let found: Vec<String> = found.collect();
+        if !found.is_empty() {
+            self.diagnostics.insert(0, Diagnostic::new(Severity::Note, "derive-took", found.join(", ")));
+        }
+        self
+    }
+
+    /// What makes the draft better than the options as they were given.
+    #[doc(hidden)]
+    pub fn remedy(&self) -> Option<&Remedy> {
+        self.remedy.as_ref()
+    }
+
+    pub(super) fn tried(&self) -> &[Tried] {
+        &self.tried
+    }
+
+    /// The machine-readable report.
+    pub fn to_value(&self) -> Value {
+        let diagnostics = self.diagnostics.iter().map(diagnostic_value);
+        Value::from([
+            ("status", self.status.name().into()),
+            ("response_template", self.response_template.clone().unwrap_or(Value::Null)),
+            ("findings", self.findings.to_value()),
+            ("verification", self.verdict.to_value()),
+            ("readers", Value::List(self.readers.iter().map(Reading::to_value).collect())),
+            ("diagnostics", Value::List(diagnostics.collect())),
+        ])
+    }
+}
+
+/// A diagnostic in the machine-readable report.
+pub(super) fn diagnostic_value(diagnostic: &Diagnostic) -> Value {
+    Value::from([
+        ("id", diagnostic.id.into()),
+        ("severity", diagnostic.severity.name().into()),
+        ("message", diagnostic.message.as_str().into()),
+        ("help", diagnostic.help.as_deref().map_or(Value::Null, Value::from)),
+    ])
+}
+
+/// One line: how far it got, and which parts that covers.
+pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
+    let (passed, cases) = (verdict.passed, verdict.cases);
+    let lost = match verdict.lost() {
+        0 => String::new(),
+        lost => format!("; {lost} lose something to the wire format"),
+    };
+    match status {
+        Status::Proved => {
+            format!(
+                "proved: {}. {passed} of {cases} generated conversations parse back exactly{lost}",
+                verdict.scope.describe()
+            )
+        }
+        Status::Partial => format!("partial: {passed} of {cases} generated conversations parse back exactly{lost}"),
+        Status::Inexpressible => {
+            "inexpressible: no response template was found for the form in which calls are written".to_owned()
+        }
+        Status::Failed => "failed: no draft".to_owned(),
+    }
+}
+
+impl Verdict {
+    /// Every failure, loss and unverified claim.
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
+        for failure in &self.failures {
+            let help = failure.hint().unwrap_or_else(|| format!("the text: {:?}", shortened(&failure.text, 160)));
+            diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", failure.describe()).help(help));
+        }
+        for loss in &self.losses {
+            let (id, message) = match loss.is_assumed {
+                true => ("derive-assumed", loss.describe()),
+                false => ("derive-loss", format!("the wire format loses {}", loss.describe())),
+            };
+            let help = format!("the smallest example: {:?}", shortened(&loss.example, 160));
+            diagnostics.push(Diagnostic::new(Severity::Note, id, message).help(help));
+        }
+        for claim in &self.unverified {
+            let message = format!("not verified: {}", claim.message);
+            let note = Diagnostic::new(Severity::Note, "derive-unverified", message);
+            diagnostics.push(note.help("check it with recorded outputs: --samples FILE"));
+        }
+        if let (Some(tolerance), Some(example)) = (self.tolerance.describe(), self.tolerance.example()) {
+            let help = format!(
+                "if the model writes such outputs, pass them with --samples, for example {:?}",
+                shortened(example, 160)
+            );
+            diagnostics.push(Diagnostic::new(Severity::Note, "derive-tolerance", tolerance).help(help));
+        }
+        for (policy, example) in &self.policies.refused {
+            let message = format!("the policy `{policy}` changes turns that conform: leave it out");
+            let help = format!("the smallest example: {:?}", shortened(example, 160));
+            diagnostics.push(Diagnostic::new(Severity::Warning, "derive-policy", message).help(help));
+        }
+        diagnostics
+    }
+}
+
+impl Explained {
+    /// Every sample that is not explained.
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let departures = self.departures.iter().map(|departure| {
+            let message = format!("{}: not explained from byte {}: {}", departure.sample, departure.at, departure.why);
+            let warning = Diagnostic::new(Severity::Warning, "derive-sample", message);
+            match &departure.got {
+                Some(got) => warning.help(format!("it was read as {}", shortened(&got.to_string(), 160))),
+                None => warning,
+            }
+        });
+        departures.collect()
+    }
+}
+
+/// Puts everything together.
+pub(super) fn report(chosen: Chosen, proof: &Proof<'_>, source: &str, options: &Options, wish: &Wish) -> Derivation {
+    let Chosen { wire, reasoning_field, attempt, .. } = chosen;
+    let prober = &wire.prober(proof.prober());
+    let of_readers = readers::of(wish, &wire, &reasoning_field, &attempt);
+    let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;
+    let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
+    let mut tried = proof.tried();
+    tried.retain(|tried| tried.draft != draft);
+    let mut diagnostics = inexpressible::find(&wire);
+    let field = |name: &str| draft.get("fields").is_some_and(|fields| fields.get(name).is_some());
+    let reads_calls = field("tool_calls");
+    let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
+        diagnostics.push(Diagnostic::new(severity, id, message).help(help));
+    };
+    if proof.shows_calls() && !reads_calls {
+        let message = "no response template was found for the form in which the chat template renders tool calls";
+        verdict.inexpressible = proof.turns_with_calls();
+        let turns: Vec<String> = verdict
+            .inexpressible
+            .iter()
+            .map(|turn| format!("{:?} ({})", shortened(&turn.text, 160), turn.case))
+            .collect();
+        let help =
+            format!("the draft reads content and reasoning; calls remain text in the content: {}", turns.join(" and "));
+        warn(Severity::Warning, "derive-calls-unknown", message, &help);
+    }
+    let knows_reasoning = wire.reasoning.is_some() || !proof.shows_reasoning();
+    if !knows_reasoning {
+        let message = "no response template was found for the form in which the chat template renders reasoning";
+        let help = "reasoning remains text in the content, or is lost; write the field by hand, and test it on recorded outputs";
+        warn(Severity::Warning, "derive-reasoning-unknown", message, help);
+    }
+    if let (false, Some(error)) = (reads_calls, prober.refuses_calls()) {
+        let message = format!("the chat template refuses every conversation with a tool call: {error}");
+        let help = "if the model calls tools, correct the chat template and derive again";
+        warn(Severity::Note, "derive-calls-refused", &message, help);
+    }
+    // A proof that never saw a call says nothing about calls.
+    let saw_calls = !reads_calls || !verdict.scope.not_shown.contains(&"calls");
+    // If no render shows it, another note says so.
+    let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
+    let saw_reasoning = !is_rendered || !verdict.scope.not_shown.contains(&"reasoning");
+    for (what, severity) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]
+        .into_iter()
+        .filter_map(|(what, severity, saw)| (!saw).then_some((what, severity)))
+    {
+        let message = format!("not verified: no turn with {what} could be cut out of a render and parsed");
+        warn(severity, "derive-unseen", &message, "test the draft on recorded outputs with --samples");
+    }
+    let status = match proof.shows_calls() && !reads_calls {
+        true => Status::Inexpressible,
+        _ if verdict.holds() && explained.departures.is_empty() && saw_calls && knows_reasoning && meets_wish => {
+            Status::Proved
+        }
+        _ => Status::Partial,
+    };
+    diagnostics.extend(of_readers.diagnostics);
+    diagnostics.extend(lessons.diagnostics());
+    diagnostics.extend(verdict.diagnostics());
+    diagnostics.extend(explained.diagnostics());
+    let findings = Findings::new(Found {
+        evidence: evidence::collect(prober, &wire),
+        wire,
+        reasoning_field,
+        special_marks: special_marks(&draft, options),
+        source: source.to_owned(),
+        examined: doctor::Options::default().variables(options.variables.clone()).now(options.now.clone()),
+        request_shape: prober.request_shape().describe(),
+        renders: prober.renders(),
+        refused: prober.refused(),
+    });
+    Derivation {
+        status,
+        response_template: Some(draft),
+        findings,
+        verdict,
+        explained,
+        readers: of_readers.readings,
+        diagnostics,
+        tried,
+        missing: None,
+        remedy: None,
+    }
+}
+
+/// Literal marks of the draft that a server would leave out of the text, were it to decode without special tokens.
+fn special_marks(draft: &Value, options: &Options) -> Vec<String> {
+    let mut known: Vec<&str> = options.special_tokens.iter().map(String::as_str).collect();
+    known.extend(
+        options.variables.iter().filter(|(name, _)| name.ends_with("_token")).filter_map(|(_, value)| value.as_str()),
+    );
+    let mut text = String::new();
+    strings(draft, &mut text);
+    let plain = text.replace('\\', "");
+    let mut seen = HashSet::new();
+    known.retain(|token| !token.is_empty() && plain.contains(token) && seen.insert(*token));
+    known.into_iter().map(str::to_owned).collect()
+}
+
+fn strings(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => {
+            out.push_str(text);
+            out.push('\n');
+        }
+        Value::List(items) => items.iter().for_each(|item| strings(item, out)),
+        Value::Object(entries) => entries.values().for_each(|value| strings(value, out)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{CHAT, value};
+    use crate::derive::{Part, derive};
+    use backchat_core::json::Object;
+
+    #[test]
+    fn the_headline_counts_conversations_and_never_calls_a_loss_a_success() {
+        let mut verdict = Verdict { cases: 10, passed: 10, ..Verdict::default() };
+        verdict.scope.proved.push("content");
+        let line = |status, verdict: &Verdict| headline(status, verdict);
+        assert_eq!(
+            line(Status::Proved, &verdict),
+            "proved: content. 10 of 10 generated conversations parse back exactly"
+        );
+        verdict.passed = 8;
+        assert_eq!(
+            line(Status::Partial, &verdict),
+            "partial: 8 of 10 generated conversations parse back exactly; 2 lose something to the wire format"
+        );
+        assert_eq!(line(Status::Failed, &Verdict::default()), "failed: no draft");
+        for status in [Status::Proved, Status::Partial, Status::Inexpressible, Status::Failed] {
+            assert!(headline(status, &verdict).starts_with(&format!("{}: ", status.name())));
+        }
+    }
+
+    #[test]
+    fn the_status_says_how_far_it_got() {
+        let status = |source: &str| {
+            let derivation = derive(source, &Options::default());
+            (derivation.status, derivation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect::<Vec<_>>())
+        };
+        assert_eq!(status(CHAT).0, Status::Proved);
+        let refuses = CHAT.replace("<call>", "{{ raise_exception('no calls') }}<call>");
+        let (proved, ids) = status(&refuses);
+        assert_eq!((proved, ids.contains(&"derive-calls-refused")), (Status::Proved, true));
+        // Words of a sentence: no delimiter parts them.
+        let (start, end) = (CHAT.find("<call>").unwrap(), CHAT.find("</call>").unwrap() + "</call>".len());
+        let words = "{% for key, value in c.function.arguments.items() %}{{ value }} is the {{ key }}, {% endfor %}\
+                     so run {{ c.function.name }}.";
+        let (unread, ids) = status(&format!("{}{words}{}", &CHAT[..start], &CHAT[end..]));
+        assert_eq!((unread, ids.contains(&"derive-calls-unknown")), (Status::Inexpressible, true));
+        assert_eq!(status("{{ messages | length }}").0, Status::Failed);
+    }
+
+    #[test]
+    fn each_entry_of_a_verdict_is_a_diagnostic_with_help() {
+        let failure = super::super::Failure {
+            count: 1,
+            case: "signs".to_owned(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: "content".to_owned(),
+            boundary: None,
+            prefix: String::new(),
+            text: "Yes.".to_owned(),
+            expected: Value::Null,
+            got: Value::Null,
+        };
+        let verdict = Verdict { failures: vec![failure], ..Verdict::default() };
+        let [found] = verdict.diagnostics().try_into().unwrap();
+        assert_eq!((found.id, found.severity), ("derive-unproved", Severity::Warning));
+        assert_eq!(found.help.as_deref(), Some("the text: \"Yes.\""), "without a boundary the text has to do");
+        assert!(Verdict::default().diagnostics().is_empty());
+    }
+
+    #[test]
+    fn marks_that_a_server_may_leave_out_are_named_once() {
+        let draft = value(r#"{"fields": {"content": {"close_pattern": "<\\|end\\|>", "open": ["<s>"]}}}"#);
+        let variables = [("eos_token", "<|end|>"), ("bos_token", ""), ("name", "<s>")];
+        let variables = variables.into_iter().map(|(name, token)| (name.to_owned(), token.into())).collect();
+        let tokens = ["<s>", "<|end|>", "<unused>"].map(str::to_owned).to_vec();
+        let plain = Options::default().variables(variables);
+        assert_eq!(special_marks(&draft, &plain.clone().special_tokens(tokens)), ["<s>", "<|end|>"]);
+        // Only variables that are tokens.
+        assert_eq!(special_marks(&draft, &plain), ["<|end|>"]);
+    }
+
+    #[test]
+    fn a_failed_derivation_has_no_draft_in_its_report() {
+        let report = derive("{% if", &Options::default()).to_value();
+        assert_eq!(report.get("status"), Some(&"failed".into()));
+        assert_eq!(report.get("response_template"), Some(&Value::Null));
+        assert_eq!(report.get("diagnostics").and_then(Value::as_list).map(<[Value]>::len), Some(1));
+    }
+}

@@ -1,0 +1,163 @@
+//! The short report: what was found, what it took, what is lost, who reads it. Everything else is in the evidence.
+
+use super::Reading;
+use super::report::{Derivation, Status};
+use backchat_core::diagnostic::{Diagnostic, shortened};
+
+/// How many entries of one subject are shown.
+const MOST: usize = 2;
+
+/// How much of a line is shown: two lines of a terminal.
+const LONGEST: usize = 130;
+
+impl Derivation {
+    /// The first line of the short report: how far it got, or what it needs to get further.
+    #[doc(hidden)]
+    pub fn verdict_line(&self) -> String {
+        let verdict = &self.verdict;
+        let (cases, read) = (verdict.cases, verdict.passed + verdict.lost());
+        match (self.status, &self.missing) {
+            (_, Some(missing)) => format!("{}: {}", self.status.name(), missing.describe()),
+            (Status::Proved, None) if verdict.lost() > 0 => {
+                format!("proved: {read} of {cases} generated conversations parse back, {} exactly", verdict.passed)
+            }
+            (Status::Proved, None) => format!("proved: {read} of {cases} generated conversations parse back exactly"),
+            (_, None) => self.headline(),
+        }
+    }
+
+    /// The lines after the first, each with its subject.
+    #[doc(hidden)]
+    pub fn summary_lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        let scope = &self.verdict.scope;
+        if !scope.proved.is_empty() {
+            lines.push(("reads", scope.proved.join(", ")));
+        }
+        if !scope.learned.is_empty() {
+            lines.push(("learned", format!("{} (from samples)", scope.learned.join(", "))));
+        }
+        if !scope.not_shown.is_empty() {
+            lines.push(("without", format!("{}: the chat template never writes them", scope.not_shown.join(", "))));
+        }
+        let parts = ["turn", "reasoning", "content", "calls"].into_iter().zip(self.summary());
+        for (name, line) in parts {
+            let text = line.split_once(": ").map_or(line.as_str(), |(_, text)| text);
+            if !["none", "everything outside the markers"].contains(&text) {
+                lines.push((name, text.to_owned()));
+            }
+        }
+        if let Some(samples) = self.samples_line() {
+            lines.push(("samples", samples.strip_prefix("samples: ").unwrap_or(&samples).to_owned()));
+        }
+        for label in ["took", "lost", "unread", "note"] {
+            let of_label = self.diagnostics.iter().filter(|diagnostic| self.label(diagnostic) == Some(label));
+            let mut texts: Vec<String> = of_label.map(|diagnostic| in_a_line(label, diagnostic)).collect();
+            if label == "lost" {
+                texts.extend(self.verdict.losses.iter().map(|loss| shortened(&loss.message, LONGEST).into_owned()));
+            }
+            let more = texts.len().saturating_sub(MOST);
+            lines.extend(texts.into_iter().take(MOST).map(|text| (label, text)));
+            if more > 0 {
+                lines.push((label, format!("and {more} more: see --explain")));
+            }
+        }
+        if !self.readers.is_empty() {
+            lines.extend(readers(&self.readers).into_iter().map(|line| ("readers", line)));
+        }
+        lines
+    }
+
+    /// What a diagnostic is about; nothing if it is a detail.
+    fn label(&self, diagnostic: &Diagnostic) -> Option<&'static str> {
+        match diagnostic.id {
+            "derive-filled" | "derive-took" => Some("took"),
+            // The first line says what is missing, and losses have their own list.
+            "derive-token-unknown"
+            | "derive-value-unknown"
+            | "derive-loss"
+            | "derive-tolerance"
+            | "derive-name-in-id" => None,
+            "derive-types-lost" | "derive-quotes" | "derive-arguments-text" => Some("lost"),
+            "derive-unproved" | "derive-sample" | "derive-calls-unknown" | "derive-reasoning-unknown" => {
+                // What is missing comes first.
+                self.missing.is_none().then_some("unread")
+            }
+            _ => Some("note"),
+        }
+    }
+}
+
+/// A diagnostic in a line, with its help if that says what to pass.
+fn in_a_line(label: &str, diagnostic: &Diagnostic) -> String {
+    match (label, &diagnostic.help) {
+        ("took", Some(help)) => format!("{}; {help}", diagnostic.message),
+        _ => shortened(&diagnostic.message, LONGEST).into_owned(),
+    }
+}
+
+/// Who accepts the draft, and who refuses it, with the target that suits each.
+fn readers(readings: &[Reading]) -> Vec<String> {
+    let (accepting, refusing): (Vec<&Reading>, Vec<&Reading>) =
+        readings.iter().partition(|reading| reading.refusals.is_empty());
+    let accepting: Vec<String> = accepting.into_iter().map(|reading| reading.reader.name().to_owned()).collect();
+    let refusing: Vec<String> = refusing
+        .into_iter()
+        .map(|reading| {
+            let suited =
+                reading.other.map_or_else(String::new, |(target, _)| format!(" (`--target {target}` suits it)"));
+            format!("{}{suited}", reading.reader.name())
+        })
+        .collect();
+    let line = |verb: &str, names: &[String]| (!names.is_empty()).then(|| format!("{verb} by {}", names.join(", ")));
+    line("accepted", &accepting).into_iter().chain(line("refused", &refusing)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::CHAT;
+    use crate::derive::{Options, derive};
+    use backchat_core::json::Object;
+
+    fn report(source: &str) -> String {
+        let derivation = derive(source, &Options::default());
+        let lines = derivation.summary_lines().into_iter().map(|(label, text)| format!("{label}: {text}\n"));
+        format!("{}\n{}", derivation.verdict_line(), lines.collect::<String>())
+    }
+
+    #[test]
+    fn a_success_says_what_was_found_and_nothing_that_reads_like_a_failure() {
+        let page = report(CHAT);
+        assert!(page.starts_with("proved: "), "{page}");
+        assert!(page.contains("\nturn: starts after `<assistant>`, ends with `<end>`\n"), "{page}");
+        for word in ["warning", "not ", "refuse", "unread", "tolerates"] {
+            assert!(!page.contains(word), "{word}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_special_token_that_the_turn_prints_is_asked_for_in_the_first_line() {
+        let source = CHAT.replace("<end>", "{{ eos_token }}");
+        let first = "partial: the model's turn prints `eos_token`, which was not given: add `--set eos_token=TEXT`\n";
+        assert!(report(&source).starts_with(first), "{}", report(&source));
+        let given = Options::default().variables(Object::from([("eos_token".to_owned(), "<end>".into())]));
+        assert_eq!(derive(&source, &given).status, Status::Proved);
+    }
+
+    #[test]
+    fn what_was_filled_is_named_with_the_way_to_give_it() {
+        let page = report(&format!("{{{{ 'Budget: ' ~ (budget + 1) }}}}{CHAT}"));
+        assert!(
+            page.starts_with("proved: ") && page.contains("\ntook: ") && page.contains("--set budget=NUMBER"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn a_draft_that_depends_on_a_filled_value_is_not_proved() {
+        let page = report(&CHAT.replace("<end>", "<end {{ 'of ' + room }}>"));
+        let first = "partial: the model's turn depends on `room`, which was not given: add `--set room=TEXT`\n";
+        assert!(page.starts_with(first) && !page.contains("\nunread: "), "{page}");
+    }
+}

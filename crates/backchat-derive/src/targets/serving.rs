@@ -1,0 +1,185 @@
+//! vLLM and SGLang: what their parsers refuse when the server starts, and what they drop or misread afterwards.
+
+use super::limits::{SERVED, SERVED_DEFAULTS};
+use super::{CONTENT, Caution, Reader, Reason, Refusal, THINKING, TOOL_CALLS};
+use backchat_core::json::{Path, Value};
+use backchat_parser::pattern::Construct;
+use backchat_parser::template::{ContentParser, Delimiter, Field, Shape, Template};
+
+fn field_path(name: &str) -> Path {
+    Path::root().key("fields").key(name)
+}
+
+/// Why one of the two refuses a template.
+pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    let mut refuse = |place, reason, words| refusals.push(Refusal { reader, place, reason, words });
+    let unknown = |name: &str| {
+        format!("response_template contains unsupported semantic fields: ['{name}']. Supported fields are: {SERVED:?}")
+            .replace('"', "'")
+    };
+    for field in template.fields() {
+        let path = field_path(&field.name);
+        if !SERVED.contains(&field.name.as_str()) {
+            refuse(path, Reason::Field, unknown(&field.name));
+            continue;
+        }
+        if field.name == TOOL_CALLS {
+            if reader == Reader::Sglang && field.open.is_none() {
+                let words = "response_template field 'tool_calls' needs 'open' or 'open_pattern' so tool calls can be told apart from other text";
+                refuse(path, Reason::NeedsOpen, words.to_owned());
+            }
+            continue;
+        }
+        let shaped = [
+            ("content", field.content.parser() != Some(ContentParser::Text)),
+            ("transform", field.transform.is_some()),
+            ("join", field.join.is_some()),
+        ];
+        for (key, _) in shaped.into_iter().filter(|(_, is_there)| *is_there) {
+            let words = format!(
+                "response_template field '{}' uses semantics that cannot be streamed by the OpenAI serving adapter",
+                field.name
+            );
+            refuse(path.key(key), Reason::Construct, words);
+        }
+    }
+    for key in template.defaults().keys().filter(|key| !SERVED_DEFAULTS.contains(&key.as_str())) {
+        refuse(Path::root().key("defaults").key(key), Reason::Default, unknown(key));
+    }
+    refusals
+}
+
+/// Problems in vLLM with a template that it loads.
+pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
+    let mut cautions = neither(Reader::Vllm, template);
+    if let Some(thinking) = template.field(THINKING) {
+        let path = field_path(THINKING);
+        let caution = |place: Path, effect: &str, help: &str| Caution {
+            reader: Reader::Vllm,
+            place,
+            effect: effect.to_owned(),
+            help: help.to_owned(),
+        };
+        if thinking.repeats {
+            cautions.push(caution(
+                path.key("repeats"),
+                "with `repeats`, reasoning never counts as ended, so structured output never starts",
+                "remove `repeats` from `thinking`",
+            ));
+        }
+        if let Some(Delimiter::Pattern(_)) = thinking.close {
+            cautions.push(caution(
+                path.key("close_pattern"),
+                "with a closing pattern, thinking budgets do not work, and structured output reads the prompt again at every token",
+                "close `thinking` with literals: `\"close\": [\"</think>\"]`",
+            ));
+        }
+        if let Some(Delimiter::Pattern(_)) = thinking.open {
+            cautions.push(caution(
+                path.key("open_pattern"),
+                "with an opening pattern, vLLM does not know the text that starts reasoning",
+                "open `thinking` with a literal",
+            ));
+        }
+    }
+    cautions.extend(flat_calls(Reader::Vllm, template));
+    cautions
+}
+
+/// Problems in SGLang with a template that it loads.
+pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
+    let mut cautions = neither(Reader::Sglang, template);
+    let mut caution = |place: Path, effect: String, help: &str| {
+        cautions.push(Caution { reader: Reader::Sglang, place, effect, help: help.to_owned() });
+    };
+    let content = template.field(CONTENT);
+    if template.field(THINKING).is_none()
+        && template.field(TOOL_CALLS).is_some()
+        && let Some(marked) = content.filter(|content| content.open.is_some() || content.close.is_some())
+    {
+        let effect = "without a field `thinking`, the markers of `content` stay in the text";
+        let place = field_path(CONTENT).key(written(marked.close.as_ref().or(marked.open.as_ref()), marked));
+        caution(place, effect.to_owned(), "start the server with `--reasoning-parser response_template`");
+    }
+    let Some(calls) = template.field(TOOL_CALLS) else { return cautions };
+    let path = field_path(TOOL_CALLS);
+    match &calls.close {
+        None => caution(
+            path,
+            "calls have no `close`, and a call that reaches the end of the text is dropped".to_owned(),
+            "give `tool_calls` a `close`",
+        ),
+        Some(Delimiter::Literals { .. }) => {}
+        Some(Delimiter::Pattern(pattern)) => {
+            let place = path.key("close_pattern");
+            let looks = [Construct::LookAhead, Construct::LookBehind];
+            if pattern.shape().constructs.iter().any(|construct| looks.contains(construct)) {
+                let effect = "calls are read from the text that the reasoning pass leaves: if this looks at a marker of `content`, the call is dropped";
+                caution(place, effect.to_owned(), "make the close match the marker instead of looking at it");
+            } else if let Some(stop) = content.and_then(|content| ends_with_turn(pattern, content)) {
+                let effect = format!(
+                    "a call that ends only with {} is dropped: the server strips stop tokens that are not literals of the close",
+                    Value::from(stop)
+                );
+                caution(place, effect, "close with literals: `\"close\": [\"</call>\", \"<|end|>\"]`");
+            }
+        }
+    }
+    cautions.extend(flat_calls(Reader::Sglang, template));
+    cautions
+}
+
+/// The key a delimiter is written under.
+fn written(delimiter: Option<&Delimiter>, field: &Field) -> &'static str {
+    match (delimiter, field.close.is_some()) {
+        (Some(Delimiter::Literals { .. }), true) => "close",
+        (Some(Delimiter::Pattern(_)), true) => "close_pattern",
+        (Some(Delimiter::Literals { .. }), false) => "open",
+        _ => "open_pattern",
+    }
+}
+
+/// The text that ends the content and, all by itself, a call.
+fn ends_with_turn(close: &backchat_parser::pattern::Pattern, content: &Field) -> Option<String> {
+    let ends = match content.close.as_ref()? {
+        Delimiter::Literals { literals, .. } => literals.clone(),
+        Delimiter::Pattern(pattern) => pattern.examples(),
+    };
+    let mut ends = ends.into_iter().filter(|end| !end.trim().is_empty()).take(16);
+    ends.find(|end| close.find_at(end, 0).ok().flatten().is_some_and(|found| found.span().0 == 0))
+}
+
+/// A server selects its parsers by the fields of reasoning and calls.
+fn neither(reader: Reader, template: &Template) -> Vec<Caution> {
+    if template.field(THINKING).is_some() || template.field(TOOL_CALLS).is_some() {
+        return Vec::new();
+    }
+    let effect = "without a field `thinking` or `tool_calls`, neither of its parsers can be selected";
+    let help = "name the field for reasoning `thinking` and the field for calls `tool_calls`";
+    vec![Caution { reader, place: Path::root().key("fields"), effect: effect.to_owned(), help: help.to_owned() }]
+}
+
+/// Calls that are not `{"function": {"name": …, "arguments": …}}` are dropped, all of a region at once.
+fn flat_calls(reader: Reader, template: &Template) -> Option<Caution> {
+    let field = template.field(TOOL_CALLS)?;
+    let path = field_path(TOOL_CALLS);
+    let key = |shape: &Shape, key: &str| match shape {
+        Shape::Object(entries) => entries.get(key).cloned(),
+        Shape::Literal(Value::Object(entries)) => entries.get(key).cloned().map(Shape::Literal),
+        // Only the text decides the value of a placeholder.
+        Shape::Placeholder(_) => Some(shape.clone()),
+        _ => None,
+    };
+    let shape = &field.transform.as_ref()?.shape;
+    let missing = match key(shape, "function") {
+        None => Some("function"),
+        Some(function) => ["name", "arguments"].into_iter().find(|name| key(&function, name).is_none()),
+    }?;
+    Some(Caution {
+        reader,
+        place: path.key("transform"),
+        effect: format!("calls without `{missing}` are dropped, with every other call of the region"),
+        help: "shape each call as `{\"function\": {\"name\": …, \"arguments\": …}}`".to_owned(),
+    })
+}

@@ -1,0 +1,117 @@
+//! smg: the crate itself is asked, so that what is said about it is what it does.
+
+use serde_json::{Value as Json, json};
+use smg_response_template::{LoadError, Unsupported, load_response_template};
+
+use super::{Reader, Reason, Refusal, Role};
+use backchat_core::json::{Object, Path, Value};
+use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
+
+/// Why it refuses a template: every pattern that it refuses, and what else there is.
+pub(super) fn check(template: &Template) -> Vec<Refusal> {
+    let Err(first) = load(&template.to_value()) else { return Vec::new() };
+    let mut refusals: Vec<Refusal> = patterns(template)
+        .into_iter()
+        .filter_map(|(place, source, role)| Some(refusal(place, Reason::Pattern, check_pattern(&source, role)?)))
+        .collect();
+    for field in template.fields() {
+        let path = Path::root().key("fields").key(&field.name);
+        let below = path.steps();
+        let is_told = |refusal: &Refusal| refusal.place.steps().starts_with(&below);
+        if let Err(why) = load(&alone(field))
+            && !refusals.iter().any(is_told)
+        {
+            refusals.push(refusal(path.key(why.key(field)), why.reason, why.words));
+        }
+    }
+    if refusals.is_empty() {
+        let key = if first.reason == Reason::SharedValue { "defaults" } else { "fields" };
+        refusals.push(refusal(Path::root().key(key), first.reason, first.words));
+    }
+    refusals
+}
+
+/// Why it refuses a pattern in a role.
+pub(super) fn check_pattern(source: &str, role: Role) -> Option<String> {
+    let template = match role {
+        Role::Delimiter => json!({"start_anchor": "a", "fields": {"x": {"open_pattern": source, "close": "c",
+            "transform": "{content}"}}}),
+        Role::Anchor => json!({"start_anchor_pattern": source, "fields": {"x": {}}}),
+        Role::Tag => json!({"start_anchor": "a", "fields": {"x": {"content": "xml-inline",
+            "content_args": {"tag_pattern": source}}}}),
+    };
+    load_response_template(&template).err().map(|error| Why::of(&error).words)
+}
+
+fn refusal(place: Path, reason: Reason, words: String) -> Refusal {
+    Refusal { reader: Reader::Smg, place, reason, words }
+}
+
+/// Its message, and the kind of construct that it is about.
+struct Why {
+    reason: Reason,
+    words: String,
+}
+
+impl Why {
+    fn of(error: &LoadError) -> Self {
+        match error {
+            LoadError::Unsupported { feature, .. } => {
+                let reason = match feature {
+                    Unsupported::Regex(_) => Reason::Pattern,
+                    Unsupported::EmptyMatch => Reason::EmptyMatch,
+                    Unsupported::ContentArgs(_) => Reason::Argument,
+                    Unsupported::SharedValue => Reason::SharedValue,
+                    _ => Reason::Other,
+                };
+                Self { reason, words: format!("unsupported {feature}") }
+            }
+            other => Self { reason: Reason::Other, words: other.to_string() },
+        }
+    }
+
+    /// The key of a field that this is about.
+    fn key(&self, field: &Field) -> &'static str {
+        match self.reason {
+            Reason::Argument => "content_args",
+            Reason::SharedValue => "transform",
+            _ if matches!(field.open, Some(Delimiter::Literals { .. })) => "open",
+            _ => "open_pattern",
+        }
+    }
+}
+
+fn load(template: &Value) -> Result<(), Why> {
+    // It reads JSON with serde_json, which takes no NaN and no lone surrogates.
+    let json: Json = serde_json::from_str(&template.to_string())
+        .map_err(|error| Why { reason: Reason::Other, words: format!("its reader of JSON fails: {error}") })?;
+    load_response_template(&json).map(|_| ()).map_err(|error| Why::of(&error))
+}
+
+/// A template of one field only.
+fn alone(field: &Field) -> Value {
+    let mut fields = Object::new();
+    fields.insert(field.name.clone(), field.to_value());
+    Value::from([("start_anchor", "a".into()), ("fields", Value::Object(fields))])
+}
+
+/// Every pattern that is written as one, with its path and role.
+fn patterns(template: &Template) -> Vec<(Path, String, Role)> {
+    let mut patterns = Vec::new();
+    if let Delimiter::Pattern(pattern) = template.start_anchor() {
+        patterns.push((Path::root().key("start_anchor_pattern"), pattern.source().to_owned(), Role::Anchor));
+    }
+    for field in template.fields() {
+        let path = Path::root().key("fields").key(&field.name);
+        for (key, delimiter) in [("open_pattern", &field.open), ("close_pattern", &field.close)] {
+            if let Some(Delimiter::Pattern(pattern)) = delimiter {
+                patterns.push((path.key(key), pattern.source().to_owned(), Role::Delimiter));
+            }
+        }
+        if let ContentSpec::XmlInline(args) = &field.content {
+            let place = path.key("content_args").key("tag_pattern");
+            patterns.push((place, args.tag_pattern.source().to_owned(), Role::Tag));
+        }
+    }
+    patterns
+}

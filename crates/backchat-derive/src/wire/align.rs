@@ -1,0 +1,61 @@
+//! Two texts aligned mark by mark, white space free: what a prompt and a render share where no prefix is common.
+
+use std::ops::Range;
+
+use super::marks::Segmentation;
+use backchat_core::text::slice;
+pub use backchat_probe::diff::{DiffTag, operations};
+
+/// The last stretch that two texts share and that has a word: its bytes in each of them.
+pub(super) fn last_shared(segmentation: Segmentation, a: &str, b: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let (ours, theirs) = (tokens(segmentation, a), tokens(segmentation, b));
+    let texts = |tokens: &[Range<usize>], text| -> Vec<&str> {
+        tokens.iter().map(|range| slice(text, range.clone())).collect()
+    };
+    let equal = operations(&texts(&ours, a), &texts(&theirs, b));
+    let mut equal = equal.into_iter().rev().filter(|operation| operation.tag() == DiffTag::Equal);
+    equal.find_map(|operation| {
+        let shared = |tokens: &[Range<usize>], range: Range<usize>| {
+            let tokens = tokens.get(range)?;
+            Some(tokens.first()?.start..tokens.last()?.end)
+        };
+        let (own, other) = (shared(&ours, operation.old_range())?, shared(&theirs, operation.new_range())?);
+        slice(a, own.clone()).contains(char::is_alphanumeric).then_some((own, other))
+    })
+}
+
+/// The marks of a text that are not white space.
+fn tokens(segmentation: Segmentation, text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let mut found = Vec::new();
+    for mark in segmentation.marks(text) {
+        if !mark.trim().is_empty() {
+            found.push(at..at + mark.len());
+        }
+        at += mark.len();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_shared_stretch_ends_what_a_prompt_and_a_turn_have_in_common() {
+        for (prompt, lead, shared) in [
+            ("<end>\n<bot>\n", "<end>\n<bot>\n", Some(("<end>\n<bot>", "<end>\n<bot>"))),
+            // The prompt writes a reminder before its header, and opens a thought behind it.
+            ("<end>\n(Be brief.)\n<bot>\n<plan>", "<end>\n<bot>\n", Some(("<bot>", "<bot>"))),
+            // White space differs, and the turn has an empty thought.
+            ("<end>  <bot>", "<end><bot>  <plan></plan>", Some(("<end>  <bot>", "<end><bot>"))),
+            // A sign alone is not shared.
+            ("<end>:", "<stop>:", None),
+            ("", "<bot>", None),
+        ] {
+            let found = last_shared(Segmentation::Words, prompt, lead);
+            let texts = found.map(|(own, other)| (&prompt[own], &lead[other]));
+            assert_eq!(texts, shared, "{prompt:?} {lead:?}");
+        }
+    }
+}

@@ -1,0 +1,572 @@
+//! The form of tool calls, inferred from renders of one, two and three of them.
+
+use std::ops::Range;
+
+use super::conversation::{Answer, Call, Message, RequestShape};
+use super::marks::Segmentation;
+use super::pairs;
+use super::probe::{Prober, Setting, needle};
+use super::shapes;
+use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Reasoning};
+use super::trace::{self, Kind, Slot, Trace, Whole};
+use super::turn::Turns;
+use backchat_core::json::Value;
+use backchat_core::text::{common_start, slice};
+
+/// The known facts about the turn around the calls.
+pub(crate) struct Around<'w> {
+    /// Everything up to the first text of the turn itself.
+    pub header: &'w dyn Fn(&Trace) -> usize,
+    pub end: &'w str,
+    /// What renders write behind every turn.
+    pub trailing: &'w [String],
+    pub thought: Option<&'w Reasoning>,
+}
+
+/// Finds how calls are written; nothing if renders do not show them.
+pub(crate) fn find(
+    prober: &Prober,
+    segmentation: Segmentation,
+    settings: &[Setting],
+    around: &Around<'_>,
+) -> Option<Calls> {
+    let mut best: Option<(usize, RequestShape, Setting, bool)> = None;
+    for ids_hold_names in [false, true] {
+        for setting in settings {
+            let answer = Answer::calls(calls(1, ids_hold_names));
+            let called = [Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
+            for request_shape in prober.accepted(&called, setting) {
+                let turns =
+                    Turns { prober: &prober.with_shape(request_shape), segmentation, trailing: around.trailing };
+                let Some(rank) = shows(turns, setting, &answer, ids_hold_names) else { continue };
+                if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
+                    best = Some((rank, request_shape, setting.clone(), ids_hold_names));
+                }
+                if rank == 0 {
+                    break;
+                }
+            }
+            if best.is_some() {
+                break;
+            }
+        }
+        if best.is_some() {
+            break;
+        }
+    }
+    let (_, request_shape, setting, ids_hold_names) = best?;
+    let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing: around.trailing };
+    Finder { turns, setting, ids_hold_names, around }.find(request_shape)
+}
+
+/// How well calls show in this request shape: less is better; nothing if they do not.
+fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_names: bool) -> Option<usize> {
+    let request_shape = turns.prober.request_shape();
+    let trace = turns.trace(History::User, answer, setting)?;
+    let named = trace.shows(Kind::Name(0)) || ids_hold_names && trace.shows(Kind::Id(0));
+    if !named {
+        return None;
+    }
+    match trace.slots.iter().find_map(|slot| match slot.kind {
+        Kind::Arguments(_, whole) => Some(whole),
+        _ => None,
+    }) {
+        Some(Whole::Json) => Some(0),
+        Some(Whole::JsonText) => Some(1),
+        Some(Whole::Python) => Some(2),
+        None => {
+            let all = (0..2).all(|at| trace.shows(Kind::Key(0, at)) && trace.shows(Kind::Value(0, at)));
+            // Arguments given as text that show as none are that text quoted once more than an engine would.
+            all.then_some(if request_shape.arguments_text { 3 } else { 0 })
+        }
+    }
+}
+
+/// The calls of a shape, in the form this template needs.
+fn calls(count: usize, ids_hold_names: bool) -> Vec<Call> {
+    let named = |mut call: Call, index: usize| {
+        if ids_hold_names {
+            call.id = format!("qzspace.{}:{index}", call.name);
+        }
+        call
+    };
+    shapes::calls(count).into_iter().enumerate().map(|(index, call)| named(call, index)).collect()
+}
+
+struct Finder<'w, 't> {
+    turns: Turns<'w, 't>,
+    setting: Setting,
+    ids_hold_names: bool,
+    around: &'w Around<'w>,
+}
+
+/// A call in a trace: the bytes it takes up, and the object it is.
+struct Located {
+    range: Range<usize>,
+    object: Option<ObjectBody>,
+}
+
+impl Finder<'_, '_> {
+    fn trace(&self, answer: &Answer) -> Option<Trace> {
+        self.turns.trace(History::User, answer, &self.setting)
+    }
+
+    fn find(&self, request_shape: RequestShape) -> Option<Calls> {
+        let made = |count: usize| Answer::calls(calls(count, self.ids_hold_names));
+        let one = self.trace(&made(1))?;
+        let first = made(1).calls.into_iter().next()?;
+        let pairs = match whole(&one, 0) {
+            Some(_) => None,
+            None => Some(pairs::find(self.turns, &self.setting, &one, self.around.end)?),
+        };
+        let located = locate(&one, 0, &first, pairs.as_ref())?;
+        let several: Vec<Trace> =
+            [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
+        let two = several.first();
+        let (mut pre, mut post, end) = self.outside(&one, &located);
+        let array = two.and_then(|two| self.array(two)).or_else(|| {
+            // A template that shows one call may still write a list.
+            (two.is_none() && located.object.is_some()).then(|| list_with(&one, 1)).flatten()
+        });
+        let mut cuts = Vec::new();
+        match two.and_then(|two| Some((two, self.between(two, pairs.as_ref())?))) {
+            Some((two, mid)) => {
+                // One call alone may go without the mark that ends several.
+                if let Some(mut after) = self.after_last(two, 2, pairs.as_ref()) {
+                    own_end(self.turns.segmentation, &mut after, &pre, self.around.end);
+                    if after.len() > post.len() && after.starts_with(&post) {
+                        post = after;
+                    }
+                }
+                cuts = cut(self.turns.segmentation, &pre, &mid, &post);
+            }
+            None => {
+                let section = std::mem::take(&mut pre);
+                cuts.push(Cut { open: section, close: post.clone(), ..Cut::default() });
+            }
+        }
+        let mut object = located.object.clone();
+        if let (Some(object), Some(())) = (&mut object, array) {
+            object.in_array = true;
+        }
+        let body = self.body(&one, &several, &located, pairs, object)?;
+        Some(Calls {
+            cuts,
+            body,
+            most: if two.is_some() { 3 } else { 1 },
+            end,
+            request_shape,
+            setting: self.setting.clone(),
+            ids_hold_names: self.ids_hold_names,
+            margins: margins(&one, &located),
+        })
+    }
+
+    /// The text before the first call and after the last one, at any position.
+    fn outside(&self, one: &Trace, located: &Located) -> (String, String, Option<String>) {
+        let start = (self.around.header)(one).min(located.range.start);
+        let mut pre = one.get(start..located.range.start).to_owned();
+        let mut post = one.get(located.range.end..one.text.len()).to_owned();
+        let end = own_end(self.turns.segmentation, &mut post, &pre, self.around.end);
+        let call = calls(1, self.ids_hold_names);
+        let spoken = Answer { calls: call.clone(), ..shapes::content() };
+        let thought = Answer { calls: call, ..Answer::default().with_reasoning(needle::REASONING) };
+        for answer in [spoken, thought] {
+            let Some(trace) = self.trace(&answer) else { continue };
+            let own: Vec<&Slot> = trace.of_call(0).collect();
+            let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
+            let other = trace.slots.iter().filter(|slot| slot.kind.call().is_none());
+            for slot in other {
+                if slot.range.end <= first.range.start {
+                    let gap = trace.get(slot.range.end..first.range.start);
+                    let inner = pre_of(one, located, gap);
+                    pre = self.turns.segmentation.shared_end(&pre, inner).to_owned();
+                } else if slot.range.start >= last.range.end {
+                    let gap = trace.get(last.range.end..slot.range.start);
+                    let inner = post_of(one, located, gap);
+                    post = self.turns.segmentation.shared_start(&post, inner).to_owned();
+                }
+            }
+        }
+        // If every call follows a thought, even an empty one, the end of the thought is not a mark of the calls.
+        let close = self.around.thought.map_or("", |thought| thought.close.as_str());
+        let (mark, space) = (close.trim(), slice(close, close.trim_end().len()..));
+        if let Some(at) = pre.rfind(mark).filter(|_| !mark.is_empty()) {
+            pre.drain(..at + mark.len());
+            pre = pre.strip_prefix(space).unwrap_or(&pre).to_owned();
+        }
+        (pre, post, end)
+    }
+
+    /// The text between two calls.
+    fn between(&self, two: &Trace, pairs: Option<&Pairs>) -> Option<String> {
+        let made = calls(2, self.ids_hold_names);
+        let first = locate(two, 0, made.first()?, pairs)?;
+        let second = locate(two, 1, made.get(1)?, pairs)?;
+        (first.range.end <= second.range.start).then(|| two.get(first.range.end..second.range.start).to_owned())
+    }
+
+    /// The text after the last of several calls.
+    fn after_last(&self, trace: &Trace, count: usize, pairs: Option<&Pairs>) -> Option<String> {
+        let made = calls(count, self.ids_hold_names);
+        let last = locate(trace, count - 1, made.last()?, pairs)?;
+        Some(trace.get(last.range.end..trace.text.len()).to_owned())
+    }
+
+    /// Whether two calls are in one JSON array.
+    fn array(&self, two: &Trace) -> Option<()> {
+        list_with(two, 2)
+    }
+
+    fn body(
+        &self,
+        one: &Trace,
+        several: &[Trace],
+        located: &Located,
+        pairs: Option<Pairs>,
+        object: Option<ObjectBody>,
+    ) -> Option<Body> {
+        let (mut head, tail) = self.pieces(one, 0, located, pairs.as_ref())?;
+        // Numbers that go up from call to call count them.
+        if let Some(trace) = several.last() {
+            let made = calls(3, self.ids_hold_names);
+            let others: Vec<(Vec<CallPart>, Vec<CallPart>)> = (1..3)
+                .filter_map(|index| {
+                    let call = made.get(index)?;
+                    let located = locate(trace, index, call, pairs.as_ref())?;
+                    self.pieces(trace, index, &located, pairs.as_ref())
+                })
+                .collect();
+            if let Some((second, _)) = others.first() {
+                count(&mut head, second);
+            }
+        } else {
+            count_alone(&mut head);
+        }
+        let arguments = match (whole(one, 0), pairs) {
+            (Some(Whole::Json), _) => Arguments::Json,
+            (Some(Whole::JsonText), _) => Arguments::JsonText,
+            (Some(Whole::Python), _) => Arguments::Python,
+            (None, pairs) => {
+                let pairs = pairs?;
+                pairs.dialect().unwrap_or_else(|| Arguments::Pairs(Box::new(pairs)))
+            }
+        };
+        Some(Body { head, arguments, tail, object })
+    }
+
+    /// The pieces of a call before and after its arguments.
+    fn pieces(
+        &self,
+        trace: &Trace,
+        index: usize,
+        located: &Located,
+        pairs: Option<&Pairs>,
+    ) -> Option<(Vec<CallPart>, Vec<CallPart>)> {
+        let slots: Vec<&Slot> = trace.of_call(index).collect();
+        let arguments = match pairs {
+            None => {
+                slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..))).map(|slot| slot.range.clone())?
+            }
+            Some(pairs) => {
+                let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
+                let first = keys.min_by_key(|slot| slot.range.start)?;
+                let start = first.range.start - opening(trace, first, pairs);
+                let values = slots.iter().filter(|slot| matches!(slot.kind, Kind::Value(..)));
+                let last = values.max_by_key(|slot| slot.range.end)?;
+                start..last.range.end + closing(trace, last, pairs)
+            }
+        };
+        let mut seen = false;
+        let mut cut = |range: Range<usize>| {
+            let mut pieces = Vec::new();
+            let mut at = range.start;
+            for slot in slots.iter().filter(|slot| slot.range.start >= range.start && slot.range.end <= range.end) {
+                let piece = match slot.kind {
+                    Kind::Name(_) if seen => CallPart::NameAgain,
+                    Kind::Name(_) => {
+                        seen = true;
+                        CallPart::Name
+                    }
+                    Kind::Id(_) if self.ids_hold_names => CallPart::NamedId,
+                    Kind::Id(_) => CallPart::Id,
+                    _ => continue,
+                };
+                push(&mut pieces, trace.get(at..slot.range.start));
+                pieces.push(piece);
+                at = slot.range.end;
+            }
+            push(&mut pieces, trace.get(at..range.end));
+            pieces
+        };
+        let head = cut(located.range.start..arguments.start);
+        let tail = cut(arguments.end..located.range.end);
+        Some((head, tail))
+    }
+}
+
+fn push(pieces: &mut Vec<CallPart>, text: &str) {
+    if !text.is_empty() {
+        pieces.push(CallPart::Text(text.to_owned()));
+    }
+}
+
+/// The form of a call's arguments if they are one value.
+fn whole(trace: &Trace, call: usize) -> Option<Whole> {
+    trace.of_call(call).find_map(|slot| match slot.kind {
+        Kind::Arguments(_, whole) => Some(whole),
+        _ => None,
+    })
+}
+
+/// The length of the opening marks before a call's first key; 0 if other text is there.
+fn opening(trace: &Trace, first: &Slot, pairs: &Pairs) -> usize {
+    let brace = pairs.braces.as_ref().map_or("", |(open, _)| open);
+    let open = format!("{brace}{}", pairs.cut.open);
+    if trace.get(0..first.range.start).ends_with(&open) { open.len() } else { 0 }
+}
+
+/// The length of the closing mark after an argument's value, whatever key it names; 0 if other text is there.
+fn closing(trace: &Trace, last: &Slot, pairs: &Pairs) -> usize {
+    let rest = trace.get(last.range.end..trace.text.len());
+    let Kind::Value(call, at) = last.kind else { return 0 };
+    let close = pairs.cut.close.replace(KEY_AGAIN, &shapes::key(call, at));
+    let brace = pairs.braces.as_ref().map_or("", |(_, close)| close);
+    let close = format!("{}{close}{brace}", pairs.values.quotes().1);
+    if rest.starts_with(&close) { close.len() } else { 0 }
+}
+
+/// The number of bytes of a call before its first slot and after its last one.
+fn margins(one: &Trace, located: &Located) -> (usize, usize) {
+    let start = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
+    let end = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
+    (start.saturating_sub(located.range.start), located.range.end.saturating_sub(end))
+}
+
+/// The bytes of a call: from its first value to its last, or all of the object they are in.
+fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Option<Located> {
+    let slots: Vec<&Slot> = trace.of_call(index).collect();
+    let start = slots.iter().map(|slot| slot.range.start).min()?;
+    let end = slots.iter().map(|slot| slot.range.end).max()?;
+    if let Some(pairs) = pairs {
+        let values = slots.iter().filter(|slot| matches!(slot.kind, Kind::Value(..)));
+        let last = values.max_by_key(|slot| slot.range.end);
+        let end = last.map_or(end, |last| end.max(last.range.end + closing(trace, last, pairs)));
+        let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
+        let first = keys.min_by_key(|slot| slot.range.start);
+        let first = first.map(|first| first.range.start - opening(trace, first, pairs));
+        let start = first.map_or(start, |first| start.min(first));
+        return Some(Located { range: start..end, object: None });
+    }
+    let name = slots.iter().find(|slot| matches!(slot.kind, Kind::Name(_)));
+    let name = name.or_else(|| slots.iter().find(|slot| matches!(slot.kind, Kind::Id(_))))?;
+    let arguments = slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..)))?;
+    let from = name.range.start.min(arguments.range.start);
+    let upto = name.range.end.max(arguments.range.end);
+    // The widest object that holds this call and no list of calls.
+    let braces = trace.text.get(..from)?.match_indices('{').map(|(at, _)| at);
+    let objects = braces.rev().take(8).filter_map(|at| {
+        let (value, end) = trace::value_at(&trace.text, at).filter(|(_, end)| *end >= upto)?;
+        Some((at..end, object(&value, call)?))
+    });
+    let object = objects.last();
+    Some(match object {
+        Some((range, object)) => {
+            // Parts outside the object, such as an id before it, still belong to the call.
+            Located { range: range.start.min(start)..range.end.max(end), object: Some(object) }
+        }
+        None => Located { range: start..end, object: None },
+    })
+}
+
+/// The places of the parts of a call in a JSON object.
+pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
+    let entries = value.as_object()?;
+    let arguments = Value::Object(call.arguments.clone());
+    let holds = |value: &Value| match value {
+        Value::Object(_) => *value == arguments,
+        Value::String(text) => backchat_core::json::read(text).is_ok_and(|value| value == arguments),
+        _ => false,
+    };
+    let keys: Vec<String> = entries.keys().cloned().collect();
+    if let Some(value) = entries.get(&call.name)
+        && keys.len() == 1
+        && holds(value)
+    {
+        return Some(ObjectBody { name: None, arguments: vec![call.name.clone()], id: None, keys, in_array: false });
+    }
+    let name = path_to(value, &|value| value.as_str() == Some(&call.name))?;
+    let arguments = path_to(value, &holds)?;
+    let id = path_to(value, &|value| value.as_str() == Some(&call.id)).or_else(|| made_id(value));
+    Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
+}
+
+/// A key that is named as an id, if the template writes ids of its own.
+fn made_id(value: &Value) -> Option<Vec<String>> {
+    value.as_object()?.iter().find_map(|(key, value)| {
+        let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");
+        (is_named && value.as_str().is_some()).then(|| vec![key.clone()])
+    })
+}
+
+/// The way to the first value inside an object that satisfies a test.
+fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
+    value.as_object()?.iter().find_map(|(key, value)| {
+        if test(value) {
+            return Some(vec![key.clone()]);
+        }
+        let mut path = path_to(value, test)?;
+        path.insert(0, key.clone());
+        Some(path)
+    })
+}
+
+/// Whether this many calls are in one JSON array.
+fn list_with(trace: &Trace, count: usize) -> Option<()> {
+    let names = (0..count).map(|call| trace.slot(Kind::Name(call))).collect::<Option<Vec<_>>>()?;
+    let first = names.first()?.range.start;
+    let last = names.last()?.range.end;
+    trace.text.get(..first)?.match_indices('[').rev().take(4).find_map(|(at, _)| {
+        let (value, end) = trace::value_at(&trace.text, at)?;
+        (end > last
+            && value.as_list()?.len() == count
+            && value.as_list()?.iter().all(|item| item.as_object().is_some()))
+        .then_some(())
+    })
+}
+
+/// The text before the object of a call, given the text before its first slot in another render.
+fn pre_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
+    let first = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
+    gap.get(..gap.len().saturating_sub(first - located.range.start)).unwrap_or(gap)
+}
+
+/// The same after it.
+fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
+    let last = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
+    gap.get(located.range.end - last..).unwrap_or(gap)
+}
+
+/// Removes the end of the turn from the text after the last call; gives the marker that ends it there, if that is
+/// another one. A lone marker closes the calls only if it says a word of the text that opens them.
+fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str) -> Option<String> {
+    if let Some(rest) = post.strip_suffix(end) {
+        *post = rest.to_owned();
+        return None;
+    }
+    let mark = end.trim();
+    if !mark.is_empty()
+        && let Some(at) = post.rfind(mark)
+    {
+        post.truncate(at);
+        return None;
+    }
+    let shared = segmentation.shared_end(post, end).len();
+    if !end.trim().is_empty() && post.get(post.len() - shared..).is_some_and(|text| !text.trim().is_empty()) {
+        // A mark of the calls' own may come before the stop that both ends share.
+        let stop = post.split_off(post.len() - shared);
+        return Some(stop.trim().to_owned());
+    }
+    let last = segmentation.last(post).filter(|mark| segmentation.is_distinctive(mark))?.to_owned();
+    let others = post.trim_end().strip_suffix(last.as_str())?;
+    let is_lone = others.trim().is_empty() && post.trim() == last;
+    if mark.is_empty() || is_lone && segmentation.marks(open).iter().any(|open| segmentation.share_a_word(open, &last))
+    {
+        return None;
+    }
+    *post = others.to_owned();
+    Some(last)
+}
+
+/// The readings of the text before, between and after calls.
+fn cut(segmentation: Segmentation, pre: &str, mid: &str, post: &str) -> Vec<Cut> {
+    let open = segmentation.shared_end(mid, pre);
+    let close = segmentation.shared_start(mid, post);
+    let mut cuts: Vec<Cut> = Vec::new();
+    let mut add = |open: &str, close: &str| {
+        let (Some(section), Some(section_close)) = (pre.strip_suffix(open), post.strip_prefix(close)) else { return };
+        let Some(separator) = mid.strip_prefix(close).and_then(|rest| rest.strip_suffix(open)) else { return };
+        let cut = Cut {
+            section: section.to_owned(),
+            open: open.to_owned(),
+            close: close.to_owned(),
+            separator: separator.to_owned(),
+            section_close: section_close.to_owned(),
+        };
+        if !cuts.contains(&cut) {
+            cuts.push(cut);
+        }
+    };
+    if open.len() + close.len() <= mid.len() {
+        add(open, close);
+    } else {
+        add(slice(mid, close.len()..), close);
+        add(open, slice(mid, ..mid.len() - open.len()));
+    }
+    // White space at an edge may belong to either side.
+    add(open.trim_start(), close);
+    add(open, close.trim_end());
+    add(open.trim_start(), close.trim_end());
+    add(open, "");
+    add("", close);
+    cuts
+}
+
+/// Makes counters of the numbers in which two calls differ.
+fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
+    if pieces.len() != others.len() {
+        return;
+    }
+    let mut counted = Vec::new();
+    for (piece, other) in pieces.iter().zip(others) {
+        let (CallPart::Text(a), CallPart::Text(b)) = (piece, other) else {
+            counted.push(piece.clone());
+            continue;
+        };
+        match number_between(a, b) {
+            Some((range, first)) => {
+                push(&mut counted, slice(a, ..range.start));
+                counted.push(CallPart::Counter(first));
+                push(&mut counted, slice(a, range.end..));
+            }
+            None => counted.push(piece.clone()),
+        }
+    }
+    *pieces = counted;
+}
+
+/// Makes a counter of the number after a name if no second call renders to show it: `get:0` names the first call.
+fn count_alone(pieces: &mut Vec<CallPart>) {
+    let [CallPart::Name, CallPart::Text(text), ..] = pieces.as_slice() else { return };
+    let Some(rest) = text.strip_prefix(':') else { return };
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    if let Ok(first @ 0..=1) = slice(rest, ..digits).parse::<usize>() {
+        let mut counted = vec![CallPart::Text(":".to_owned()), CallPart::Counter(first)];
+        push(&mut counted, slice(rest, digits..));
+        pieces.splice(1..2, counted);
+    }
+}
+
+/// The position at which two texts differ in one number that goes up by one.
+fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
+    // Two numbers may begin with the same digits.
+    let start = common_start(a, b).trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let digits = |text: &str| text.get(start..).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());
+    let (end_a, end_b) = (start + digits(a), start + digits(b));
+    if a.get(end_a..)? != b.get(end_b..)? {
+        return None;
+    }
+    let first: usize = a.get(start..end_a)?.parse().ok()?;
+    let second: usize = b.get(start..end_b)?.parse().ok()?;
+    (second == first + 1).then_some((start..end_a, first))
+}
+
+impl Trace {
+    /// Whether this many calls show.
+    fn shows_calls(&self, count: usize) -> bool {
+        (0..count).all(|call| self.of_call(call).next().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests;

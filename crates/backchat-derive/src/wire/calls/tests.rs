@@ -1,0 +1,195 @@
+//! The cuts around calls, the place of a call in a render, and the parts of one that is an object.
+
+use super::super::structure::{Encoding, Values};
+use super::*;
+
+#[test]
+fn repeated_text_is_cut_at_marks() {
+    let table = [
+        ("<calls><call>", "</call><call>", "</call></calls>", ("<calls>", "<call>", "</call>", "", "</calls>")),
+        ("<call>\n", "\n</call>\n<call>\n", "\n</call>", ("", "<call>\n", "\n</call>", "\n", "")),
+        ("[", ", ", "]", ("[", "", "", ", ", "]")),
+        ("*call*", "*call**call*", "*call*", ("", "*call*", "*call*", "", "")),
+        ("<a>", "<a>", "", ("", "<a>", "", "", "")),
+    ];
+    for (pre, mid, post, (section, open, close, separator, section_close)) in table {
+        let cut = cut(Segmentation::Words, pre, mid, post).remove(0);
+        let found = (&*cut.section, &*cut.open, &*cut.close, &*cut.separator, &*cut.section_close);
+        assert_eq!(found, (section, open, close, separator, section_close), "{pre:?} {mid:?} {post:?}");
+    }
+}
+
+#[test]
+fn numbers_that_go_up_are_counters() {
+    for (one, other, counter) in [
+        (":0>", ":1>", Some((1..2, 0))),
+        (" 9\n", " 10\n", Some((1..2, 9))),
+        // The digits that two numbers share are part of both.
+        ("call_10", "call_11", Some((5..7, 10))),
+        ("call_109", "call_110", Some((5..8, 109))),
+        ("a", "b", None),
+        (":0>", ":2>", None),
+        (":1>", ":0>", None),
+        (":0>", ":1]", None),
+        (":0>", ":0>", None),
+    ] {
+        assert_eq!(number_between(one, other), counter, "{one:?} {other:?}");
+    }
+}
+
+#[test]
+fn a_counter_replaces_the_number_in_a_piece_of_text() {
+    let text = |text: &str| CallPart::Text(text.to_owned());
+    let counted = |other: &[CallPart]| {
+        let mut pieces = vec![CallPart::Name, text(":0>")];
+        count(&mut pieces, other);
+        pieces
+    };
+    assert_eq!(counted(&[CallPart::Name, text(":1>")]), [CallPart::Name, text(":"), CallPart::Counter(0), text(">")]);
+    // A call in other pieces is not compared.
+    assert_eq!(counted(&[text(":1>")]), [CallPart::Name, text(":0>")]);
+    assert_eq!(counted(&[text(":1>"), CallPart::Name]), [CallPart::Name, text(":0>")]);
+}
+
+#[test]
+fn the_number_after_the_name_of_the_only_call_counts() {
+    let text = |text: &str| CallPart::Text(text.to_owned());
+    for (pieces, counted) in [
+        (vec![CallPart::Name, text(":0<a>")], vec![CallPart::Name, text(":"), CallPart::Counter(0), text("<a>")]),
+        (vec![CallPart::Name, text(":1")], vec![CallPart::Name, text(":"), CallPart::Counter(1)]),
+        // Neither a version nor a word is the number of a first call.
+        (vec![CallPart::Name, text(":20<a>")], vec![CallPart::Name, text(":20<a>")]),
+        (vec![CallPart::Name, text(":<a>")], vec![CallPart::Name, text(":<a>")]),
+        (vec![text(":0<a>")], vec![text(":0<a>")]),
+    ] {
+        let mut made = pieces;
+        count_alone(&mut made);
+        assert_eq!(made, counted);
+    }
+}
+
+#[test]
+fn the_end_of_the_turn_is_removed_from_the_text_after_the_last_call() {
+    for (post, end, rest, own) in [
+        ("</call><|end|>", "<|end|>", "</call>", None),
+        // A single mark without a word of the opening ends the turn.
+        ("<|wait|>", "<|end|>", "", Some("<|wait|>")),
+        ("</call>\n<|end|>\n<|rest|>", "<|end|>", "</call>\n", None),
+        // As much of the end as is there is a stop of its own.
+        ("</call><|end|>", "</turn><|end|>", "</call>", Some("<|end|>")),
+        // Another mark replaces the end after calls.
+        ("</call><|wait|>", "<|end|>", "</call>", Some("<|wait|>")),
+        // A single mark with a word of the opening closes the call, it does not end the turn.
+        ("</call>", "<|end|>", "</call>", None),
+        ("</call><|wait|>", "", "</call><|wait|>", None),
+    ] {
+        let mut left = post.to_owned();
+        let found = own_end(Segmentation::Words, &mut left, "<call>", end);
+        assert_eq!((left.as_str(), found.as_deref()), (rest, own), "{post:?} {end:?}");
+    }
+}
+
+#[test]
+fn an_object_is_a_call_if_it_holds_the_name_and_the_arguments() {
+    let call = Call {
+        id: "c1".to_owned(),
+        name: "add".to_owned(),
+        arguments: [("n".to_owned(), Value::from("x"))].into_iter().collect(),
+    };
+    let path = |path: &str| -> Vec<String> { path.split('.').map(str::to_owned).collect() };
+    for (text, name, arguments, id) in [
+        (r#"{"name": "add", "arguments": {"n": "x"}}"#, Some("name"), "arguments", None),
+        (r#"{"name": "add", "input": "{\"n\": \"x\"}"}"#, Some("name"), "input", None),
+        (
+            r#"{"id": "c1", "function": {"name": "add", "arguments": {"n": "x"}}}"#,
+            Some("function.name"),
+            "function.arguments",
+            Some("id"),
+        ),
+        // The template may write an id of its own under a name that says so.
+        (r#"{"call_id": "7", "name": "add", "arguments": {"n": "x"}}"#, Some("name"), "arguments", Some("call_id")),
+        // The name may be the key of the arguments.
+        (r#"{"add": {"n": "x"}}"#, None, "add", None),
+    ] {
+        let found = object(&backchat_core::json::read(text).unwrap(), &call).unwrap();
+        assert_eq!((found.name, found.arguments, found.id), (name.map(path), path(arguments), id.map(path)), "{text}");
+        assert!(!found.in_array);
+    }
+    for text in [
+        r#"{"name": "add"}"#,
+        r#"{"name": "add", "arguments": {"n": "y"}}"#,
+        r#"{"name": "other", "arguments": {"n": "x"}}"#,
+        r#"[{"name": "add", "arguments": {"n": "x"}}]"#,
+        r#""add""#,
+    ] {
+        assert!(object(&backchat_core::json::read(text).unwrap(), &call).is_none(), "{text}");
+    }
+}
+
+/// A trace of as many calls as a text shows, and the first of them.
+fn traced(text: &str, count: usize) -> (Trace, Call) {
+    let calls = shapes::calls(count);
+    (Trace::new(text, &Answer::calls(calls.clone())), calls.into_iter().next().unwrap())
+}
+
+const ARGUMENTS: [&str; 2] = [
+    r#"{"qzkey_a_a": "Qzvalueaaq", "qzkey_a_e": "Qzvalueaeq"}"#,
+    r#"{"qzkey_e_a": "Qzvalueeaq", "qzkey_e_e": "Qzvalueeeq"}"#,
+];
+
+#[test]
+fn a_call_takes_up_the_text_from_its_first_value_to_its_last_or_its_object() {
+    let arguments = ARGUMENTS[0];
+    let whole = format!(r#"{{"name": "qzname_one", "arguments": {arguments}}}"#);
+    for (text, call, is_object) in [
+        (format!("<call>qzname_one {arguments}</call>"), format!("qzname_one {arguments}"), false),
+        (format!("<call>{whole}</call>"), whole.clone(), true),
+        // An id outside the object belongs to the call.
+        (format!("<call>qzId1aaaa {whole}</call>"), format!("qzId1aaaa {whole}"), true),
+        // The widest object that is a call, which one with a list of calls is not.
+        (format!(r#"{{"calls": [{{"function": {whole}}}]}}"#), format!(r#"{{"function": {whole}}}"#), true),
+    ] {
+        let (trace, first) = traced(&text, 1);
+        let located = locate(&trace, 0, &first, None).unwrap();
+        assert_eq!((&text[located.range], located.object.is_some()), (call.as_str(), is_object), "{text}");
+    }
+    let (trace, first) = traced("<call>qzname_one</call>", 1);
+    assert!(locate(&trace, 0, &first, None).is_none(), "without its arguments a call is not found");
+}
+
+#[test]
+fn calls_are_in_a_list_if_json_reads_one_of_that_many_objects() {
+    let [first, second] = [0, 1].map(|at| format!(r#"{{"{}": {}}}"#, needle::NAMES[at], ARGUMENTS[at]));
+    for (text, is_list) in [
+        (format!("[{first}, {second}]"), true),
+        (format!("{first}, {second}"), false),
+        (format!("[{first}] [{second}]"), false),
+        (format!("[{first}, {second}, {{}}]"), false),
+        (format!(r#"[{first}, {second}, "more"]"#), false),
+    ] {
+        assert_eq!(list_with(&traced(&text, 2).0, 2).is_some(), is_list, "{text}");
+    }
+}
+
+#[test]
+fn a_call_in_pairs_begins_with_the_opening_of_its_first_key_and_ends_with_the_close_of_its_last_value() {
+    let pairs = Pairs {
+        cut: Cut { open: "<arg ".to_owned(), close: "</\u{1}>".to_owned(), ..Cut::default() },
+        gap: ">".to_owned(),
+        key_again: true,
+        braces: None,
+        values: Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None },
+        written: Vec::new(),
+    };
+    let body = "<arg qzkey_a_a>Qzvalueaaq</qzkey_a_a><arg qzkey_a_e>Qzvalueaeq</qzkey_a_e>";
+    for (text, call) in [
+        (format!("<call>qzname_one{body}</call>"), format!("qzname_one{body}")),
+        // The name comes last.
+        (format!("<call>{body}qzname_one</call>"), format!("{body}qzname_one")),
+        // Other text before the first key and after the last value is not part of the call, in whatever script.
+        ("「「「qzkey_a_a>Qzvalueaaq」」".to_owned(), "qzkey_a_a>Qzvalueaaq".to_owned()),
+    ] {
+        let (trace, first) = traced(&text, 1);
+        assert_eq!(&text[locate(&trace, 0, &first, Some(&pairs)).unwrap().range], call, "{text}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The wire of a chat template, as other rooms use it.
+
+use super::infer;
+use super::probe::Prober;
+use super::steady::Varying;
+use super::structure;
+use super::written::{self, Written};
+
+impl structure::WireFormat {
+    /// The prober that hands conversations over as this format needs it, with tools offered that none of them calls.
+    pub(crate) fn prober<'t>(&self, prober: &Prober<'t>) -> Prober<'t> {
+        let input = self.reasoning.as_ref().and_then(structure::Reasoning::first_input);
+        let tools = infer::other_tools(self.request_shape);
+        prober.with_shape(self.request_shape).with_reasoning(input).offering(Some(tools))
+    }
+}
+
+/// How a chat template writes conversations down: found once a model, shared by any number of requests.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    structure: structure::WireFormat,
+    written: Written,
+    varying: Varying,
+    is_assumed: bool,
+}
+
+impl Wire {
+    /// The wire of a structure that was inferred with this prober, whose renders have signs in place of what varies.
+    pub(crate) fn new(prober: &Prober, structure: structure::WireFormat, varying: Varying) -> Self {
+        let written = written::find(&prober.steady(&varying), &structure);
+        Self { structure, written, varying, is_assumed: false }
+    }
+
+    /// The same, as a wire that no model's renders showed.
+    #[doc(hidden)]
+    pub fn assumed(self) -> Self {
+        Self { is_assumed: true, ..self }
+    }
+
+    #[doc(hidden)]
+    pub fn is_assumed(&self) -> bool {
+        self.is_assumed
+    }
+
+    /// A prompt with signs in place of what varies, as the structure has them.
+    #[doc(hidden)]
+    pub fn steady(&self, prompt: &str) -> String {
+        self.varying.steady(prompt.to_owned())
+    }
+
+    #[doc(hidden)]
+    pub fn structure(&self) -> &structure::WireFormat {
+        &self.structure
+    }
+
+    #[doc(hidden)]
+    pub fn written(&self) -> &Written {
+        &self.written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::support::chat_template;
+    use super::*;
+    use backchat_chat::ChatTemplate;
+    use backchat_core::json::Object;
+
+    #[test]
+    fn a_wire_is_assumed_only_if_it_is_said_so() {
+        let source = ChatTemplate::compile(&chat_template("{{ m.content }}")).unwrap();
+        let wire = Wire::find(&source, &Object::new(), None).unwrap();
+        assert!(!wire.is_assumed());
+        assert!(wire.assumed().is_assumed());
+    }
+}

@@ -1,0 +1,267 @@
+//! Structures of small chat templates, and the steps that settle one part after another.
+
+use super::super::structure::Arguments;
+use super::super::structure::Body;
+use super::super::support::chat_template;
+use super::super::template_usage;
+use super::*;
+use backchat_chat::ChatTemplate;
+use backchat_core::json::Object;
+
+fn inferred(source: &str) -> Option<WireFormat> {
+    let template = ChatTemplate::compile(source).unwrap();
+    let variables = Object::new();
+    let prober = Prober::new(&template, &variables, None).settled()?;
+    let usage = template_usage::find(&template, &prober, &variables);
+    infer(&prober, &usage, Reading::default())
+}
+
+/// The wire of a template that writes answers with a piece of Jinja about the message `m`.
+fn wire(answer: &str) -> WireFormat {
+    inferred(&chat_template(answer)).unwrap()
+}
+
+const CALLS: &str = "{% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}";
+const THOUGHT: &str = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
+
+#[test]
+fn each_mark_that_ends_a_turn_is_a_stop() {
+    let closed = chat_template("{{ m.content }}").replace("<|end|>", "<|shut|>\n<|end|>");
+    let wire = inferred(&closed).unwrap();
+    assert_eq!(wire.stops, ["<|shut|>", "<|end|>"]);
+    assert_eq!(wire.behind("<|shut|>"), ["<|end|>"]);
+    assert_eq!(wire.behind("<|end|>"), [""; 0]);
+}
+
+#[test]
+fn turns_may_end_otherwise_after_some_histories_and_beside_calls() {
+    let ends = |by: &str| {
+        let answer = format!("{{{{ m.content }}}}{CALLS}");
+        inferred(&chat_template(&answer).replace("<|end|>", by)).unwrap().stops
+    };
+    let after_result =
+        "{{ '<|done|>' if loop.index0 > 0 and messages[loop.index0 - 1].role == 'tool' else '<|end|>' }}";
+    assert_eq!(ends(after_result), ["<|end|>", "<|done|>"]);
+    let beside = "{{ '<|wait|>' if m.tool_calls and m.content else '<|end|>' }}";
+    assert_eq!(ends(beside), ["<|end|>", "<|wait|>"]);
+    assert_eq!(ends("<|end|>"), ["<|end|>"]);
+}
+
+#[test]
+fn text_that_a_setting_writes_behind_every_turn_is_no_part_of_it() {
+    let calls = format!("{{{{ m.content }}}}{CALLS}");
+    let noted = format!("{}{{% if note == 'on' %}}<|note|>{{% endif %}}", chat_template(&calls));
+    let wire = inferred(&noted).unwrap();
+    assert_eq!((wire.end.as_str(), wire.trailing.as_slice()), ("<|end|>", &["<|note|>".to_owned()][..]));
+    let always = format!("{}{{% if not add_generation_prompt %}}<|end|>{{% endif %}}", chat_template(&calls));
+    let wire = inferred(&always).unwrap();
+    assert_eq!((wire.end.as_str(), wire.trailing.as_slice()), ("<|end|>", &["<|end|>".to_owned()][..]));
+    assert_eq!(wire.calls.unwrap().cuts[0].close, "</call>");
+}
+
+#[test]
+fn plain_turns_have_a_header_and_an_end() {
+    let wire = wire("{{ m.content }}");
+    assert_eq!((wire.end.as_str(), &wire.content), ("<|end|>", &Content::default()));
+    assert_eq!(wire.stops, ["<|end|>"]);
+    assert!(wire.prompts.iter().all(|prompt| prompt.header == "<|assistant|>" && prompt.prefill.is_empty()));
+    assert!(wire.reasoning.is_none() && wire.calls.is_none());
+}
+
+#[test]
+fn marks_around_content_belong_to_it() {
+    let content = wire("<answer>{{ m.content }}</answer>").content;
+    assert_eq!((content.open.as_str(), content.close.as_str()), ("<answer>", "</answer>"));
+}
+
+#[test]
+fn reasoning_is_the_text_of_a_key_that_shows_before_content() {
+    let wire = wire(&format!("{THOUGHT}{{{{ m.content }}}}{CALLS}"));
+    let reasoning = wire.reasoning.unwrap();
+    assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
+    assert_eq!((reasoning.source, reasoning.keys().collect::<Vec<_>>()), (Source::Rendered, vec!["thinking"]));
+    assert_eq!(reasoning.empty, None);
+    assert!(!reasoning.is_late);
+    // It may also come after the answer.
+    let after = "{{ m.content }}{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
+    assert!(self::wire(after).reasoning.is_some_and(|reasoning| reasoning.is_late));
+}
+
+#[test]
+fn a_thought_that_is_written_without_being_given_is_empty() {
+    let reasoning = wire("<think>{{ m.thinking }}</think>{{ m.content }}").reasoning.unwrap();
+    assert_eq!(reasoning.empty.as_deref(), Some("<think></think>"));
+}
+
+#[test]
+fn the_prompt_may_open_a_thought_that_renders_only_close() {
+    let source = chat_template("{% if m.thinking %}{{ m.thinking }}</think>{% endif %}{{ m.content }}")
+        .replace("<|assistant|>{% endif %}", "<|assistant|><think>{% endif %}");
+    let reasoning = inferred(&source).unwrap().reasoning.unwrap();
+    assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
+    assert_eq!(reasoning.source, Source::OpenedByPrompt);
+}
+
+#[test]
+fn a_thought_that_only_prompts_open_begins_after_the_header() {
+    // Renders show an empty thought before every answer, and take the text of one out of content.
+    let source = chat_template("<think></think>{{ m.content.split('</think>')[-1] }}")
+        .replace("<|assistant|>{% endif %}", "<|assistant|>{{ '<think>' if deep else '<think></think>' }}{% endif %}");
+    let wire = inferred(&source).unwrap();
+    let reasoning = wire.reasoning.unwrap();
+    assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
+    assert_eq!((reasoning.source, reasoning.empty.as_deref()), (Source::Removed, Some("<think></think>")));
+    assert!(wire.prompts.iter().all(|prompt| prompt.header == "<|assistant|>"), "{:?}", wire.prompts);
+    assert!(wire.prompts.iter().any(|prompt| prompt.prefill == "<think>"), "{:?}", wire.prompts);
+    assert_eq!(wire.content.open, "");
+}
+
+#[test]
+fn a_label_is_text_that_some_turns_begin_with() {
+    let labels = |answer: &str| wire(answer).content.labels;
+    assert_eq!(labels("{% if tools %}Reply: {% endif %}{{ m.content }}"), ["Reply: "]);
+    assert_eq!(labels("{% if style == 'long' %}Reply:\n{% endif %}{{ m.content }}"), ["Reply:\n"]);
+    // What every turn begins with opens content, and reasoning has marks of its own.
+    assert_eq!(labels("Reply: {{ m.content }}"), [""; 0]);
+    assert_eq!(labels(&format!("{THOUGHT}{{{{ m.content }}}}")), [""; 0]);
+}
+
+#[test]
+fn content_comes_before_calls_after_them_or_not_at_all() {
+    for (answer, place) in [
+        (format!("{{{{ m.content }}}}{CALLS}"), Place::Before),
+        (format!("{CALLS}{{{{ m.content }}}}"), Place::After),
+        (format!("{{% if m.tool_calls %}}{CALLS}{{% else %}}{{{{ m.content }}}}{{% endif %}}"), Place::Dropped),
+    ] {
+        assert_eq!(wire(&answer).content.place, place, "{answer}");
+    }
+}
+
+#[test]
+fn content_may_have_other_marks_beside_calls() {
+    let answer = format!(
+        "{{% if m.content %}}{{% if m.tool_calls %}}<note>{{{{ m.content }}}}</note>{{% else %}}<answer>{{{{ m.content }}}}\
+         </answer>{{% endif %}}{{% endif %}}{CALLS}"
+    );
+    let content = wire(&answer).content;
+    assert_eq!((content.open.as_str(), content.close.as_str()), ("<answer>", "</answer>"));
+    assert_eq!(content.beside_calls, Some(("<note>".to_owned(), "</note>".to_owned())));
+}
+
+#[test]
+fn a_turn_with_calls_may_end_otherwise() {
+    let source = chat_template(&format!("{{{{ m.content }}}}{CALLS}"))
+        .replace("<|end|>", "{{ '<|wait|>' if m.tool_calls else '<|end|>' }}");
+    let wire = inferred(&source).unwrap();
+    assert_eq!(wire.end, "<|end|>");
+    let calls = wire.calls.unwrap();
+    assert_eq!(calls.end.as_deref(), Some("<|wait|>"));
+    assert_eq!(wire.stops, ["<|end|>", "<|wait|>"]);
+    assert_eq!((calls.most, &calls.body.arguments), (3, &Arguments::Json));
+}
+
+#[test]
+fn a_turn_that_nothing_ends_stops_where_the_next_one_begins() {
+    let wire = inferred(&chat_template("{{ m.content }}").replace("<|end|>", "")).unwrap();
+    assert_eq!((wire.end.as_str(), wire.stops), ("", vec!["<|user|>".to_owned()]));
+}
+
+#[test]
+fn a_template_that_shows_no_content_has_no_structure() {
+    assert!(inferred("{% for m in messages %}<|{{ m.role }}|>{% endfor %}").is_none());
+}
+
+#[test]
+fn a_thought_without_a_text_is_cut_from_the_lead_with_the_white_space_after_it() {
+    for (lead, expected) in [
+        ("<think>\n</think>\n\n<answer>", Some(("<think>\n</think>\n\n", "<answer>"))),
+        ("</think>", Some(("</think>", ""))),
+        // Another mark comes first: the lead is not a thought.
+        ("<answer></think>", None),
+        ("<think>", None),
+    ] {
+        assert_eq!(emptied(lead, "<think>", "</think>"), expected, "{lead:?}");
+    }
+    assert_eq!(emptied("<think>", "<think>", ""), None);
+}
+
+#[test]
+fn the_text_after_a_thought_is_split_after_its_closing_mark_and_the_white_space_there() {
+    for (gap, expected) in [
+        ("</think>\n\n<answer>", ("</think>\n\n", "<answer>")),
+        ("\n</think>", ("\n</think>", "")),
+        // Without the mark all of it closes the thought.
+        ("<answer>", ("<answer>", "")),
+    ] {
+        assert_eq!(closed(gap, "</think>"), expected, "{gap:?}");
+    }
+}
+
+#[test]
+fn content_gets_back_a_closing_mark_that_was_taken_for_the_end() {
+    let open = |open: &str| Content { open: open.to_owned(), ..Content::default() };
+    for (content, end, close) in [
+        (open("<answer>"), "</answer><|end|>", "</answer>"),
+        (open("<answer>"), "\n</answer>\n<|end|>", "\n</answer>"),
+        // The end says another word, or nothing else, or nothing opens content.
+        (open("<answer>"), "</turn><|end|>", ""),
+        (open("<answer>"), "</answer>", ""),
+        (open(""), "</answer><|end|>", ""),
+        (Content { close: "!".to_owned(), ..open("<answer>") }, "</answer><|end|>", "!"),
+    ] {
+        assert_eq!(settled(Segmentation::Words, content, end).close, close, "{end:?}");
+    }
+}
+
+fn prompt(header: &str) -> Prompt {
+    Prompt {
+        after: History::User,
+        setting: Setting::new(),
+        header: header.to_owned(),
+        prefill: "rest".to_owned(),
+        before: String::new(),
+        header_in_prompt_only: false,
+    }
+}
+
+#[test]
+fn a_turn_begins_at_a_mark_that_its_header_ends_with() {
+    for (header, mark, expected) in [
+        ("<|bot|><part>\n", "<part>", ("<|bot|>", "<part>\nrest")),
+        ("<|bot|>", "<part>", ("<|bot|>", "rest")),
+        ("<|bot|>", " ", ("<|bot|>", "rest")),
+    ] {
+        let mut prompt = prompt(header);
+        begin_at(&mut prompt, mark);
+        assert_eq!((prompt.header.as_str(), prompt.prefill.as_str()), expected, "{header:?} {mark:?}");
+    }
+}
+
+#[test]
+fn a_mark_that_ends_headers_and_parts_calls_opens_each_part() {
+    let calls = |cut: Cut| Calls {
+        cuts: vec![cut],
+        body: Body { head: Vec::new(), arguments: Arguments::Json, tail: Vec::new(), object: None },
+        most: 3,
+        end: None,
+        request_shape: RequestShape::USUAL,
+        setting: Setting::new(),
+        ids_hold_names: false,
+        margins: (0, 0),
+    };
+    let separated = || Cut { separator: "<part>".to_owned(), ..Cut::default() };
+    let given = |header: &str, cut: Cut| {
+        let (mut prompts, mut calls, mut content) = ([prompt(header)], calls(cut), Content::default());
+        give_back(&mut prompts, &mut calls, &mut content);
+        let [prompt] = prompts;
+        (prompt.header, calls.cuts, content.open)
+    };
+    let opened = Cut { open: "<part>".to_owned(), ..Cut::default() };
+    let expected = ("<|bot|>".to_owned(), vec![opened, separated()], "<part>".to_owned());
+    assert_eq!(given("<|bot|><part>", separated()), expected);
+    // The header would be empty, or does not end so, or the calls have an opening of their own.
+    let own = Cut { open: "<call>".to_owned(), ..separated() };
+    for (header, cut) in [("<part>", separated()), ("<|bot|>", separated()), ("<|bot|><part>", own)] {
+        assert_eq!(given(header, cut.clone()), (header.to_owned(), vec![cut], String::new()), "{header}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Reasoning that comes after the answer or the calls.
+
+use super::conversation::{Answer, ReasoningInput};
+use super::probe::{Setting, needle};
+use super::shapes;
+use super::structure::{History, Reasoning, Source};
+use super::template_usage::TemplateUsage;
+use super::trace::{Kind, Trace};
+use super::turn::Turns;
+
+/// Finds reasoning that renders show after another part of the turn, under a name that says what it is: a note or a
+/// list of sources may come there, too.
+pub(crate) fn find(turns: Turns<'_, '_>, usage: &TemplateUsage, end: &str) -> Option<Reasoning> {
+    let inputs = usage.reasoning_inputs.iter().filter(|input| input.is_named_for_reasoning());
+    inputs.flat_map(|input| usage.settings.iter().map(move |setting| (input, setting))).find_map(|(input, setting)| {
+        let around = around(turns, input, setting, end)?;
+        (around_of_unread(turns, input, setting, end).is_none()).then(|| Reasoning {
+            open: around.0,
+            close: around.1,
+            close_before_calls: None,
+            empty: None,
+            reasoning_inputs: vec![input.clone()],
+            setting: setting.clone(),
+            source: Source::Rendered,
+            answer_marks: Vec::new(),
+            join: None,
+            is_late: true,
+            is_json: false,
+        })
+    })
+}
+
+fn around_of_unread(
+    turns: Turns<'_, '_>,
+    input: &ReasoningInput,
+    setting: &Setting,
+    end: &str,
+) -> Option<(String, String)> {
+    around(turns, &input.unread(), setting, end)
+}
+
+/// The text before and after reasoning that both an answer and a call show.
+fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: &str) -> Option<(String, String)> {
+    let prober = turns.prober.with_reasoning(Some(input));
+    let shown = Turns { prober: &prober, ..turns };
+    let bare = || Answer::default().with_reasoning(needle::REASONING);
+    let called = Answer { calls: shapes::calls(1), ..bare() };
+    let answers = [bare().with_content(needle::CONTENT), called.clone(), called.with_content(needle::CONTENT)];
+    let mut found: Option<(String, String)> = None;
+    for answer in answers {
+        let Some(trace) = shown.trace(History::User, &answer, setting).filter(|trace| trace.shows(Kind::Reasoning))
+        else {
+            continue;
+        };
+        let Some((before, after)) = beside(&trace, end) else { continue };
+        found = Some(match found {
+            None => (before.to_owned(), after.to_owned()),
+            Some((open, close)) => (
+                turns.segmentation.shared_end(&open, before).to_owned(),
+                turns.segmentation.shared_start(&close, after).to_owned(),
+            ),
+        });
+    }
+    let (open, close) = found?;
+    (open.trim().chars().count() > 1).then_some((open, close))
+}
+
+/// The text on both sides of reasoning, up to the other values or the end of the turn; nothing if it comes first.
+fn beside<'t>(trace: &'t Trace, end: &str) -> Option<(&'t str, &'t str)> {
+    let at = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning)?;
+    let own = trace.slots.get(at)?.range.clone();
+    let before = trace.slots.get(at.checked_sub(1)?)?.range.end;
+    let after = match trace.slots.get(at + 1) {
+        Some(next) => trace.get(own.end..next.range.start),
+        None => {
+            let rest = trace.get(own.end..trace.text.len());
+            rest.find(end.trim()).filter(|_| !end.trim().is_empty()).and_then(|at| rest.get(..at)).unwrap_or(rest)
+        }
+    };
+    Some((trace.get(before..own.start), after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marks::Segmentation;
+    use super::super::support::{chat_template, with_prober};
+    use super::super::template_usage;
+    use super::*;
+    use backchat_chat::ChatTemplate;
+    use backchat_core::json::Object;
+
+    #[test]
+    fn reasoning_after_another_part_has_marks_of_its_own() {
+        let why = "{% if m.reasoning %}<why>{{ m.reasoning }}</why>{% endif %}";
+        let calls = "{% for c in m.tool_calls %}<do>{{ c.function.name }}</do>{% endfor %}";
+        for (answer, found) in [
+            (format!("{{{{ m.content }}}}{calls}{why}"), Some(("<why>", "</why>"))),
+            (format!("{{{{ m.content }}}}{why}{calls}"), Some(("<why>", "</why>"))),
+            // Reasoning that comes first is found elsewhere.
+            (format!("{why}{{{{ m.content }}}}"), None),
+            // A note is not reasoning.
+            (format!("{{{{ m.content }}}}{}", why.replace("reasoning", "sources")), None),
+            // Nothing says where it begins.
+            ("{{ m.content }}{{ m.reasoning }}".to_owned(), None),
+        ] {
+            let source = chat_template(&answer);
+            let template = ChatTemplate::compile(&source).unwrap();
+            with_prober(&source, |prober| {
+                let usage = template_usage::find(&template, prober, &Object::new());
+                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
+                let late = find(turns, &usage, "<|end|>");
+                let marks = late.as_ref().map(|late| (late.open.as_str(), late.close.as_str()));
+                assert_eq!(marks, found, "{answer}");
+                assert!(late.is_none_or(|late| late.is_late));
+            });
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Text cut into marks: the smallest stretches that no two parts of a wire share.
+//!
+//! Looks suggest only the position of a cut, never the meaning of a mark. A bracketed word is one mark, whatever the
+//! script of its brackets; a word between two equal signs is one; so is a bracket that a value interrupts. White space
+//! separates marks everywhere.
+
+use std::sync::LazyLock;
+
+use regex_syntax::hir::{Class, HirKind};
+
+use super::steady::is_varying;
+use backchat_core::text::slice;
+
+/// The signs that lead a word, and are one mark with it.
+const LEADING: &str = "@#$%~^";
+
+/// The longest mark that is recognized as one.
+const LONGEST: usize = 96;
+
+/// The ends of a mark that a text leaves open: the plainest reading first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Segmentation {
+    /// Every bracketed word is a mark.
+    #[default]
+    Words,
+    /// Two bracketed words with plain words between are one mark.
+    Spans,
+    /// A word is one mark with the signs that lead it, or with doubled brackets or underscores on one side of it,
+    /// though none close it.
+    Signs,
+}
+
+impl Segmentation {
+    pub(crate) const ALL: [Segmentation; 3] = [Segmentation::Words, Segmentation::Spans, Segmentation::Signs];
+
+    /// The readings in the order in which to try them, for a template that writes these literals.
+    pub(crate) fn ordered(literals: &[String]) -> [Segmentation; 3] {
+        let [words, spans, signs] = Self::ALL;
+        // Where two such marks touch, the signs of the second one would seem to close the first.
+        if literals.iter().any(|literal| has_led_word(literal)) { [signs, words, spans] } else { Self::ALL }
+    }
+
+    /// The marks of a text, which together are the text.
+    pub fn marks(self, text: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let length = self.length(rest, first);
+            found.push(slice(rest, ..length));
+            rest = slice(rest, length..);
+        }
+        found
+    }
+
+    /// The common beginning of two texts, in whole marks.
+    pub fn shared_start<'a>(self, a: &'a str, b: &str) -> &'a str {
+        let shared: usize =
+            self.marks(a).iter().zip(self.marks(b)).take_while(|(x, y)| **x == *y).map(|(x, _)| x.len()).sum();
+        slice(a, ..shared)
+    }
+
+    /// The common end of two texts, in whole marks.
+    pub fn shared_end<'a>(self, a: &'a str, b: &str) -> &'a str {
+        let (ours, theirs) = (self.marks(a), self.marks(b));
+        let pairs = ours.iter().rev().zip(theirs.iter().rev());
+        let shared: usize = pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len()).sum();
+        slice(a, a.len() - shared..)
+    }
+
+    /// The first mark that is not white space.
+    pub(crate) fn first(self, text: &str) -> Option<&str> {
+        self.marks(text.trim_start()).first().copied()
+    }
+
+    /// The last mark that is not white space.
+    pub(crate) fn last(self, text: &str) -> Option<&str> {
+        self.marks(text.trim_end()).last().copied()
+    }
+
+    /// Whether a text is a mark no prose or code contains by chance: a bracketed word, or one between signs.
+    pub fn is_distinctive(self, text: &str) -> bool {
+        self.marks(text).iter().any(|mark| {
+            let word = mark.chars().filter(|c| c.is_alphanumeric() || is_varying(*c)).count();
+            let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !is_varying(*c) && !c.is_whitespace()).count();
+            word >= 1 && signs >= 2 && word + signs >= 3
+        })
+    }
+
+    /// Whether two marks say the same word, as those that open and close one thing mostly do.
+    pub(crate) fn share_a_word(self, a: &str, b: &str) -> bool {
+        self.words(a).any(|word| self.words(b).any(|other| word.eq_ignore_ascii_case(other)))
+    }
+
+    /// The words of a mark that say more than which side it is.
+    fn words(self, mark: &str) -> impl Iterator<Item = &str> {
+        // Between two brackets it is the words between that say it.
+        let inner = mark.split_once(is_closing).and_then(|(_, rest)| Some(rest.rsplit_once(is_opening)?.0));
+        let is_span = self == Segmentation::Spans && inner.is_some_and(|inner| !inner.trim().is_empty());
+        inner
+            .filter(|_| is_span)
+            .unwrap_or(mark)
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty() && !["start", "end", "begin", "of", "START", "END", "BEGIN"].contains(word))
+    }
+
+    /// The length of the mark that begins here.
+    fn length(self, text: &str, first: char) -> usize {
+        let whole = first.len_utf8();
+        if first.is_whitespace() {
+            return whole;
+        }
+        if let Some(length) = signed(text, first).filter(|_| self == Segmentation::Signs) {
+            return length;
+        }
+        if is_word(first) {
+            return run(text, is_word);
+        }
+        if is_opening(first) {
+            let alone = bracketed(text, first).unwrap_or(whole);
+            let is_span = self == Segmentation::Spans && alone > whole;
+            return alone + if is_span { spanned(slice(text, alone..), first) } else { 0 };
+        }
+        let same = run(text, |c| c == first);
+        if first == '`' {
+            // One fence may follow another at once.
+            let fence = same.min(3);
+            let language = text.get(fence..).map_or(0, |rest| run(rest, is_word));
+            return fence + language;
+        }
+        if !is_closing(first) {
+            // These part words in prose and code; doubled on both sides they are brackets.
+            let parts_words = "\"',:;=.-/\\?!&".contains(first);
+            let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
+            let is_mark = |end: &usize| {
+                !parts_words || same > whole && slice(text, ..same + end).strip_suffix(slice(text, ..same)).is_some()
+            };
+            if let Some(end) = between_signs(slice(text, same..), same / whole, closing).filter(is_mark) {
+                return same + end;
+            }
+        }
+        // A sign that leads a word is one mark with it.
+        let word = text.get(same..).map_or(0, |rest| run(rest, is_word));
+        same + if LEADING.contains(first) { word } else { 0 }
+    }
+}
+
+/// Whether doubled signs lead a word in a text, and do not close it.
+fn has_led_word(text: &str) -> bool {
+    text.char_indices().any(|(at, sign)| {
+        let from = slice(text, at..);
+        let signs = run(from, |c| c == sign);
+        let after = slice(from, signs..);
+        let word = run(after, is_word);
+        let follows_word = slice(text, ..at).ends_with(|c| c == sign || is_word(c));
+        !follows_word && LEADING.contains(sign) && signs > 1 && word > 0 && !slice(after, word..).starts_with(sign)
+    })
+}
+
+/// A word with the signs on one side of it that make it a mark.
+fn signed(text: &str, first: char) -> Option<usize> {
+    let word = |from: usize| {
+        let rest = slice(text, from..);
+        let length = run(rest, |c| is_word(c) || c == '-');
+        from + slice(rest, ..length).find("__").unwrap_or(length)
+    };
+    let second = slice(text, first.len_utf8()..).chars().next();
+    let (doubled, is_doubled) = (2 * first.len_utf8(), second == Some(first));
+    if is_doubled && first == '_' {
+        let end = word(doubled);
+        return (end > doubled && slice(text, end..).starts_with("__")).then_some(end + doubled);
+    }
+    if first.is_alphanumeric() {
+        let end = word(0);
+        let closing = slice(text, end..);
+        let is_mark = ["))", "}}", "]]"].iter().any(|signs| closing.starts_with(signs));
+        return Some(if is_mark { end + 2 } else { end });
+    }
+    if is_doubled && is_opening(first) {
+        let end = word(doubled);
+        return (end > doubled && bracketed(text, first).is_none()).then_some(end);
+    }
+    if LEADING.contains(first) || first == '/' {
+        let from = run(text, |c| c == first);
+        let end = word(from);
+        let colon = usize::from(first == '/' && slice(text, end..).starts_with(':'));
+        return (end > from).then_some(end + colon);
+    }
+    None
+}
+
+/// How far a mark continues in plain words and another bracket of its kind; up to the end if a value interrupts it.
+fn spanned(rest: &str, open: char) -> usize {
+    let words = run(rest, |c| is_word(c) || " =\"'.-".contains(c));
+    let begins = rest.starts_with(is_word) && words <= LONGEST;
+    match rest.get(words..).and_then(|from_sign| Some((from_sign, from_sign.chars().next()?))) {
+        _ if !begins => 0,
+        Some((from_sign, c)) if c == open => bracketed(from_sign, open).map_or(0, |length| words + length),
+        Some(_) => 0,
+        None => words,
+    }
+}
+
+/// A bracket with its content; up to the end of the text if a value interrupts it.
+fn bracketed(text: &str, open: char) -> Option<usize> {
+    let from = run(text, |c| c == open);
+    let after = text.get(from..)?;
+    let is_mark = after.chars().next().is_some_and(|c| is_word(c) || "|/｜!@#$▁:*".contains(c));
+    // Brackets of code and JSON enclose anything; a mark begins with its word.
+    if "{([".contains(open) && (!is_mark || open != '[') {
+        return None;
+    }
+    for (at, c) in after.char_indices() {
+        if closes(open, c) {
+            let end = from + at;
+            return Some(end + closing_run(slice(text, end..), c, from / open.len_utf8()));
+        }
+        if c == '\n' || c == open || at > LONGEST {
+            return None;
+        }
+    }
+    is_mark.then_some(text.len())
+}
+
+/// Words up to a closing sign, without a line break between.
+fn between_signs(text: &str, signs: usize, closing: impl Fn(char) -> bool) -> Option<usize> {
+    let mut has_word = false;
+    for (at, c) in text.char_indices() {
+        if closing(c) {
+            return has_word.then(|| at + closing_run(slice(text, at..), c, signs));
+        }
+        if at == 0 && c == ' ' || !(is_word(c) || c == ' ' || c == '/') || at > LONGEST {
+            return None;
+        }
+        has_word |= is_word(c);
+    }
+    None
+}
+
+/// The length of the closing signs at the start of a text, of which a mark has at most as many as opened it.
+fn closing_run(text: &str, sign: char, most: usize) -> usize {
+    text.chars().take_while(|c| *c == sign).take(most).map(char::len_utf8).sum()
+}
+
+fn run(text: &str, test: impl Fn(char) -> bool) -> usize {
+    text.chars().take_while(|c| test(*c)).map(char::len_utf8).sum()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || is_varying(c)
+}
+
+/// Whether a character opens a bracket, of any script.
+pub fn is_opening(c: char) -> bool {
+    c == '<' || OPENING.iter().any(|(from, to)| (*from..=*to).contains(&c))
+}
+
+/// Whether a character closes a bracket, of any script.
+pub fn is_closing(c: char) -> bool {
+    c == '>' || CLOSING.iter().any(|(from, to)| (*from..=*to).contains(&c))
+}
+
+/// Whether a character closes this bracket.
+fn closes(open: char, c: char) -> bool {
+    match open {
+        '<' => c == '>',
+        '[' => c == ']',
+        _ => is_closing(c) && !c.is_ascii(),
+    }
+}
+
+static OPENING: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[\p{Ps}\p{Pi}]"));
+static CLOSING: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[\p{Pe}\p{Pf}]"));
+
+/// The characters of a class, as ranges.
+fn ranges(class: &str) -> Vec<(char, char)> {
+    let Ok(parsed) = regex_syntax::Parser::new().parse(class) else { return Vec::new() };
+    match parsed.kind() {
+        HirKind::Class(Class::Unicode(class)) => class.iter().map(|range| (range.start(), range.end())).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The mark that closes what an opening mark opens, as people write such pairs.
+pub(crate) fn counterpart(open: &str) -> Option<String> {
+    for (from, to) in [("start", "end"), ("begin", "end"), ("START", "END"), ("BEGIN", "END")] {
+        if open.contains(from) {
+            return Some(open.replacen(from, to, 1));
+        }
+    }
+    let first = open.chars().next().filter(|c| is_opening(*c))?;
+    Some(format!("{first}/{}", open.get(first.len_utf8()..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_into_marks() {
+        let table: [(&str, &[&str]); 18] = [
+            (" @done\n", &[" ", "@done", "\n"]),
+            ("</call></calls>", &["</call>", "</calls>"]),
+            ("<|im_end|>\n<|im_start|>", &["<|im_end|>", "\n", "<|im_start|>"]),
+            ("<｜tool▁call▁begin｜>x", &["<｜tool▁call▁begin｜>", "x"]),
+            ("⟦call⟧⟦/call⟧", &["⟦call⟧", "⟦/call⟧"]),
+            ("「call」", &["「call」"]),
+            ("*end call**call*", &["*end call*", "*call*"]),
+            ("[CALLS][{", &["[CALLS]", "[", "{"]),
+            ("<call name=\"", &["<call name=\""]),
+            ("<call>\n```json\n", &["<call>", "\n", "```json", "\n"]),
+            ("``````tool", &["```", "```tool"]),
+            ("### User:", &["###", " ", "User", ":"]),
+            ("<<SYS>>", &["<<SYS>>"]),
+            ("a < b", &["a", " ", "<", " ", "b"]),
+            ("◁think▷", &["◁think▷"]),
+            (")], ", &[")", "]", ",", " "]),
+            ("::/think::::call::f", &["::/think::", "::call::", "f"]),
+            ("std::vec: a == b", &["std", "::", "vec", ":", " ", "a", " ", "==", " ", "b"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(Segmentation::Words.marks(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn signs_on_one_side_make_a_mark_where_they_are_read_so() {
+        let table: [(&str, &[&str]); 8] = [
+            ("@@tools@@fn\nx", &["@@tools", "@@fn", "\n", "x"]),
+            ("%%%end-call%%%", &["%%%end-call", "%%%"]),
+            ("((call{", &["((call", "{"]),
+            ("}call))((end", &["}", "call))", "((end"]),
+            ("__run__get_time__with__", &["__run__", "get_time", "__with__"]),
+            ("a__end__", &["a", "__end__"]),
+            ("/say:/end-say:x", &["/say:", "/end-say:", "x"]),
+            ("</call>[[x]]", &["</call>", "[[x]]"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(Segmentation::Signs.marks(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn literals_tell_which_reading_of_marks_is_the_plainest() {
+        let first = |literal: &str| Segmentation::ordered(&[literal.to_owned()])[0];
+        for literal in ["@@fn\n", "<a>%%end-call\n", "##tool"] {
+            assert_eq!(first(literal), Segmentation::Signs, "{literal:?}");
+        }
+        for literal in ["", "::fn::", "@@fn@@", "## Tool", "@fn", "$$x$$y", "<<SYS>>", "$$"] {
+            assert_eq!(first(literal), Segmentation::Words, "{literal:?}");
+        }
+    }
+
+    #[test]
+    fn a_mark_closes_with_as_many_signs_as_it_opens_with_however_long_they_are_in_bytes() {
+        let table: [(&str, &[&str]); 4] = [
+            // Two bytes close three, and three close two.
+            ("「call»»x", &["「call»", "»", "x"]),
+            ("«call」x", &["«call」", "x"]),
+            ("→call··x", &["→call·", "·", "x"]),
+            ("««call»»»", &["««call»»", "»"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(Segmentation::Words.marks(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn shared_texts_are_whole_marks() {
+        assert_eq!(Segmentation::Words.shared_start("</call></calls>", "</call><call>"), "</call>");
+        assert_eq!(Segmentation::Words.shared_end("<calls><call>", "</call><call>"), "<call>");
+        assert_eq!(Segmentation::Words.shared_start("<|a|>", "<|b|>"), "");
+    }
+
+    #[test]
+    fn marks_of_one_thing_share_a_word() {
+        assert!(Segmentation::Words.share_a_word("<think>", "</think>"));
+        assert!(Segmentation::Words.share_a_word("<|begin_of_thought|>", "<|end_of_thought|>"));
+        assert!(!Segmentation::Words.share_a_word("<|start_header|>", "<|start_thought|>"));
+    }
+}

@@ -1,0 +1,33 @@
+//! How a chat template writes conversations down, found out by rendering: probes, traces, and the structure they show.
+//!
+//! Nothing here knows any model. Conversations whose every value is a needle are rendered in many shapes; the
+//! positions of the needles show the text around each value, and shapes that differ in one thing show which text
+//! belongs to it. `structure::WireFormat` is the outcome.
+
+mod align;
+mod calls;
+pub(crate) mod conversation;
+#[cfg(test)]
+mod drawn;
+mod encoded;
+mod found;
+mod hidden;
+mod infer;
+mod late;
+pub mod marks;
+mod pairs;
+pub(crate) mod probe;
+mod repeated;
+mod shapes;
+pub mod steady;
+pub mod structure;
+#[cfg(test)]
+mod support;
+pub(crate) mod template_usage;
+mod trace;
+pub(crate) mod turn;
+mod varying;
+pub mod written;
+
+pub use found::Wire;
+pub(crate) use infer::{Reading, infer};

@@ -1,0 +1,334 @@
+//! The form of arguments that are written key by key: the text around each, and the spelling of values of each type.
+
+use super::conversation::Answer;
+use super::marks::Segmentation;
+use super::probe::{Setting, call_with};
+use super::shapes;
+use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
+use super::trace::{Kind, Slot, Trace};
+use super::turn::Turns;
+use backchat_core::json::{self, Object, Value};
+use backchat_core::python;
+use backchat_core::text::{common_end, common_start, slice};
+
+/// Finds the form of arguments in a render of one call with two of them.
+pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
+    let slots: Vec<&Slot> = one.of_call(0).collect();
+    let first = slots.iter().position(|slot| matches!(slot.kind, Kind::Key(..)))?;
+    let before = slots.get(..first)?.last().map_or(0, |slot| slot.range.end);
+    let rest = slots.get(first..)?;
+    // Some templates sort the keys, and some name them twice.
+    let key = rest.first()?;
+    let value = rest.iter().find(|slot| matches!(slot.kind, Kind::Value(..)))?;
+    let later = rest.iter().find(|slot| matches!(slot.kind, Kind::Key(..)) && slot.kind != key.kind)?;
+    let last = rest.iter().rfind(|slot| matches!(slot.kind, Kind::Value(..)))?;
+    if value.range.start > later.range.start || last.range.start < later.range.end {
+        return None;
+    }
+    let (Kind::Key(_, a), Kind::Key(_, b)) = (key.kind, later.kind) else { return None };
+    let sign = KEY_AGAIN.to_string();
+    let lead = one.get(before..key.range.start);
+    let gap = one.get(key.range.end..value.range.start);
+    let between = one.get(value.range.end..later.range.start).replace(&shapes::key(0, a), &sign);
+    let tail = one.get(last.range.end..one.text.len()).replace(&shapes::key(0, b), &sign);
+    let tail = tail.strip_suffix(end).unwrap_or(&tail);
+    let none = turns.trace(History::User, &Answer::calls(vec![shapes::call(0, 0)]), setting);
+    let none = none.as_ref().and_then(|none| {
+        let last = none.of_call(0).take_while(|slot| matches!(slot.kind, Kind::Name(_) | Kind::Id(_))).last()?;
+        let text = none.get(last.range.end..none.text.len());
+        Some(text.strip_suffix(end).unwrap_or(text).to_owned())
+    });
+    let cut = cut(turns.segmentation, lead, &between, tail, none.as_deref())?;
+    let key_again = cut.close.contains(KEY_AGAIN);
+    let after = slice(tail, cut.close.len()..).to_owned();
+    let mut pairs = Pairs { cut, gap: gap.to_owned(), key_again, braces: None, values: PLAIN, written: Vec::new() };
+    values(turns, setting, &mut pairs);
+    braces(&mut pairs, &after);
+    Some(pairs)
+}
+
+/// Sees pairs in braces, with a colon after each key and a comma between two, as one object.
+fn braces(pairs: &mut Pairs, after: &str) {
+    let key = pairs.cut.open.trim();
+    let is_object = pairs.gap.trim().strip_prefix(key).is_some_and(|gap| gap.trim() == ":")
+        && pairs.cut.separator.trim() == ","
+        && pairs.cut.close.trim().is_empty();
+    let Some(at) = pairs.cut.section.rfind('{').filter(|_| is_object) else { return };
+    if !pairs.cut.section.get(at + 1..).is_some_and(|space| space.trim().is_empty()) {
+        return;
+    }
+    let Some(end) = after.find('}').filter(|end| after.get(..*end).is_some_and(|space| space.trim().is_empty())) else {
+        return;
+    };
+    let open = pairs.cut.section.split_off(at);
+    pairs.braces = Some((open, after.get(..=end).unwrap_or("}").to_owned()));
+}
+
+/// Values as they are.
+const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
+
+/// Cuts the text before, between and after arguments; a call without arguments decides open questions.
+fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
+    let longest = segmentation.shared_start(between, tail);
+    let marks: Vec<&str> = segmentation.marks(longest);
+    let lengths = (0..=marks.len()).rev().map(|count| marks.iter().take(count).map(|mark| mark.len()).sum::<usize>());
+    let read = |length: usize| {
+        let close = between.get(..length)?;
+        let rest = between.get(length..)?;
+        let open = segmentation.shared_end(rest, lead);
+        let after = tail.strip_prefix(close)?;
+        let (section, open) = match none {
+            Some(none) => {
+                let section = none.strip_suffix(after)?;
+                let open = lead.strip_prefix(section)?;
+                (section, rest.ends_with(open).then_some(open)?)
+            }
+            None => (lead.strip_suffix(open)?, open),
+        };
+        Some(Cut {
+            section: section.to_owned(),
+            open: open.to_owned(),
+            close: close.to_owned(),
+            separator: rest.strip_suffix(open)?.to_owned(),
+            section_close: String::new(),
+        })
+    };
+    // Equal signs of two arguments that touch look like one mark; where one ends, a call without arguments shows.
+    let touching = common_start(between, tail).len();
+    let within = none.map(|_| (1..=touching).rev()).into_iter().flatten();
+    lengths.chain(within).find_map(read).or_else(|| {
+        let close = longest;
+        let rest = between.get(close.len()..)?;
+        let open = segmentation.shared_end(rest, lead);
+        Some(Cut {
+            section: lead.strip_suffix(open)?.to_owned(),
+            open: open.to_owned(),
+            close: close.to_owned(),
+            separator: rest.strip_suffix(open)?.to_owned(),
+            section_close: String::new(),
+        })
+    })
+}
+
+/// A text with every sign that some encoding escapes.
+pub(super) const ODD: &str = "Qzo\"d'd \\<&>\né]q";
+
+/// Finds how values are spelled: renders one of each type and compares the texts around them.
+fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
+    let samples: [(&str, Value); 7] = [
+        ("string", shapes::value(0, 0).into()),
+        ("integer", 73591.into()),
+        ("boolean", true.into()),
+        ("null", Value::Null),
+        ("array", Value::List(vec!["Qzitemq".into()])),
+        ("object", Value::from([("qzinner", "Qzitemq".into())])),
+        ("odd", ODD.into()),
+    ];
+    let shown = |value: &Value| -> Option<String> {
+        let arguments: Object = [(shapes::key(0, 0), value.clone())].into_iter().collect();
+        let answer = Answer::calls(vec![call_with(0, arguments)]);
+        let trace = turns.trace(History::User, &answer, setting)?;
+        // An object of this one argument is a slot of its own.
+        let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
+        Some(rest.to_owned())
+    };
+    let texts: Vec<(&str, &Value, String)> =
+        samples.iter().filter_map(|(kind, value)| Some((*kind, value, shown(value)?))).collect();
+    let Some((_, _, string)) = texts.iter().find(|(kind, ..)| *kind == "string") else { return };
+    // The text around every value of any type.
+    let mut lead = string.find("Qz").unwrap_or(0);
+    let mut tail = string.len() - lead - shapes::value(0, 0).len();
+    for (_, _, text) in texts.iter().filter(|(kind, ..)| *kind != "odd") {
+        lead = lead.min(common_start(string, text).len());
+        tail = tail.min(common_end(string, text).len());
+    }
+    let inner = |kind: &str| {
+        let (_, value, text) = texts.iter().find(|(known, ..)| *known == kind)?;
+        Some((*value, text.get(lead..text.len().checked_sub(tail)?)?))
+    };
+    let kinds = samples.iter().filter(|(kind, _)| *kind != "odd");
+    pairs.written = kinds.filter_map(|(kind, _)| Some((*kind, inner(kind)?.1.to_owned()))).collect();
+    let Some((_, string)) = inner("string") else { return };
+    let Some((open, close)) = string.split_once(&shapes::value(0, 0)) else { return };
+    let before_integer = inner("integer").and_then(|(_, text)| Some(text.split_once("73591")?.0));
+    if let Some(other) = before_integer.filter(|other| !other.is_empty()) {
+        // A word before the value says its type.
+        let suffix = common_end(open, other).trim_start_matches(char::is_alphanumeric);
+        let word = open.strip_suffix(suffix).unwrap_or(open);
+        let prefix = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap);
+        // The shared beginning of the words is part of them.
+        let kept = prefix.trim_end_matches(char::is_alphanumeric);
+        let string = format!("{}{word}", slice(prefix, kept.len()..));
+        pairs.values.typed = Some(Typed { prefix: kept.to_owned(), string, suffix: suffix.to_owned() });
+    } else if !open.is_empty() || !close.is_empty() {
+        pairs.gap = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap).to_owned();
+        pairs.cut.close = pairs.cut.close.strip_prefix(close).unwrap_or(&pairs.cut.close).to_owned();
+        let odd = texts.iter().find(|(kind, ..)| *kind == "odd").and_then(|(_, _, text)| {
+            text.get(lead..text.len().checked_sub(tail)?).filter(|text| text.starts_with(open))
+        });
+        pairs.values.strings = match odd {
+            Some(text) if json::read(text).is_ok_and(|value| value.as_str() == Some(ODD)) => Encoding::Json,
+            Some(text) => Encoding::Quoted {
+                open: open.to_owned(),
+                close: close.to_owned(),
+                escaped: !text.contains(ODD)
+                    && open
+                        .chars()
+                        .next()
+                        .is_some_and(|quote| text == python::repr(ODD) || text == python::quoted(ODD, quote)),
+            },
+            None => Encoding::Quoted { open: open.to_owned(), close: close.to_owned(), escaped: true },
+        };
+    }
+    if pairs.values.strings == Encoding::Bare
+        && let Some((_, _, text)) = texts.iter().find(|(kind, ..)| *kind == "odd")
+        && let Some(text) = text.len().checked_sub(tail).and_then(|end| text.get(lead..end))
+        && let Some((open, close)) = text.split_once(ODD)
+        && pairs.values.typed.is_none()
+        && !open.is_empty()
+        && !close.is_empty()
+    {
+        pairs.values.frame = Some((open.to_owned(), close.to_owned()));
+    }
+    let spelled = |kind: &str| {
+        let (value, text) = inner(kind)?;
+        let at = text.find(&value.to_string());
+        Some(at.is_some())
+    };
+    let as_json = ["boolean", "null", "array", "object"].iter().all(|kind| spelled(kind).unwrap_or(true));
+    pairs.values.others = if as_json { Encoding::Json } else { Encoding::Python };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    /// The form of arguments that a template writes with a piece of Jinja about the call `c`.
+    fn found(call: &str) -> Option<Pairs> {
+        let calls = format!("{{{{ m.content }}}}{{% for c in m.tool_calls %}}{call}{{% endfor %}}");
+        with_prober(&chat_template(&calls), |prober| {
+            let setting = Setting::new();
+            let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
+            let one = turns.trace(History::User, &Answer::calls(shapes::calls(1)), &setting)?;
+            find(turns, &setting, &one, "<|end|>")
+        })
+    }
+
+    /// A call with its arguments in tags, whose values are written by a piece of Jinja about `v`.
+    fn tagged(value: &str) -> Option<Pairs> {
+        found(&format!(
+            "<call {{{{ c.function.name }}}}>{{% for k, v in c.function.arguments.items() %}}<arg {{{{ k }}}}>{value}</arg>\
+             {{% endfor %}}</call>"
+        ))
+    }
+
+    fn texts(cut: &Cut) -> [&str; 5] {
+        [&cut.section, &cut.open, &cut.close, &cut.separator, &cut.section_close]
+    }
+
+    #[test]
+    fn a_call_without_arguments_decides_where_an_argument_ends() {
+        let (lead, between, tail) = (">\n<arg ", "</arg>\n<arg ", "</arg>\n</call>");
+        for (none, expected) in [
+            // The line break is written after every argument, or between two and once at the end.
+            (Some(">\n</call>"), [">\n", "<arg ", "</arg>\n", "", ""]),
+            (Some(">\n\n</call>"), [">\n", "<arg ", "</arg>", "\n", ""]),
+            // If nothing decides, as much as possible belongs to the argument.
+            (None, [">\n", "<arg ", "</arg>\n", "", ""]),
+            (Some("/>"), [">\n", "<arg ", "</arg>\n", "", ""]),
+        ] {
+            assert_eq!(texts(&cut(Segmentation::Words, lead, between, tail, none).unwrap()), expected, "{none:?}");
+        }
+        // Bars around each key and value.
+        let bars = cut(Segmentation::Words, ">|", "||", "|</call>", Some("></call>")).unwrap();
+        assert_eq!(texts(&bars), [">", "|", "|", "", ""]);
+        // Nothing is common to the three: the first argument opens otherwise than the second one.
+        assert_eq!(texts(&cut(Segmentation::Words, "(", ", ", ")", None).unwrap()), ["(", "", "", ", ", ""]);
+    }
+
+    #[test]
+    fn arguments_are_cut_at_the_text_around_keys_and_values() {
+        let pairs = tagged("{{ v }}").unwrap();
+        assert_eq!(texts(&pairs.cut), [">", "<arg ", "</arg>", "", ""]);
+        assert_eq!((pairs.gap.as_str(), pairs.key_again, pairs.braces), (">", false, None));
+        let again = "{{ c.function.name }}:{% for k, v in c.function.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}";
+        let pairs = found(again).unwrap();
+        assert_eq!((texts(&pairs.cut), pairs.key_again), ([":", "<", "</\u{1}>", "", ""], true));
+    }
+
+    #[test]
+    fn arguments_that_are_not_written_key_by_key_have_no_pairs() {
+        for call in [
+            // All keys, then all values.
+            "{{ c.function.name }} {{ c.function.arguments.keys() | join(' ') }} {{ c.function.arguments.values() | join(' ') }}",
+            // Keys alone, values alone, neither.
+            "{{ c.function.name }} {{ c.function.arguments.keys() | join(' ') }}",
+            "{{ c.function.name }} {{ c.function.arguments.values() | join(' ') }}",
+            "{{ c.function.name }}",
+        ] {
+            assert!(found(call).is_none(), "{call}");
+        }
+    }
+
+    #[test]
+    fn the_spelling_of_values_is_seen_by_type() {
+        let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
+        for (value, strings, others) in [
+            ("{{ v }}", Encoding::Bare, Encoding::Python),
+            ("{{ v if v is string else v | tojson }}", Encoding::Bare, Encoding::Json),
+            ("{{ v | tojson }}", Encoding::Json, Encoding::Json),
+            ("{{ \"'\" ~ v ~ \"'\" if v is string else v | tojson }}", quoted(false), Encoding::Json),
+            ("{{ ([v] | string)[1:-1] }}", quoted(true), Encoding::Python),
+        ] {
+            let pairs = tagged(value).unwrap();
+            assert_eq!((pairs.values.strings, pairs.values.others), (strings, others), "{value}");
+            // Quotes are part of the value's spelling, not of the text around it.
+            assert_eq!((pairs.gap.as_str(), pairs.cut.close.as_str()), (">", "</arg>"), "{value}");
+            assert_eq!((pairs.values.frame, pairs.values.typed), (None, None), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_each_type_is_kept_as_it_was_written() {
+        let written = tagged("{{ v }}").unwrap().written;
+        let expected = [
+            ("string", "Qzvalueaaq"),
+            ("integer", "73591"),
+            ("boolean", "True"),
+            ("null", "None"),
+            ("array", "['Qzitemq']"),
+            ("object", "{'qzinner': 'Qzitemq'}"),
+        ];
+        assert_eq!(written, expected.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn marks_around_some_strings_are_their_frame() {
+        let pairs = tagged("{{ '<![CDATA[' ~ v ~ ']]>' if v is string and '<' in v else v }}").unwrap();
+        assert_eq!(pairs.values.frame, Some(("<![CDATA[".to_owned(), "]]>".to_owned())));
+        assert_eq!(pairs.values.strings, Encoding::Bare);
+    }
+
+    #[test]
+    fn a_word_before_each_value_says_its_type() {
+        let call = "{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }} is={{ 'string' if v is string \
+                    else 'other' }}>{{ v if v is string else v | tojson }};{% endfor %})";
+        let typed = found(call).unwrap().values.typed.unwrap();
+        assert_eq!((&*typed.prefix, &*typed.string, &*typed.suffix), (" is=", "string", ">"));
+    }
+
+    #[test]
+    fn pairs_with_colons_and_commas_in_braces_are_one_object() {
+        let items = "{% for k, v in c.function.arguments.items() %}{{ k }}: {{ v | tojson }}\
+                     {% if not loop.last %}, {% endif %}{% endfor %}";
+        let pairs = found(&format!("{{{{ c.function.name }}}}{{{{ '{{' }}}}{items}{{{{ '}}' }}}}")).unwrap();
+        assert_eq!(pairs.braces, Some(("{".to_owned(), "}".to_owned())));
+        assert_eq!(texts(&pairs.cut), ["", "", "", ", ", ""]);
+        // Other brackets, or none, leave them pairs.
+        for (open, close) in [("(", ")"), ("", "")] {
+            let pairs = found(&format!("{{{{ c.function.name }}}} {open}{items}{close}")).unwrap();
+            assert_eq!(pairs.braces, None, "{open}{close}");
+        }
+    }
+}

@@ -1,0 +1,593 @@
+//! Rendering probes: conversations whose every value is a needle, in a form that the template accepts.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use foldhash::fast::FixedState;
+
+use super::conversation::{Answer, Call, Message, Offer, ReasoningInput, RequestShape};
+use super::steady::Varying;
+use backchat_chat::{ChatTemplate, Origin, RenderError, RenderErrorKind, RenderOptions};
+use backchat_core::json::{Object, Value};
+
+/// Strings that cannot occur by accident, so that their position shows the text around a value.
+pub(crate) mod needle {
+    pub(crate) use super::super::conversation::SYSTEM;
+    pub const USER: &str = "Qzuserq";
+    pub const LATER: &str = "Qzlaterq";
+    pub const CONTENT: &str = "Qzcontentq";
+    pub const REASONING: &str = "Qzreasonq";
+    pub const EARLIER: &str = "Qzearlierq";
+    pub const RESULT: &str = "Qzresultq";
+    pub const NAMES: [&str; 3] = ["qzname_one", "qzname_two", "qzname_tre"];
+    pub const KEYS: [&str; 3] = ["qzkey_one", "qzkey_two", "qzkey_tre"];
+    pub const VALUES: [&str; 3] = ["Qzvalueoneq", "Qzvaluetwoq", "Qzvaluetreq"];
+    /// How needles begin.
+    pub const BEGINNINGS: [&str; 5] = ["Qz", "qzname_", "qzkey_", "qzId", "qzspace"];
+    /// Nine letters and digits: some templates refuse any other id.
+    pub const IDS: [&str; 3] = ["qzId1aaaa", "qzId2bbbb", "qzId3cccc"];
+
+    /// One of three needles, in turn.
+    pub fn pick([first, second, third]: [&'static str; 3], index: usize) -> &'static str {
+        match index % 3 {
+            0 => first,
+            1 => second,
+            _ => third,
+        }
+    }
+}
+
+/// Values of the variables a template reads as switches, such as one that turns thinking off.
+pub(crate) type Setting = Object;
+
+/// Renders probes with one chat template, always in the same way: whoever wants another way makes another prober of this
+/// one. All of them share one memory of renders and errors.
+#[derive(Clone)]
+pub(crate) struct Prober<'t> {
+    template: &'t ChatTemplate,
+    /// Variables that hold for every render, such as the special tokens.
+    variables: &'t Object,
+    options: Rc<RenderOptions>,
+    request_shape: RequestShape,
+    reasoning_input: Option<ReasoningInput>,
+    /// The tools to offer instead of those the conversation calls.
+    offered: Option<Rc<Value>>,
+    /// The texts of which renders show the class alone.
+    varying: Option<Rc<Varying>>,
+    memory: Rc<Memory>,
+}
+
+/// The state that probers of one template share.
+#[derive(Default)]
+struct Memory {
+    renders: Cell<usize>,
+    /// Whether a render used up its allowance: no other is tried then.
+    exhausted: Cell<bool>,
+    /// The errors of the template, each once.
+    refused: RefCell<Vec<String>>,
+    /// Renders by their context.
+    known: RefCell<HashMap<u64, Option<String>>>,
+    /// Refused conversations that no request shape helps.
+    hopeless: RefCell<HashSet<Refusal>>,
+}
+
+/// What refusals depend on, as a hash.
+type Refusal = u64;
+
+impl<'t> Prober<'t> {
+    pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Self {
+        Self {
+            template,
+            variables,
+            options: Rc::new(RenderOptions::default().now(now)),
+            request_shape: RequestShape::USUAL,
+            reasoning_input: None,
+            offered: None,
+            varying: None,
+            memory: Rc::default(),
+        }
+    }
+
+    /// One that writes conversations down in this request shape.
+    pub fn with_shape(&self, request_shape: RequestShape) -> Self {
+        Self { request_shape, ..self.clone() }
+    }
+
+    /// One that hands reasoning over in this way; in none, if there is none.
+    pub fn with_reasoning(&self, reasoning_input: Option<&ReasoningInput>) -> Self {
+        Self { reasoning_input: reasoning_input.cloned(), ..self.clone() }
+    }
+
+    /// One that offers these tools; those that the conversation calls, if there are none.
+    pub fn offering(&self, tools: Option<Value>) -> Self {
+        Self { offered: tools.map(Rc::new), ..self.clone() }
+    }
+
+    /// One whose renders have one sign in place of each text that varies.
+    pub fn steady(&self, varying: &Varying) -> Self {
+        Self { varying: Some(Rc::new(varying.clone())), ..self.clone() }
+    }
+
+    /// One whose clock says this time.
+    pub fn at(&self, time: &str) -> Self {
+        let options = self.options.as_ref().clone().now(Some(time.to_owned()));
+        Self { options: Rc::new(options), memory: Rc::default(), ..self.clone() }
+    }
+
+    /// The variables that may switch the template.
+    pub fn switches(&self) -> Vec<String> {
+        self.template.switches(self.variables).into_iter().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    pub fn request_shape(&self) -> RequestShape {
+        self.request_shape
+    }
+
+    /// The tools that are offered instead of those that the conversation calls.
+    pub fn offered(&self) -> Option<&Value> {
+        self.offered.as_deref()
+    }
+
+    pub fn reasoning_input(&self) -> Option<&ReasoningInput> {
+        self.reasoning_input.as_ref()
+    }
+
+    /// Whether every request offers a tool.
+    pub fn always_tools(&self) -> bool {
+        self.request_shape.offer == Offer::Always
+    }
+
+    /// One with the first request shape in which content reaches the text.
+    pub fn settled(&self) -> Option<Self> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
+        let shows = |request_shape: &RequestShape| {
+            let text = self.render_in(*request_shape, &messages, &Setting::new(), false);
+            text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
+        };
+        // No id is given, and no tool called, that a remedy could change.
+        let mut ladder = self
+            .request_shape
+            .ladder()
+            .filter(|shape| !shape.long_ids && matches!(shape.offer, Offer::Usual | Offer::Always));
+        ladder.find(shows).map(|request_shape| self.with_shape(request_shape))
+    }
+
+    /// The texts that the template writes.
+    pub fn literals(&self) -> &'t [String] {
+        self.template.literals()
+    }
+
+    /// How many renders were tried.
+    pub fn renders(&self) -> usize {
+        self.memory.renders.get()
+    }
+
+    /// The errors of the template, each once.
+    pub fn refused(&self) -> Vec<String> {
+        self.memory.refused.borrow().clone()
+    }
+
+    /// The error of the template on an answer with content, if it accepts none in any request shape.
+    pub fn refuses_answers(&self) -> Option<RenderError> {
+        self.refuses(Answer::content(needle::CONTENT))
+    }
+
+    /// The error of the template on a call, if it accepts none in any request shape.
+    pub fn refuses_calls(&self) -> Option<RenderError> {
+        self.refuses(Answer::calls(vec![call(0, 1)]))
+    }
+
+    fn refuses(&self, answer: Answer) -> Option<RenderError> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(answer)];
+        if self.render(&messages, &Setting::new(), false).is_some() {
+            return None;
+        }
+        let context = self.context(self.request_shape, &messages, &Setting::new(), false);
+        self.template.render(&context, &self.options).err()
+    }
+
+    /// The special tokens that the template reads and that were not given.
+    pub fn unset_tokens(&self, template: &ChatTemplate) -> Vec<String> {
+        let names = template.variables().iter().filter(|name| name.ends_with("_token"));
+        names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
+    }
+
+    /// Renders in this prober's request shape or, if the template refuses that, in the first one it accepts.
+    pub fn render(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<String> {
+        let render = |shape: RequestShape| self.render_in(shape, messages, setting, generation_prompt);
+        let own = self.request_shape;
+        render(own).or_else(|| {
+            let refused = self.refusal(messages, setting, generation_prompt);
+            if self.memory.hopeless.borrow().contains(&refused) {
+                return None;
+            }
+            let is_other = |shape: &RequestShape| *shape != own && shape.bare_tools == own.bare_tools;
+            let found = own.forms().filter(is_other).chain(own.remedies()).find_map(render);
+            if found.is_none() {
+                self.memory.hopeless.borrow_mut().insert(refused);
+            }
+            found
+        })
+    }
+
+    /// A refused conversation as far as refusals depend on it: its setting, its request shape, and the parts of its
+    /// messages. Where no request shape helped one, none is tried for another.
+    fn refusal(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Refusal {
+        let mut hasher = FixedState::default().build_hasher();
+        hash_object(setting, &mut hasher);
+        (self.request_shape, self.offered.is_some(), generation_prompt).hash(&mut hasher);
+        self.reasoning_input.hash(&mut hasher);
+        for message in messages {
+            std::mem::discriminant(message).hash(&mut hasher);
+            if let Message::Assistant(answer) = message {
+                (answer.content.is_some(), answer.reasoning.is_some()).hash(&mut hasher);
+                answer.calls.iter().for_each(|call| call.arguments.len().hash(&mut hasher));
+            }
+        }
+        hasher.finish()
+    }
+
+    /// Renders in one request shape.
+    pub fn render_in(
+        &self,
+        request_shape: RequestShape,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Option<String> {
+        let context = self.context(request_shape, messages, setting, generation_prompt);
+        let key = key(&context);
+        let steady = |text: Option<String>| match &self.varying {
+            Some(varying) => text.map(|text| varying.steady(text)),
+            None => text,
+        };
+        if let Some(known) = self.memory.known.borrow().get(&key) {
+            return steady(known.clone());
+        }
+        if self.memory.exhausted.get() {
+            return None;
+        }
+        self.memory.renders.set(self.memory.renders.get() + 1);
+        let text = match self.template.render(&context, &self.options) {
+            Ok(rendered) => Some(request_shape.with_own_ids(rendered.text)),
+            Err(error) => {
+                self.memory.exhausted.set(error.kind() == RenderErrorKind::Exhausted);
+                let mut refused = self.memory.refused.borrow_mut();
+                if !refused.contains(&error.message) {
+                    refused.push(error.message);
+                }
+                None
+            }
+        };
+        self.memory.known.borrow_mut().insert(key, text.clone());
+        steady(text)
+    }
+
+    /// The request shapes in which the template accepts a conversation: forms of its own request or, if it refuses them
+    /// all, of the first remedy that it accepts.
+    pub fn accepted(&self, messages: &[Message], setting: &Setting) -> impl Iterator<Item = RequestShape> {
+        let accepts = |shape: &RequestShape| self.render_in(*shape, messages, setting, false).is_some();
+        let mut requests = std::iter::once(self.request_shape).chain(self.request_shape.remedies());
+        let request = requests.find(|request| request.forms().any(|shape| accepts(&shape)));
+        request.into_iter().flat_map(RequestShape::forms).filter(accepts)
+    }
+
+    /// The keys a render asks the context for; none if the template refuses it.
+    pub fn paths(&self, request_shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
+        let context = self.context(request_shape, messages, setting, false);
+        let options = self.options.as_ref().clone().watch(true);
+        let watched = self.template.render(&context, &options).ok().and_then(|rendered| rendered.watched);
+        watched.map_or_else(Vec::new, |watched| watched.paths)
+    }
+
+    /// Which place of the template printed each piece of this render of a conversation; nothing if no request shape gives
+    /// that text.
+    pub fn origins(&self, messages: &[Message], setting: &Setting, text: &str) -> Option<Vec<Origin>> {
+        let options = self.options.as_ref().clone().origins(true);
+        let own = self.request_shape;
+        own.forms().chain(own.remedies()).find_map(|shape| {
+            let rendered = self.template.render(&self.context(shape, messages, setting, false), &options).ok()?;
+            (rendered.text == text).then_some(rendered.origins)
+        })
+    }
+
+    /// The context of a render.
+    pub fn context(
+        &self,
+        request_shape: RequestShape,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Object {
+        let mut context = self.variables.clone();
+        context.insert("messages".to_owned(), request_shape.messages(messages, self.reasoning_input.as_ref()));
+        let tools = self.tools(request_shape, messages);
+        if tools != Value::List(Vec::new()) {
+            context.insert("tools".to_owned(), tools);
+        }
+        context.insert("add_generation_prompt".to_owned(), generation_prompt.into());
+        context.extend(setting.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context
+    }
+}
+
+impl Prober<'_> {
+    /// The tools that a request offers.
+    fn tools(&self, request_shape: RequestShape, messages: &[Message]) -> Value {
+        let none = || Value::List(Vec::new());
+        let called = || request_shape.tools(messages);
+        let own = self.offered.as_deref().cloned();
+        match request_shape.offer {
+            Offer::Never => none(),
+            Offer::Usual => own.unwrap_or_else(called),
+            Offer::Always => match own.unwrap_or_else(called) {
+                tools if tools == none() => request_shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]),
+                tools => tools,
+            },
+            Offer::Called => match (own, called()) {
+                (Some(Value::List(mut own)), Value::List(called)) => {
+                    own.extend(called);
+                    Value::List(own)
+                }
+                (_, called) => called,
+            },
+        }
+    }
+}
+
+/// The key of a context.
+fn key(context: &Object) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hash_object(context, &mut hasher);
+    hasher.finish()
+}
+
+fn hash(value: &Value, hasher: &mut impl Hasher) {
+    std::mem::discriminant(value).hash(hasher);
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => value.hash(hasher),
+        Value::Number(number) => number.as_str().hash(hasher),
+        Value::String(text) => text.hash(hasher),
+        Value::List(values) => {
+            values.len().hash(hasher);
+            values.iter().for_each(|value| hash(value, hasher));
+        }
+        Value::Object(object) => hash_object(object, hasher),
+    }
+}
+
+fn hash_object(object: &Object, hasher: &mut impl Hasher) {
+    object.len().hash(hasher);
+    for (name, value) in object {
+        name.hash(hasher);
+        hash(value, hasher);
+    }
+}
+
+/// The call number `index` of the probes, with as many needle arguments as wanted.
+pub(crate) fn call(index: usize, arguments: usize) -> Call {
+    let argument = |at: usize| {
+        (needle::pick(needle::KEYS, index + at).to_owned(), Value::from(needle::pick(needle::VALUES, index + at)))
+    };
+    call_with(index, (0..arguments).map(argument).collect())
+}
+
+/// The call number `index` of the probes, with these arguments.
+pub(crate) fn call_with(index: usize, arguments: Object) -> Call {
+    let (id, name) = (needle::pick(needle::IDS, index), needle::pick(needle::NAMES, index));
+    Call { id: id.to_owned(), name: name.to_owned(), arguments }
+}
+
+/// A history that ends in a tool's result.
+pub(crate) fn after_tool() -> Vec<Message> {
+    let called = call(2, 1);
+    vec![
+        Message::User(needle::USER.to_owned()),
+        Message::Assistant(Answer::calls(vec![called.clone()])),
+        Message::Tool { id: called.id, name: called.name, content: needle::RESULT.to_owned() },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversation::Absent;
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    fn said(answer: Answer) -> [Message; 2] {
+        [Message::User(needle::USER.to_owned()), Message::Assistant(answer)]
+    }
+
+    /// The request shape that a template accepts, and whether it demands tools.
+    fn settled(source: &str) -> Option<(RequestShape, bool)> {
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled()?;
+        Some((prober.request_shape(), prober.always_tools()))
+    }
+
+    #[test]
+    fn a_prober_settles_on_the_first_request_shape_that_shows_content() {
+        let parts = "{% for m in messages %}{% for part in m.content %}{{ part.text }}{% endfor %}{% endfor %}";
+        let demanding = "{% if not tools %}{{ raise_exception('tools are required') }}{% endif %}\
+                         {% for m in messages %}{{ m.content }}{% endfor %}";
+        let table = [
+            ("{% for m in messages %}{{ m.content }}{% endfor %}", Some((RequestShape::USUAL, false))),
+            (parts, Some((RequestShape { content_parts: true, ..RequestShape::USUAL }, false))),
+            (demanding, Some((RequestShape { offer: Offer::Always, ..RequestShape::USUAL }, true))),
+            // The prompt alone does not do: content has to show, too.
+            ("{{ messages[0].content }}", None),
+            ("{{ raise_exception('no') }}", None),
+        ];
+        for (source, expected) in table {
+            assert_eq!(settled(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_rendered_once_by_all_probers_of_a_template() {
+        with_prober(&chat_template("{{ m.content }}"), |prober| {
+            let messages = said(Answer::content("Hello"));
+            let known = prober.renders();
+            let first = prober.render(&messages, &Setting::new(), false);
+            assert_eq!(first.as_deref(), Some("<|user|>Qzuserq<|end|><|assistant|>Hello<|end|>"));
+            assert_eq!(prober.with_reasoning(None).render(&messages, &Setting::new(), false), first);
+            assert_eq!(prober.renders(), known + 1);
+            prober.render(&messages, &Setting::from([("mode".to_owned(), 1.into())]), false);
+            assert_eq!(prober.renders(), known + 2, "another setting is another context");
+        });
+    }
+
+    #[test]
+    fn a_refused_conversation_is_rendered_in_another_request_shape() {
+        let source = chat_template(
+            "{% if m.tool_calls and m.content is not none %}{{ raise_exception('calls have no content') }}{% endif %}\
+             {{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}",
+        );
+        with_prober(&source, |prober| {
+            let messages = said(Answer::calls(vec![call(0, 0)]));
+            let none = Setting::new();
+            assert_eq!(prober.render_in(RequestShape::USUAL, &messages, &none, false), None);
+            let text = prober.render(&messages, &none, false).unwrap();
+            assert!(text.ends_with("<|assistant|>Noneqzname_one<|end|>"), "{text}");
+            // Each message of the template is kept once, however often it refuses.
+            prober.render_in(RequestShape { arguments_text: true, ..RequestShape::USUAL }, &messages, &none, false);
+            assert_eq!(prober.refused(), ["calls have no content"]);
+            assert!(prober.refuses_calls().is_none(), "another request shape is accepted");
+        });
+    }
+
+    #[test]
+    fn a_prober_knows_the_error_of_a_template_that_accepts_no_calls() {
+        let source =
+            chat_template("{% if m.tool_calls %}{{ raise_exception('no tools here') }}{% endif %}{{ m.content }}");
+        with_prober(&source, |prober| {
+            assert_eq!(prober.refuses_calls().unwrap().message, "no tools here");
+            assert!(prober.refuses_answers().is_none());
+        });
+    }
+
+    #[test]
+    fn a_refused_request_says_something_else_besides() {
+        let calls = "{{ m.content }}{% for c in m.tool_calls %}{{ c.id }}{% endfor %}";
+        let refuses = |test: &str| {
+            format!("{{% if {test} %}}{{{{ raise_exception('no') }}}}{{% endif %}}{}", chat_template(calls))
+        };
+        let each = |test: &str| {
+            let guard = format!("{{% if {test} %}}{{{{ raise_exception('no') }}}}{{% endif %}}");
+            chat_template(&format!("{calls}{{% for c in m.tool_calls %}}{guard}{{% endfor %}}"))
+        };
+        let named = "c.function.name not in tools | map(attribute='function') | map(attribute='name')";
+        let usual = RequestShape::USUAL;
+        for (source, helps) in [
+            (refuses("tools"), RequestShape { offer: Offer::Never, ..usual }),
+            (refuses("messages[0].role != 'system'"), RequestShape { system: true, ..usual }),
+            (each("c.id | length < 12"), RequestShape { long_ids: true, ..usual }),
+            (each(named), RequestShape { offer: Offer::Called, ..usual }),
+        ] {
+            with_prober(&source, |prober| {
+                let other = usual.tools(&said(Answer::calls(vec![call(2, 1)])));
+                let prober = prober.offering(Some(other));
+                let messages = said(Answer::calls(vec![call(0, 1)]));
+                let shape = prober.accepted(&messages, &Setting::new()).next();
+                assert_eq!(shape, Some(helps), "{source}");
+                // Whatever the template was given, the render has the ids of the conversation.
+                let text = prober.render(&messages, &Setting::new(), false).unwrap();
+                assert!(text.ends_with("<|assistant|>qzId1aaaa<|end|>"), "{text}");
+            });
+        }
+    }
+
+    #[test]
+    fn special_tokens_that_a_template_reads_and_nobody_gave_are_unset() {
+        let template = ChatTemplate::compile("{{ bos_token }}{{ eos_token }}{{ mode }}").unwrap();
+        let variables = Object::from_iter([("eos_token".to_owned(), "</s>".into())]);
+        assert_eq!(Prober::new(&template, &variables, None).unset_tokens(&template), ["bos_token"]);
+    }
+
+    #[test]
+    fn the_paths_of_a_render_are_the_keys_it_asks_for() {
+        with_prober("{% for m in messages %}{{ m.content }}{{ m.thinking }}{% endfor %}", |prober| {
+            let paths = prober.paths(RequestShape::USUAL, &said(Answer::content("Hello")), &Setting::new());
+            assert!(paths.iter().any(|path| path == "messages[].thinking"), "{paths:?}");
+            assert!(!paths.iter().any(|path| path == "messages[].role"), "{paths:?}");
+        });
+    }
+
+    #[test]
+    fn the_tools_of_a_context_are_those_called_offered_or_demanded() {
+        with_prober("{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
+            let shape = RequestShape { absent: Absent::Null, ..RequestShape::USUAL };
+            let names = |prober: &Prober<'_>, answer: Answer| -> Option<String> {
+                let context = prober.context(shape, &said(answer), &Setting::new(), false);
+                let tools = context.get("tools")?.as_list()?.to_vec();
+                let name = |tool: &Value| tool.get("function")?.get("name")?.as_str().map(str::to_owned);
+                Some(tools.iter().filter_map(name).collect::<Vec<_>>().join(" "))
+            };
+            let called = || Answer::calls(vec![call(1, 1)]);
+            assert_eq!(names(prober, Answer::content("Hello")), None, "without a tool the variable is missing");
+            assert_eq!(names(prober, called()).as_deref(), Some(needle::NAMES[1]));
+            let other = shape.tools(&said(Answer::calls(vec![call(2, 1)])));
+            let offered = prober.offering(Some(other));
+            assert_eq!(names(&offered, called()).as_deref(), Some(needle::NAMES[2]));
+        });
+    }
+
+    #[test]
+    fn a_setting_overrides_the_variables_of_every_render() {
+        let template = ChatTemplate::compile("{{ mode }}").unwrap();
+        let variables = Object::from_iter([("mode".to_owned(), "usual".into())]);
+        let prober = Prober::new(&template, &variables, None);
+        let shown = |setting: &Setting| prober.render(&[], setting, false).unwrap();
+        assert_eq!(shown(&Setting::new()), "usual");
+        assert_eq!(shown(&Setting::from([("mode".to_owned(), "brief".into())])), "brief");
+    }
+
+    #[test]
+    fn contexts_that_differ_have_different_keys() {
+        let contexts: Vec<Object> = [
+            r#"{}"#,
+            r#"{"a": 1}"#,
+            r#"{"a": "1"}"#,
+            r#"{"a": 1.0}"#,
+            r#"{"a": true}"#,
+            r#"{"a": null}"#,
+            r#"{"a": [1]}"#,
+            r#"{"a": [[1]]}"#,
+            r#"{"a": {"b": 1}}"#,
+            r#"{"a": 1, "b": 1}"#,
+            // Templates print objects in their order.
+            r#"{"b": 1, "a": 1}"#,
+        ]
+        .iter()
+        .map(|text| backchat_core::json::read(text).unwrap().as_object().unwrap().clone())
+        .collect();
+        for (at, one) in contexts.iter().enumerate() {
+            for other in &contexts[at + 1..] {
+                assert_ne!(key(one), key(other), "{one:?} {other:?}");
+            }
+            assert_eq!(key(one), key(&one.clone()));
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_a_call_are_needles_of_its_own() {
+        let (first, second) = (call(0, 2), call(1, 2));
+        assert_eq!(first.arguments.keys().collect::<Vec<_>>(), ["qzkey_one", "qzkey_two"]);
+        assert_eq!(second.arguments.keys().collect::<Vec<_>>(), ["qzkey_two", "qzkey_tre"]);
+        assert_ne!((&first.id, &first.name), (&second.id, &second.name));
+    }
+
+    #[test]
+    fn a_tools_result_ends_the_history_of_its_call() {
+        let messages = after_tool();
+        let [Message::User(_), Message::Assistant(answer), Message::Tool { id, name, content }] = messages.as_slice()
+        else {
+            panic!("{messages:?}");
+        };
+        assert_eq!((&answer.calls[0].id, &answer.calls[0].name, content.as_str()), (id, name, needle::RESULT));
+    }
+}

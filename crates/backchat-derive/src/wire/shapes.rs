@@ -1,0 +1,140 @@
+//! The probes: answers whose every value is a needle, in enough shapes to distinguish the parts.
+
+use super::conversation::{Answer, Call, Message};
+use super::probe::{call_with, needle};
+use super::structure::History;
+use backchat_core::json::Value;
+
+/// The keys of call `call`'s arguments.
+pub(crate) fn key(call: usize, argument: usize) -> String {
+    format!("qzkey_{}_{}", letter(call), letter(argument))
+}
+
+/// The values that go with them.
+pub(crate) fn value(call: usize, argument: usize) -> String {
+    format!("Qzvalue{}{}q", letter(call), letter(argument))
+}
+
+fn letter(number: usize) -> char {
+    match number {
+        0 => 'a',
+        1 => 'e',
+        _ => 'i',
+    }
+}
+
+/// Call number `index` with as many needle arguments as wanted.
+pub(crate) fn call(index: usize, arguments: usize) -> Call {
+    call_with(index, (0..arguments).map(|at| (key(index, at), Value::from(value(index, at)))).collect())
+}
+
+/// As many calls as wanted, with two arguments each.
+pub(crate) fn calls(count: usize) -> Vec<Call> {
+    (0..count).map(|index| call(index, 2)).collect()
+}
+
+/// An answer that is content alone.
+pub(crate) fn content() -> Answer {
+    Answer::content(needle::CONTENT)
+}
+
+/// The messages of a history.
+pub(crate) fn history(kind: History) -> Vec<Message> {
+    let user = || Message::User(needle::USER.to_owned());
+    let later = || Message::User(needle::LATER.to_owned());
+    match kind {
+        History::User => vec![user()],
+        History::SystemAndUser => vec![Message::System(needle::SYSTEM.to_owned()), user()],
+        History::EarlierTurns => vec![later(), Message::Assistant(Answer::content(needle::EARLIER)), user()],
+        History::ToolResult => {
+            let called = Call {
+                id: "qzId9zzzz".to_owned(),
+                name: "qzname_nil".to_owned(),
+                arguments: [("qzkey_nil".to_owned(), "Qzvaluenilq".into())].into_iter().collect(),
+            };
+            let result =
+                Message::Tool { id: called.id.clone(), name: called.name.clone(), content: needle::RESULT.to_owned() };
+            vec![user(), Message::Assistant(Answer::calls(vec![called])), result]
+        }
+    }
+}
+
+impl History {
+    /// Every kind, the plainest first.
+    pub(crate) const ALL: [History; 4] =
+        [History::User, History::SystemAndUser, History::EarlierTurns, History::ToolResult];
+
+    /// The needle of its last message.
+    pub(crate) fn last_needle(self) -> &'static str {
+        match self {
+            History::ToolResult => needle::RESULT,
+            _ => needle::USER,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every text of the probes that is looked for in a render.
+    fn needles() -> Vec<String> {
+        let mut needles = [needle::SYSTEM, needle::USER, needle::LATER, needle::CONTENT, needle::REASONING]
+            .map(str::to_owned)
+            .to_vec();
+        needles.extend([needle::EARLIER, needle::RESULT].map(str::to_owned));
+        for call in calls(3) {
+            needles.extend([call.id, call.name]);
+            needles.extend(
+                call.arguments.iter().flat_map(|(key, value)| [key.clone(), value.as_str().unwrap().to_owned()]),
+            );
+        }
+        needles
+    }
+
+    /// A trace finds values by searching for them, so one inside another would be found twice.
+    #[test]
+    fn no_needle_occurs_in_another() {
+        let needles = needles();
+        assert_eq!(needles.len(), 7 + 3 * (2 + 4));
+        for (at, one) in needles.iter().enumerate() {
+            for (_, other) in needles.iter().enumerate().filter(|(other, _)| *other != at) {
+                assert!(!one.contains(other.as_str()), "{one} contains {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn needles_begin_as_the_search_for_leftovers_expects() {
+        for needle in needles() {
+            assert!(needle::BEGINNINGS.iter().any(|beginning| needle.starts_with(beginning)), "{needle}");
+        }
+    }
+
+    #[test]
+    fn a_history_ends_with_its_last_needle_and_names_it_once() {
+        for kind in History::ALL {
+            let messages = history(kind);
+            let texts: Vec<&str> = messages
+                .iter()
+                .filter_map(|message| match message {
+                    Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => Some(&**text),
+                    Message::Assistant(answer) => answer.content.as_deref(),
+                })
+                .collect();
+            assert_eq!(texts.last(), Some(&kind.last_needle()), "{kind:?}");
+            assert_eq!(texts.iter().filter(|text| **text == kind.last_needle()).count(), 1, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_result_of_a_history_answers_its_call() {
+        let messages = history(History::ToolResult);
+        let [_, Message::Assistant(answer), Message::Tool { id, name, .. }] = messages.as_slice() else {
+            panic!("{messages:?}");
+        };
+        assert_eq!((&answer.calls[0].id, &answer.calls[0].name), (id, name));
+        // An answer after it makes other calls.
+        assert!(calls(3).iter().all(|call| call.id != *id && call.name != *name));
+    }
+}

@@ -1,0 +1,180 @@
+//! Renders with one sign in place of each text that varies, so that every later comparison takes it for the same text; a
+//! pattern of its class reads it.
+
+use backchat_core::text::slice;
+
+/// Represents a number that varies.
+pub const NUMBER: char = '\u{2}';
+
+/// Represents a word that varies.
+pub const WORD: char = '\u{3}';
+
+/// Whether a character represents text that varies.
+pub fn is_varying(c: char) -> bool {
+    matches!(c, NUMBER | WORD)
+}
+
+/// A text of the wire for people to read, with a name for each part that varies.
+pub(crate) fn readable(text: &str) -> String {
+    text.replace(NUMBER, "{number}").replace(WORD, "{word}")
+}
+
+/// The varying texts of one chat template.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Varying {
+    places: Vec<Place>,
+}
+
+/// A place in the template's own text whose content varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    /// The text before it on its line, as far as that names it.
+    before: String,
+    /// The signs of what varies, and the text between them.
+    middle: String,
+    /// The sign after it.
+    after: String,
+}
+
+/// How far two varying texts on one line may be apart to be one.
+const NEAR: usize = 6;
+
+impl Varying {
+    /// Compares the numbers on both sides of two values, as far as the rest of the text there is the same.
+    pub(super) fn around(&mut self, one: &(String, String), two: &(String, String)) {
+        let same = |(a, b): &(&&str, &&str)| a == b || is_number(a) && is_number(b);
+        let (a, b) = (tokens(&one.0), tokens(&two.0));
+        let count = a.iter().rev().zip(b.iter().rev()).take_while(same).count();
+        let last = |tokens: &[&str]| tokens.len() - count;
+        self.compare(a.get(last(&a)..).unwrap_or_default(), b.get(last(&b)..).unwrap_or_default(), &is_number);
+        let (a, b) = (tokens(&one.1), tokens(&two.1));
+        let count = a.iter().zip(b.iter()).take_while(same).count();
+        self.compare(a.get(..count).unwrap_or_default(), b.get(..count).unwrap_or_default(), &is_number);
+    }
+
+    /// Compares two texts that differ only in what varies, token by token.
+    pub(super) fn compare(&mut self, one: &[&str], two: &[&str], may_vary: &dyn Fn(&str) -> bool) {
+        if one.len() != two.len() || one == two {
+            return;
+        }
+        let differs = |at: usize| one.get(at) != two.get(at);
+        let is_value = |token: &str| token.get(..2).is_some_and(|lead| lead.eq_ignore_ascii_case("qz"));
+        let mut at = 0;
+        while at < one.len() {
+            if !differs(at) {
+                at += 1;
+                continue;
+            }
+            let start = at;
+            let mut middle = String::new();
+            let mut end = at;
+            // What varies on one line with little between is one text, such as a date.
+            while let (Some(a), Some(b)) = (one.get(at), two.get(at)) {
+                if differs(at) {
+                    if !(is_word(a) && is_word(b) && may_vary(a) && may_vary(b)) {
+                        return;
+                    }
+                    middle.push_str(&one.get(end..at).unwrap_or_default().concat());
+                    middle.push(if is_number(a) && is_number(b) { NUMBER } else { WORD });
+                    end = at + 1;
+                } else if *a == "\n" || is_value(a) || one.get(end..at).is_some_and(|gap| gap.concat().len() >= NEAR) {
+                    break;
+                }
+                at += 1;
+            }
+            let mut before = String::new();
+            for token in one.get(..start).unwrap_or_default().iter().rev() {
+                if is_value(token) {
+                    break;
+                }
+                before.insert_str(0, token);
+                if *token == "\n" || is_word(token) && token.len() > 1 {
+                    break;
+                }
+            }
+            let after = one.get(end).filter(|token| !is_value(token)).map_or("", |token| token).to_owned();
+            let place = Place { before, middle, after };
+            if !place.before.is_empty() && !self.places.contains(&place) {
+                self.places.push(place);
+            }
+        }
+    }
+
+    /// A render with one sign in place of each text that varies.
+    pub(crate) fn steady(&self, text: String) -> String {
+        self.places.iter().fold(text, |text, place| place.steady(text))
+    }
+}
+
+impl Place {
+    fn steady(&self, text: String) -> String {
+        let mut out = String::new();
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find(&self.before) {
+            let (kept, from) = rest.split_at(at + self.before.len());
+            out.push_str(kept);
+            rest = from;
+            if let Some(length) = self.length(from) {
+                out.push_str(&self.middle);
+                rest = slice(from, length..);
+            }
+        }
+        if out.is_empty() { text } else { out + rest }
+    }
+
+    /// The length of the varying text that begins here, if it does.
+    fn length(&self, text: &str) -> Option<usize> {
+        let mut rest = text;
+        for c in self.middle.chars() {
+            let length = match c {
+                NUMBER => rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()),
+                WORD => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
+                c if rest.starts_with(c) => c.len_utf8(),
+                _ => 0,
+            };
+            rest = rest.get(length..).filter(|_| length > 0)?;
+        }
+        rest.starts_with(&self.after).then_some(text.len() - rest.len())
+    }
+}
+
+/// Runs of letters and digits, and every other sign alone.
+pub(super) fn tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()) {
+            0 => first.len_utf8(),
+            length => length,
+        };
+        tokens.push(slice(rest, ..length));
+        rest = slice(rest, length..);
+    }
+    tokens
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(char::is_alphanumeric)
+}
+
+pub(super) fn is_number(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_known_by_the_text_around_it() {
+        let place = Place { before: "day ".to_owned(), middle: "\u{2}-\u{2}".to_owned(), after: "|".to_owned() };
+        for (text, steady) in [
+            ("<day 03-12|>", "<day \u{2}-\u{2}|>"),
+            ("day 4 and day 03-12|day 1-2|", "day 4 and day \u{2}-\u{2}|day \u{2}-\u{2}|"),
+            ("day 03-12.", "day 03-12."),
+            ("03-12|", "03-12|"),
+        ] {
+            assert_eq!(place.steady(text.to_owned()), steady, "{text}");
+        }
+    }
+}

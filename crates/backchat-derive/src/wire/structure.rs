@@ -1,0 +1,395 @@
+//! The wire: the text that a chat template writes around each value of a conversation, as a typed structure.
+//!
+//! Every text is exact, white space included. If renders leave open at which sign one part ends and the next begins,
+//! the readings form a ranked list, the plainest first; the user of the structure picks one.
+
+use super::conversation::{ReasoningInput, RequestShape};
+use super::marks::Segmentation;
+use super::probe::Setting;
+
+/// How one chat template writes conversations down.
+#[derive(Clone, Debug)]
+pub struct WireFormat {
+    /// How messages have to be given for this template to show them.
+    pub request_shape: RequestShape,
+    /// How its texts are cut into marks.
+    pub segmentation: Segmentation,
+    /// How prompts end, one for each history and setting that makes a difference.
+    pub prompts: Vec<Prompt>,
+    pub reasoning: Option<Reasoning>,
+    pub content: Content,
+    pub calls: Option<Calls>,
+    /// If the whole turn is one JSON object, its members; the parts above say how it looks as text.
+    pub message: Option<MessageObject>,
+    /// The end of the model's turn after content, white space included; empty if there is none.
+    pub end: String,
+    /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
+    pub stops: Vec<String>,
+    /// What renders write after `end`, such as a prompt that nobody asked for, under any setting; no model writes it.
+    pub trailing: Vec<String>,
+}
+
+impl WireFormat {
+    /// The texts that renders write behind a stop: the rest of the turn's end, and what follows every turn.
+    pub(crate) fn behind(&self, stop: &str) -> Vec<String> {
+        let Some((_, rest)) = self.end.split_once(stop) else { return Vec::new() };
+        let texts = self.trailing.iter().map(|trailing| format!("{rest}{trailing}")).chain([rest.to_owned()]);
+        let mut texts: Vec<String> = texts.map(|text| text.trim().to_owned()).collect();
+        texts.retain(|text| !text.is_empty());
+        texts.dedup();
+        texts
+    }
+}
+
+/// The messages that the model's turn may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum History {
+    User,
+    SystemAndUser,
+    EarlierTurns,
+    ToolResult,
+}
+
+/// One way a prompt can end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    pub after: History,
+    pub setting: Setting,
+    /// The header of the turn, the same in the prompt and in a render of the whole turn; empty if there is none.
+    pub header: String,
+    /// The prompt's own part of the turn, such as the mark that opens reasoning.
+    pub prefill: String,
+    /// The end of the text before the header, as far as every history of this kind shares it.
+    pub before: String,
+    /// Whether renders of the whole turn lack the header.
+    pub header_in_prompt_only: bool,
+}
+
+/// How reasoning is set off.
+#[derive(Clone, Debug)]
+pub struct Reasoning {
+    /// The opening; empty if it begins with the turn.
+    pub open: String,
+    /// The closing before content, and before calls if that differs.
+    pub close: String,
+    pub close_before_calls: Option<String>,
+    /// The text in place of absent reasoning, as `open` and `close` of an empty thought; usually nothing.
+    pub empty: Option<String>,
+    /// The message keys or blocks the template reads it from.
+    pub reasoning_inputs: Vec<ReasoningInput>,
+    pub setting: Setting,
+    pub source: Source,
+    /// Marks that surround the answer if there is reasoning, and are absent otherwise.
+    pub answer_marks: Vec<String>,
+    /// The text that parts two regions of it, if it is written as several.
+    pub join: Option<String>,
+    /// Whether it comes after the answer or the calls.
+    pub is_late: bool,
+    /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
+    pub is_json: bool,
+}
+
+impl Reasoning {
+    /// The way to hand it over that shows it best.
+    pub(crate) fn first_input(&self) -> Option<&ReasoningInput> {
+        self.reasoning_inputs.first()
+    }
+
+    /// The message keys the template reads it from.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.reasoning_inputs.iter().filter_map(|reasoning_input| match reasoning_input {
+            ReasoningInput::Key(key) => Some(key.as_str()),
+            ReasoningInput::Block { .. } => None,
+        })
+    }
+}
+
+/// A turn that is one JSON object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageObject {
+    /// The keys of the object in the order they are written.
+    pub keys: Vec<String>,
+    pub content: String,
+    pub reasoning: Option<String>,
+    /// The key of the list of calls, and the form of one of them.
+    pub calls: Option<(String, ObjectBody)>,
+}
+
+/// The source of the knowledge about reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Renders show it between its marks.
+    Rendered,
+    /// Renders show it without an opening mark, which the prompt writes.
+    OpenedByPrompt,
+    /// The template takes it out of content at its closing mark.
+    Removed,
+    /// The prompt opens it and nothing renders it: a guess.
+    Guessed,
+    /// The prompt asks for it under a setting and names the marks: a guess.
+    Asked,
+}
+
+/// The form of content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Content {
+    /// The opening if it is alone; empty if there is none.
+    pub open: String,
+    /// The closing before the end of the turn.
+    pub close: String,
+    /// The opening and closing after reasoning, and beside calls, if they differ.
+    pub after_reasoning: Option<(String, String)>,
+    pub beside_calls: Option<(String, String)>,
+    /// The text that parts two regions of it, if it is written as several.
+    pub join: Option<String>,
+    /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
+    pub is_json: bool,
+    /// What opens it after some histories or under some settings only, and prose may contain.
+    pub labels: Vec<String>,
+    pub place: Place,
+}
+
+/// The position of content in a turn that has calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    #[default]
+    Before,
+    After,
+    /// Nowhere: the template leaves it out.
+    Dropped,
+}
+
+/// How tool calls are written.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// How calls are parted, the plainest reading first; there is at least one.
+    pub cuts: Vec<Cut>,
+    pub body: Body,
+    /// How many calls one turn was seen to hold: 1, or 3 for any number.
+    pub most: usize,
+    /// The end of a turn with calls, if it differs from that of one with content.
+    pub end: Option<String>,
+    pub request_shape: RequestShape,
+    pub setting: Setting,
+    /// Whether the wire has the name only inside the given id.
+    pub ids_hold_names: bool,
+    /// The number of bytes of a call before its first value and after its last one.
+    pub margins: (usize, usize),
+}
+
+/// One reading of a repeated part: the cuts of the text around and between its items.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cut {
+    /// Once before the first item.
+    pub section: String,
+    /// Before every item.
+    pub open: String,
+    /// After every item.
+    pub close: String,
+    /// Between two items.
+    pub separator: String,
+    /// Once after the last item.
+    pub section_close: String,
+}
+
+/// The body of a call, between the `open` and `close` of its cut.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Up to the arguments.
+    pub head: Vec<CallPart>,
+    pub arguments: Arguments,
+    /// After the arguments.
+    pub tail: Vec<CallPart>,
+    /// If the pieces together are one JSON object, its keys; the pieces are in it in the listed order.
+    pub object: Option<ObjectBody>,
+}
+
+/// A call that is one JSON object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectBody {
+    /// The path of the name; nothing if the name is itself the key of the arguments.
+    pub name: Option<Vec<String>>,
+    pub arguments: Vec<String>,
+    pub id: Option<Vec<String>>,
+    /// The keys of the object in the order they are written.
+    pub keys: Vec<String>,
+    /// Whether the calls together are one JSON array of such objects.
+    pub in_array: bool,
+}
+
+/// A piece of a call before or after its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallPart {
+    Text(String),
+    Name,
+    /// The name once more, as in a closing tag.
+    NameAgain,
+    Id,
+    /// An id that holds the name.
+    NamedId,
+    /// A number that counts the calls, and the number of the first.
+    Counter(usize),
+}
+
+/// How the arguments of a call are written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arguments {
+    /// One JSON object.
+    Json,
+    /// The text of a JSON object inside a JSON string.
+    JsonText,
+    /// One object that would be JSON but for its keys and quotes.
+    Dialect { unquoted_keys: bool, quotes: Option<(String, String)> },
+    /// One object as Python prints it.
+    Python,
+    /// Key by key.
+    Pairs(Box<Pairs>),
+}
+
+/// Arguments written key by key: a `Repeat` like the calls themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pairs {
+    /// `open` comes before the key, `close` after the value.
+    pub cut: Cut,
+    /// From the key to the value.
+    pub gap: String,
+    /// Whether `close` names the key again, at [`KEY_AGAIN`].
+    pub key_again: bool,
+    /// The braces around all pairs, which make them one object in a dialect of JSON.
+    pub braces: Option<(String, String)>,
+    pub values: Values,
+    /// A value of each type as it was seen written.
+    pub written: Vec<(&'static str, String)>,
+}
+
+impl Pairs {
+    /// The pairs in their braces as one object of a dialect.
+    pub(crate) fn dialect(&self) -> Option<Arguments> {
+        self.braces.as_ref()?;
+        let key = self.cut.open.trim();
+        let (open, close) = self.values.quotes();
+        let quotes = [(open, close), (key, key)].into_iter().find(|(open, _)| !open.is_empty() && *open != "\"");
+        let quotes = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
+        Some(Arguments::Dialect { unquoted_keys: key.is_empty(), quotes })
+    }
+}
+
+/// Represents the key inside a text.
+pub const KEY_AGAIN: char = '\u{1}';
+
+/// How values are spelled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    pub strings: Encoding,
+    pub others: Encoding,
+    /// Marks that surround some strings only, as CDATA does.
+    pub frame: Option<(String, String)>,
+    /// A word before the value that says its type.
+    pub typed: Option<Typed>,
+}
+
+impl Values {
+    /// The text around a string as part of its spelling.
+    pub(crate) fn quotes(&self) -> (&str, &str) {
+        match &self.strings {
+            Encoding::Json => ("\"", "\""),
+            Encoding::Quoted { open, close, .. } => (open, close),
+            Encoding::Bare | Encoding::Python => ("", ""),
+        }
+    }
+}
+
+/// How one value is spelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// As it is.
+    Bare,
+    /// As JSON.
+    Json,
+    /// As Python's `str` or, inside others, `repr` prints it.
+    Python,
+    /// Between these marks, escaped as Python does or not at all.
+    Quoted { open: String, close: String, escaped: bool },
+}
+
+/// A mark before the value that says its type: `prefix`, the type's word, `suffix`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    pub prefix: String,
+    /// The word for strings.
+    pub string: String,
+    pub suffix: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs whose key comes after `key` and whose strings are spelled as given, in braces.
+    fn pairs(key: &str, strings: Encoding) -> Pairs {
+        Pairs {
+            cut: Cut { open: key.to_owned(), ..Cut::default() },
+            gap: ":".to_owned(),
+            key_again: false,
+            braces: Some(("{".to_owned(), "}".to_owned())),
+            values: Values { strings, others: Encoding::Json, frame: None, typed: None },
+            written: Vec::new(),
+        }
+    }
+
+    fn quoted(open: &str, close: &str) -> Encoding {
+        Encoding::Quoted { open: open.to_owned(), close: close.to_owned(), escaped: false }
+    }
+
+    #[test]
+    fn pairs_in_braces_are_an_object_in_a_dialect_of_json() {
+        for (key, strings, unquoted_keys, quotes) in [
+            // {key:"value"}
+            ("", Encoding::Json, true, None),
+            // {'key':'value'}
+            ("'", quoted("'", "'"), false, Some(("'", "'"))),
+            // {key:<q>value</q>}
+            ("", quoted("<q>", "</q>"), true, Some(("<q>", "</q>"))),
+            // {'key':value}: the keys show the quotes if the values do not.
+            (" '", Encoding::Bare, false, Some(("'", "'"))),
+            // {"key":"value"}
+            ("\"", Encoding::Json, false, None),
+        ] {
+            let quotes = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
+            let expected = Arguments::Dialect { unquoted_keys, quotes };
+            assert_eq!(pairs(key, strings.clone()).dialect(), Some(expected), "{key:?} {strings:?}");
+        }
+        assert_eq!(Pairs { braces: None, ..pairs("", Encoding::Json) }.dialect(), None);
+    }
+
+    #[test]
+    fn quotes_are_part_of_the_spelling_of_some_strings() {
+        for (strings, quotes) in [
+            (Encoding::Json, ("\"", "\"")),
+            (quoted("<q>", "</q>"), ("<q>", "</q>")),
+            (Encoding::Bare, ("", "")),
+            (Encoding::Python, ("", "")),
+        ] {
+            assert_eq!(pairs("", strings.clone()).values.quotes(), quotes, "{strings:?}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_reasoning_are_those_of_messages() {
+        let block = ReasoningInput::Block { kind: "thinking".to_owned(), key: "thinking".to_owned() };
+        let reasoning = Reasoning {
+            open: String::new(),
+            close: String::new(),
+            close_before_calls: None,
+            empty: None,
+            reasoning_inputs: vec![ReasoningInput::Key("reasoning".to_owned()), block],
+            setting: Setting::new(),
+            source: Source::Rendered,
+            answer_marks: Vec::new(),
+            join: None,
+            is_late: false,
+            is_json: false,
+        };
+        assert_eq!(reasoning.keys().collect::<Vec<_>>(), ["reasoning"]);
+    }
+}

@@ -1,0 +1,220 @@
+//! The recorded reads of a chat template: switches, keys that may carry reasoning, and the texts it names.
+
+use std::collections::BTreeSet;
+
+use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
+use super::marks::Segmentation;
+use super::probe::{Prober, Setting, after_tool, call, needle};
+use backchat_chat::ChatTemplate;
+use backchat_core::json::{Object, Value};
+
+/// The reads of the template that are known before any probe.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TemplateUsage {
+    /// The switches one at a time, after a setting that touches none.
+    pub settings: Vec<Setting>,
+    /// Ways in which a message may carry reasoning.
+    pub reasoning_inputs: Vec<ReasoningInput>,
+    /// Texts the template compares, splits or prints.
+    pub literals: Vec<String>,
+    pub eos_token: Option<String>,
+}
+
+/// Keys of a message that carry no reasoning.
+const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name", "type", "id"];
+
+/// How many settings are tried at most: a template with more switches is probed with the first ones.
+const MOST_SETTINGS: usize = 24;
+
+/// How many ways in which a message may carry reasoning are tried at most, those first that are read first: each costs
+/// renders of the whole template.
+const MOST_REASONING_INPUTS: usize = 32;
+
+/// Records the reads of a few renders and collects the texts that the source names.
+pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> TemplateUsage {
+    let mut settings = settings(template, prober, variables);
+    let reasoning_inputs = reasoning_inputs(template, prober, &settings);
+    let mut seen: Vec<Vec<Option<Shown>>> = Vec::new();
+    settings.retain(|setting| {
+        let outlook = outlook(prober, &reasoning_inputs, setting);
+        let is_new = !seen.contains(&outlook);
+        if is_new {
+            seen.push(outlook);
+        }
+        is_new
+    });
+    let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
+    TemplateUsage { settings, reasoning_inputs, literals: literals(template), eos_token }
+}
+
+fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec<Setting> {
+    let mut settings = vec![Setting::new()];
+    for (name, values) in template.switches(variables) {
+        if !is_printed(prober, name) {
+            settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
+        }
+    }
+    settings.truncate(MOST_SETTINGS);
+    settings.retain(|setting| setting.is_empty() || is_accepted(prober, setting));
+    settings
+}
+
+/// Whether a variable is text for the prompt instead of a switch.
+fn is_printed(prober: &Prober, name: &str) -> bool {
+    const TEXT: &str = "Qzprintedq";
+    let setting = Setting::from([(name.to_owned(), TEXT.into())]);
+    let user = vec![Message::User(needle::USER.to_owned())];
+    let mut called = user.clone();
+    called.push(Message::Assistant(Answer::calls(vec![call(0, 1)])));
+    called.push(Message::User(needle::LATER.to_owned()));
+    [user, called]
+        .iter()
+        .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(TEXT)))
+}
+
+/// Whether the template renders anything under a setting: a value that it refuses whatever is said shows nothing, and
+/// every later probe would be tried in every request shape.
+fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
+    let user = Message::User(needle::USER.to_owned());
+    let said = Message::Assistant(Answer::content(needle::CONTENT));
+    let renders = |messages: &[Message], prompt: bool| prober.render(messages, setting, prompt).is_some();
+    renders(std::slice::from_ref(&user), true) || renders(&after_tool(), true) || renders(&[user, said], false)
+}
+
+/// The texts that a setting could change: the ends of prompts, and turns with reasoning and a call.
+fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<Shown>> {
+    let user = vec![Message::User(needle::USER.to_owned())];
+    let mut outlook = vec![
+        shown(prober, &user, needle::USER, setting, true),
+        shown(prober, &after_tool(), needle::RESULT, setting, true),
+    ];
+    let answer =
+        Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT).with_reasoning(needle::REASONING) };
+    let said = Answer { calls: Vec::new(), ..answer.clone() };
+    for reasoning_input in reasoning_inputs.iter().map(Some).chain([None]) {
+        let prober = prober.with_reasoning(reasoning_input);
+        for answer in [&said, &answer] {
+            let messages = [user.as_slice(), &[Message::Assistant(answer.clone())]].concat();
+            outlook.push(shown(&prober, &messages, needle::USER, setting, false));
+        }
+    }
+    outlook
+}
+
+/// A render as far as it matters for a turn: the text from the last words of the history on, and the marks in all text
+/// before it.
+#[derive(PartialEq)]
+struct Shown {
+    named: BTreeSet<String>,
+    turn: String,
+}
+
+fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, prompt: bool) -> Option<Shown> {
+    let text = prober.render(messages, setting, prompt)?;
+    let (before, turn) = text.split_at_checked(text.rfind(last).unwrap_or(0))?;
+    let words = Segmentation::Words;
+    let named = words.marks(before).into_iter().filter(|mark| words.is_distinctive(mark)).map(str::to_owned).collect();
+    Some(Shown { named, turn: turn.to_owned() })
+}
+
+/// The keys and content blocks the template asks messages for.
+fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Setting]) -> Vec<ReasoningInput> {
+    let user = Message::User(needle::USER.to_owned());
+    let said = Message::Assistant(Answer::content(needle::CONTENT));
+    let called = Message::Assistant(Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT) });
+    let later = Message::User(needle::LATER.to_owned());
+    let bare = Message::Assistant(Answer::calls(vec![call(0, 1)]));
+    let said = vec![user.clone(), said];
+    let conversations = [said, vec![user.clone(), called, later.clone()], vec![user, bare, later]];
+    let mut keys: Vec<String> = Vec::new();
+    let mut blocks: Vec<String> = Vec::new();
+    for setting in settings {
+        for messages in &conversations {
+            // The keys of a refused conversation are those of one that is accepted.
+            let own = prober.accepted(messages, setting).next().unwrap_or_else(|| prober.request_shape());
+            for request_shape in [own, RequestShape { content_parts: true, ..own }] {
+                for path in prober.paths(request_shape, messages, setting) {
+                    let Some(key) = path.strip_prefix("messages[].") else { continue };
+                    if let Some(key) = key.strip_prefix("content[].") {
+                        push_unique(&mut blocks, key);
+                    } else {
+                        push_unique(&mut keys, key);
+                    }
+                }
+            }
+        }
+    }
+    let mut reasoning_inputs: Vec<ReasoningInput> = keys.into_iter().map(ReasoningInput::Key).collect();
+    // The type of a block is a word that the template compares it with.
+    let kinds = template.compared_constants().iter().filter(|(path, _)| path.ends_with(".type"));
+    let kinds: Vec<&str> = kinds.flat_map(|(_, constants)| constants.iter().filter_map(Value::as_str)).collect();
+    for kind in kinds {
+        let keys = blocks.iter().map(String::as_str).chain([kind]);
+        for key in keys.filter(|key| *key == kind || !["text", "image", "type"].contains(key)) {
+            let reasoning_input = ReasoningInput::Block { kind: kind.to_owned(), key: key.to_owned() };
+            if kind != "text" && !reasoning_inputs.contains(&reasoning_input) {
+                reasoning_inputs.push(reasoning_input);
+            }
+        }
+    }
+    reasoning_inputs.truncate(MOST_REASONING_INPUTS);
+    reasoning_inputs
+}
+
+fn push_unique(keys: &mut Vec<String>, key: &str) {
+    if !key.contains(['.', '[']) && !PLAIN.contains(&key) && !keys.iter().any(|known| known == key) {
+        keys.push(key.to_owned());
+    }
+}
+
+/// The texts that may be marks: neither words nor sentences.
+fn literals(template: &ChatTemplate) -> Vec<String> {
+    let mut literals: Vec<String> = Vec::new();
+    for text in template.literals() {
+        let mark = text.trim();
+        let long_enough = (3..=64).contains(&mark.chars().count());
+        if long_enough && mark.chars().any(|c| !c.is_alphanumeric() && c != '_') && !literals.contains(text) {
+            literals.push(text.clone());
+        }
+    }
+    literals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_only_calls_without_content_show_are_known() {
+        let source = "{% for m in messages %}<{{ m.role }}>\
+            {% if m.tool_calls and m.content %}{{ raise_exception('calls stand alone') }}{% endif %}\
+            {% if m.tool_calls %}{{ m.plan }}{% endif %}{{ m.content }}{% endfor %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
+        let inputs = find(&template, &prober, &variables).reasoning_inputs;
+        assert!(inputs.contains(&ReasoningInput::Key("plan".to_owned())), "{inputs:?}");
+    }
+
+    #[test]
+    fn a_value_that_is_refused_whatever_is_said_is_not_a_setting() {
+        let source = "{% if mode is defined and mode != 'brief' %}{{ raise_exception('no such mode') }}{% endif %}\
+                      {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if mode == 'brief' %}!{% endif %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
+        let brief = Setting::from([("mode".to_owned(), "brief".into())]);
+        assert_eq!(find(&template, &prober, &variables).settings, [Setting::new(), brief]);
+    }
+
+    #[test]
+    fn keys_that_only_turns_with_calls_are_asked_for_are_seen_whatever_the_template_refuses() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}\
+                      {% if c.id | length < 12 %}{{ raise_exception('short') }}{% endif %}{{ m.plan }}{{ c.id }}{% endfor %}{% endfor %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
+        let inputs = find(&template, &prober, &variables).reasoning_inputs;
+        assert_eq!(inputs, [ReasoningInput::Key("plan".to_owned())]);
+    }
+}

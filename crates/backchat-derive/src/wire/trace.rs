@@ -1,0 +1,274 @@
+//! A render of one turn as text and slots: the position of each value of the answer, and its spelling there.
+
+use std::ops::Range;
+
+use super::conversation::Answer;
+use backchat_core::json::{self, Value};
+use backchat_core::python;
+use backchat_core::text::slice;
+
+/// The part of an answer in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Content,
+    Reasoning,
+    Name(usize),
+    Id(usize),
+    Key(usize, usize),
+    Value(usize, usize),
+    /// All arguments of a call in one value.
+    Arguments(usize, Whole),
+}
+
+/// The spelling of arguments that are one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whole {
+    Json,
+    /// Their JSON inside a JSON string.
+    JsonText,
+    Python,
+}
+
+impl Kind {
+    /// The call it belongs to.
+    pub(crate) fn call(self) -> Option<usize> {
+        match self {
+            Kind::Content | Kind::Reasoning => None,
+            Kind::Name(call) | Kind::Id(call) | Kind::Arguments(call, _) => Some(call),
+            Kind::Key(call, _) | Kind::Value(call, _) => Some(call),
+        }
+    }
+}
+
+/// A value of the answer, and the bytes it takes up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub kind: Kind,
+    pub range: Range<usize>,
+}
+
+/// A render from the end of the history on.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace {
+    /// The text after the history's own words.
+    pub text: String,
+    pub slots: Vec<Slot>,
+}
+
+impl Trace {
+    /// Finds the values of an answer in the text after the history.
+    pub(crate) fn new(text: &str, answer: &Answer) -> Self {
+        let mut slots = Vec::new();
+        let mut add = |needle: &str, kind: Kind| {
+            if !needle.is_empty() {
+                slots.extend(text.match_indices(needle).map(|(at, _)| Slot { kind, range: at..at + needle.len() }));
+            }
+        };
+        answer.content.iter().for_each(|content| add(content, Kind::Content));
+        answer.reasoning.iter().for_each(|reasoning| add(reasoning, Kind::Reasoning));
+        for (index, call) in answer.calls.iter().enumerate() {
+            add(&call.name, Kind::Name(index));
+            add(&call.id, Kind::Id(index));
+            for (at, (key, value)) in call.arguments.iter().enumerate() {
+                add(key, Kind::Key(index, at));
+                value.as_str().into_iter().for_each(|value| add(value, Kind::Value(index, at)));
+            }
+        }
+        let wholes = answer.calls.iter().enumerate().filter_map(|(index, call)| {
+            let name = text.find(&call.name).unwrap_or(0);
+            let next = answer.calls.get(index + 1).and_then(|next| text.find(&next.name)).unwrap_or(text.len());
+            whole(text, &Value::Object(call.arguments.clone()), name, next)
+                .map(|(whole, range)| Slot { kind: Kind::Arguments(index, whole), range })
+        });
+        let wholes: Vec<Slot> = wholes.collect();
+        slots.extend(wholes);
+        // The earliest first, and of those that begin at one place the longest: it encloses the others.
+        slots.sort_by_key(|slot| (slot.range.start, std::cmp::Reverse(slot.range.end)));
+        let mut end = 0;
+        slots.retain(|slot| {
+            let is_free = slot.range.start >= end;
+            if is_free {
+                end = slot.range.end;
+            }
+            is_free
+        });
+        Self { text: text.to_owned(), slots }
+    }
+
+    /// The text between two bounds that slots, or matches in the text, gave.
+    pub(crate) fn get(&self, range: Range<usize>) -> &str {
+        slice(&self.text, range)
+    }
+
+    /// The first slot of this kind.
+    pub(crate) fn slot(&self, kind: Kind) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.kind == kind)
+    }
+
+    /// Whether the answer's value shows.
+    pub(crate) fn shows(&self, kind: Kind) -> bool {
+        self.slot(kind).is_some()
+    }
+
+    /// The text before the first slot.
+    pub(crate) fn lead(&self) -> &str {
+        self.get(0..self.slots.first().map_or(self.text.len(), |slot| slot.range.start))
+    }
+
+    /// The text after the last slot.
+    pub(crate) fn tail(&self) -> &str {
+        self.get(self.slots.last().map_or(0, |slot| slot.range.end)..self.text.len())
+    }
+
+    /// The slots of one call.
+    pub(crate) fn of_call(&self, call: usize) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(move |slot| slot.kind.call() == Some(call))
+    }
+}
+
+/// The position of a call's arguments if they are one value. Empty ones are looked for between the names of this call
+/// and of the next one: other braces may be empty, too.
+fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
+    let is_empty = arguments.as_object().is_some_and(|entries| entries.is_empty());
+    let allowed = |at: usize| !is_empty || at > name && at < next;
+    let starts = text.char_indices().filter(|(at, c)| matches!(c, '{' | '"') && allowed(*at));
+    for (at, c) in starts {
+        let Some((value, end)) = value_at(text, at) else { continue };
+        match (c, value) {
+            ('{', value) if same(&value, arguments) => return Some((Whole::Json, at..end)),
+            ('"', Value::String(inner)) if json::read(&inner).is_ok_and(|value| same(&value, arguments)) => {
+                return Some((Whole::JsonText, at..end));
+            }
+            _ => {}
+        }
+    }
+    let spelled = python::spelling(arguments);
+    let at = text.find(&spelled).filter(|at| allowed(*at))?;
+    Some((Whole::Python, at..at + spelled.len()))
+}
+
+/// The JSON value that begins at a byte, and its end.
+pub(crate) fn value_at(text: &str, at: usize) -> Option<(Value, usize)> {
+    let (value, places) = json::read_with_places_at(text, at).ok()?;
+    Some((value, places.value.end))
+}
+
+/// Whether two objects hold the same, whatever the order of their keys.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_object(), b.as_object()) {
+        (Some(a), Some(b)) => a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversation::Call;
+    use super::*;
+    use backchat_core::json::Object;
+
+    fn call(id: &str, name: &str, arguments: &str) -> Call {
+        let arguments = json::read(arguments).unwrap();
+        Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.as_object().unwrap().clone() }
+    }
+
+    /// Each slot with its text.
+    fn slots<'t>(text: &'t str, answer: &Answer) -> Vec<(Kind, &'t str)> {
+        let trace = Trace::new(text, answer);
+        trace.slots.into_iter().map(|slot| (slot.kind, &text[slot.range])).collect()
+    }
+
+    #[test]
+    fn a_trace_shows_each_value_of_an_answer_in_the_order_of_the_text() {
+        let answer = Answer { calls: vec![call("id1", "add", r#"{"key": "val"}"#)], ..Answer::content("Hello") };
+        let answer = answer.with_reasoning("Hmm");
+        let text = "<think>Hmm</think>Hello<call add id1><key>val</key></call>";
+        let found = [
+            (Kind::Reasoning, "Hmm"),
+            (Kind::Content, "Hello"),
+            (Kind::Name(0), "add"),
+            (Kind::Id(0), "id1"),
+            (Kind::Key(0, 0), "key"),
+            (Kind::Value(0, 0), "val"),
+            (Kind::Key(0, 0), "key"),
+        ];
+        assert_eq!(slots(text, &answer), found);
+    }
+
+    #[test]
+    fn a_value_that_the_template_drops_or_rewrites_has_no_slot() {
+        let answer = Answer::content("Hello").with_reasoning("Hmm");
+        assert_eq!(slots("<answer>HELLO</answer>", &answer), []);
+        // Nothing is given, so nothing is found, however often the empty text occurs.
+        assert_eq!(slots("<answer></answer>", &Answer::content("")), []);
+    }
+
+    #[test]
+    fn arguments_in_one_value_are_one_slot_with_all_they_hold() {
+        let given = r#"{"a": "x", "b": true}"#;
+        for (written, whole) in [
+            (r#"{"a": "x", "b": true}"#, Whole::Json),
+            (r#"{"a":"x","b":true}"#, Whole::Json),
+            // Some templates sort keys.
+            (r#"{"b": true, "a": "x"}"#, Whole::Json),
+            (r#""{\"a\": \"x\", \"b\": true}""#, Whole::JsonText),
+            ("{'a': 'x', 'b': True}", Whole::Python),
+        ] {
+            let answer = Answer::calls(vec![call("id1", "add", given)]);
+            let expected = [(Kind::Name(0), "add"), (Kind::Arguments(0, whole), written)];
+            assert_eq!(slots(&format!("add({written})"), &answer), expected, "{written}");
+        }
+        // An object with another member is not the arguments: their keys and values show one by one.
+        let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
+        let found = [(Kind::Name(0), "add"), (Kind::Key(0, 0), "key"), (Kind::Value(0, 0), "val")];
+        assert_eq!(slots(r#"add({"key": "val", "more": 1})"#, &answer), found);
+    }
+
+    #[test]
+    fn in_a_call_that_is_one_object_the_inner_object_holds_the_arguments() {
+        let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
+        let text = r#"{"name": "add", "arguments": {"key": "val"}}"#;
+        let found = [(Kind::Name(0), "add"), (Kind::Arguments(0, Whole::Json), r#"{"key": "val"}"#)];
+        assert_eq!(slots(text, &answer), found);
+    }
+
+    #[test]
+    fn empty_arguments_are_looked_for_between_their_name_and_the_next_one() {
+        let answer = Answer::calls(vec![call("id1", "one", "{}"), call("id2", "two", "{}")]);
+        let trace = Trace::new("{} one {} two {}", &answer);
+        assert_eq!(trace.slot(Kind::Arguments(0, Whole::Json)).unwrap().range, 7..9);
+        assert_eq!(trace.slot(Kind::Arguments(1, Whole::Json)).unwrap().range, 14..16);
+        // The braces of the next call are not those of one that has none.
+        let trace = Trace::new("one two {}", &answer);
+        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [Kind::Name(0)]);
+        // Nor are braces before its name.
+        let trace = Trace::new("{} one", &Answer::calls(vec![call("id1", "one", "{}")]));
+        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [Kind::Name(0)]);
+    }
+
+    #[test]
+    fn lead_and_tail_are_the_text_outside_all_slots() {
+        let trace = Trace::new("<a>Hello</a>", &Answer::content("Hello"));
+        assert_eq!((trace.lead(), trace.tail()), ("<a>", "</a>"));
+        assert!(trace.shows(Kind::Content) && !trace.shows(Kind::Reasoning));
+        // Without a slot, all of the text comes before the first one, and after the last one.
+        let trace = Trace::new("<a></a>", &Answer::content("Hello"));
+        assert_eq!((trace.lead(), trace.tail()), ("<a></a>", "<a></a>"));
+    }
+
+    #[test]
+    fn a_json_value_ends_where_it_is_complete() {
+        for (text, at, end) in [(r#"x{"a": 1}y"#, 1, Some(9)), (r#""a" "b""#, 4, Some(7)), ("{open", 0, None)] {
+            assert_eq!(value_at(text, at).map(|(_, end)| end), end, "{text}");
+        }
+    }
+
+    #[test]
+    fn objects_are_the_same_whatever_the_order_of_their_keys() {
+        let read = |text: &str| json::read(text).unwrap();
+        assert!(same(&read(r#"{"a": 1, "b": 2}"#), &read(r#"{"b": 2, "a": 1}"#)));
+        assert!(!same(&read(r#"{"a": 1}"#), &read(r#"{"a": 1, "b": 2}"#)));
+        assert!(!same(&read("[1]"), &read("[1]")), "only objects are arguments");
+        assert!(same(&Value::Object(Object::new()), &read("{}")));
+    }
+}

@@ -1,0 +1,436 @@
+//! The turn: the header and the prefill that prompts write of it, and the marks that end it.
+
+use super::align;
+use super::conversation::{Answer, Message};
+use super::marks::Segmentation;
+use super::probe::{Prober, Setting, needle};
+use super::shapes;
+use super::structure::{History, Prompt};
+use super::trace::Trace;
+use backchat_core::text::slice;
+
+/// Renders turns, and cuts their marks in one way.
+#[derive(Clone, Copy)]
+pub(crate) struct Turns<'p, 't> {
+    pub prober: &'p Prober<'t>,
+    pub segmentation: Segmentation,
+    /// What renders write behind every turn: no trace holds it.
+    pub trailing: &'p [String],
+}
+
+/// How the end of a prompt is compared with the beginning of a turn, the plainest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// Sign by sign: a turn begins with the header that the prompt ends with.
+    #[default]
+    Exact,
+    /// By the last marks that both have, with any white space and other text around them.
+    Aligned,
+}
+
+/// The end of the last words of a history.
+fn end_of(text: &str, after: History) -> Option<usize> {
+    Some(text.rfind(after.last_needle())? + after.last_needle().len())
+}
+
+/// The text before the first value in renders of whole turns.
+#[derive(Default)]
+pub(crate) struct Leads {
+    pub all: Vec<String>,
+    /// Whether that value is reasoning.
+    pub thought: Option<String>,
+}
+
+/// The known facts about turns before the ends of prompts are known.
+struct Known<'w> {
+    leads: Leads,
+    close: Option<&'w str>,
+    last_only: Option<&'w str>,
+}
+
+impl Turns<'_, '_> {
+    /// A render of an answer after a history, from the history's last words on.
+    pub(crate) fn trace(&self, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
+        let mut messages = shapes::history(after);
+        messages.push(Message::Assistant(answer.clone()));
+        let text = self.prober.render(&messages, setting, false)?;
+        let turn = text.get(end_of(&text, after)?..)?;
+        let turn = slice(turn, self.closing(after, setting, turn).unwrap_or(0)..);
+        let own = self.trailing.iter().find_map(|trailing| turn.trim_end().strip_suffix(trailing.as_str()));
+        Some(Trace::new(own.unwrap_or(turn), answer))
+    }
+
+    /// The length of the marks before a turn that end the history's last message. A template may write the message before
+    /// a prompt with other marks than an earlier one: those of an earlier one are not in the prompt, and any message may
+    /// follow them.
+    fn closing(&self, after: History, setting: &Setting, turn: &str) -> Option<usize> {
+        let mut messages = shapes::history(after);
+        let prompt = self.prober.render(&messages, setting, true)?;
+        let tail = prompt.get(end_of(&prompt, after)?..)?;
+        if tail.trim().is_empty() || !self.segmentation.shared_start(tail, turn).trim().is_empty() {
+            return None;
+        }
+        messages.push(Message::User(needle::LATER.to_owned()));
+        let followed = self.prober.render(&messages, setting, false)?;
+        let between = followed.get(end_of(&followed, after)?..)?.split(needle::LATER).next()?;
+        let closing = self.segmentation.shared_start(turn, between);
+        // The marks that begin every message begin the first one as well.
+        let first = followed.split(needle::BEGINNINGS[0]).next()?;
+        (self.segmentation.is_distinctive(closing) && !first.contains(closing.trim())).then_some(closing.len())
+    }
+
+    /// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
+    pub(crate) fn prompts(
+        &self,
+        settings: &[Setting],
+        leads: impl Fn(&Self, History, &Setting) -> Leads,
+        close: Option<&str>,
+        comparison: Comparison,
+    ) -> Vec<Prompt> {
+        let mut prompts: Vec<Prompt> = Vec::new();
+        let last_only = close.and_then(|_| self.last_only());
+        for after in History::ALL {
+            for setting in settings {
+                let known = Known { leads: leads(self, after, setting), close, last_only: last_only.as_deref() };
+                let found = match comparison {
+                    Comparison::Exact => self.prompt(after, setting, &known),
+                    Comparison::Aligned => self.aligned_prompt(after, setting, &known),
+                };
+                let Some(found) = found else { continue };
+                if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
+                    prompts.push(found);
+                }
+            }
+        }
+        prompts
+    }
+
+    /// The text of a prompt with which no turn in the middle of a conversation begins.
+    fn last_only(&self) -> Option<String> {
+        let user = || Message::User(needle::USER.to_owned());
+        let earlier = [user(), Message::Assistant(shapes::content()), Message::User(needle::LATER.to_owned())];
+        let text = self.prober.render(&earlier, &Setting::new(), false)?;
+        let start = text.find(needle::USER)? + needle::USER.len();
+        let lead = text.get(start..start + text.get(start..)?.find(needle::CONTENT)?)?;
+        let prompt = self.prober.render(&[user()], &Setting::new(), true)?;
+        let written = prompt.get(end_of(&prompt, History::User)?..)?.strip_prefix(lead)?;
+        (!lead.trim().is_empty() && !written.trim().is_empty()).then(|| written.to_owned())
+    }
+
+    /// The end of a prompt, and where the generation prompt begins in it, if it is known.
+    fn prompt_end(&self, after: History, setting: &Setting) -> Option<(String, Option<usize>)> {
+        let history = shapes::history(after);
+        let text = self.prober.render(&history, setting, true)?;
+        let start = end_of(&text, after)?;
+        let bare = self.prober.render(&history, setting, false);
+        let bare = bare.filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()));
+        let generated = bare.and_then(|bare| bare.len().checked_sub(start));
+        Some((text.get(start..)?.to_owned(), generated))
+    }
+
+    /// The prompt whose header is the last stretch that its end shares with the beginning of a turn. One kind of turn that
+    /// begins otherwise changes nothing.
+    fn aligned_prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
+        let Known { leads, close, .. } = known;
+        let (tail, generated) = self.prompt_end(after, setting)?;
+        let begin = generated.unwrap_or_else(|| self.end_of_turn(after, &tail));
+        let shared = leads.all.iter().chain(&leads.thought).filter_map(|lead| {
+            let (own, _) = align::last_shared(self.segmentation, &tail, lead)?;
+            (own.end > begin).then_some(own)
+        });
+        let shared = shared.min_by_key(|own| own.end);
+        // White space before and after the header is the prompt's, and part of it.
+        let header = shared.clone().map_or(begin..tail.len(), |own| {
+            let space = |text: &str| text.len() - text.trim_start().len();
+            let before = slice(&tail, begin..own.start.max(begin));
+            let start = own.start.max(begin) - (before.len() - before.trim_end().len());
+            start..own.end + space(slice(&tail, own.end..))
+        });
+        // What opens a thought that every turn shows is not a part of the header, as much as both have it.
+        let thought = close.and_then(|close| mark_about(self.segmentation, slice(&tail, header.clone()), close));
+        let header = header.start..thought.map_or(header.end, |at| header.start + at);
+        Some(Prompt {
+            after,
+            setting: setting.clone(),
+            before: slice(&tail, ..header.start).to_owned(),
+            header: slice(&tail, header.clone()).to_owned(),
+            prefill: slice(&tail, header.end..).to_owned(),
+            header_in_prompt_only: shared.is_none(),
+        })
+    }
+
+    fn prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
+        let Known { leads, close, last_only } = known;
+        let (tail, generated) = self.prompt_end(after, setting)?;
+        let tail = tail.as_str();
+        let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
+            true => shared,
+            false => self.segmentation.shared_start(shared, lead),
+        });
+        let begin = generated.unwrap_or_else(|| self.end_of_turn(after, tail));
+        let (before, own) = (slice(tail, ..begin), slice(tail, begin..));
+        let mut cut = tail.len();
+        let surplus = slice(tail, shared.len()..);
+        // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
+        let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
+        let thought = match self.segmentation.first(open) {
+            Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
+            Some(_) => {
+                close.and_then(|close| mark_about(self.segmentation, surplus, close)).map(|at| shared.len() + at)
+            }
+            None => close
+                .and_then(|close| mark_about(self.segmentation, own, close))
+                .map(|at| begin + at)
+                // Or it is part of the text that begins only the last turn, if renders show it, too.
+                .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
+        };
+        let mut header_in_prompt_only = false;
+        if let Some(at) = thought {
+            cut = at;
+        } else if !surplus.trim().is_empty() {
+            // The text that renders lack is the header if they have none, else part of the turn itself.
+            header_in_prompt_only = close.is_some() || shared.len() <= begin;
+            if !header_in_prompt_only {
+                cut = shared.len();
+            }
+        }
+        if !header_in_prompt_only && shared.len() < cut.min(tail.len()) {
+            header_in_prompt_only = shared.len() <= begin && cut > begin;
+        }
+        Some(Prompt {
+            after,
+            setting: setting.clone(),
+            header: tail.get(begin.min(cut)..cut)?.to_owned(),
+            prefill: tail.get(cut..)?.to_owned(),
+            before: slice(before, ..begin.min(cut)).to_owned(),
+            header_in_prompt_only,
+        })
+    }
+
+    /// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as much as
+    /// also comes before a user's message.
+    fn end_of_turn(&self, after: History, tail: &str) -> usize {
+        let mut messages = shapes::history(after);
+        messages.push(Message::User(needle::LATER.to_owned()));
+        let between = || {
+            let text = self.prober.render(&messages, &Setting::new(), false)?;
+            let start = end_of(&text, after)?;
+            let end = start + text.get(start..)?.find(needle::LATER)?;
+            Some(text.get(start..end)?.to_owned())
+        };
+        between().map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
+    }
+
+    /// The text before the first value of a turn that the prompt has not written; nothing if the turn does not begin with
+    /// all that the prompt ends with.
+    pub(crate) fn own_lead(&self, after: History, answer: &Answer, setting: &Setting) -> Option<String> {
+        let (tail, _) = self.prompt_end(after, setting)?;
+        let trace = self.trace(after, answer, setting)?;
+        let own = trace.lead().strip_prefix(tail.as_str())?.trim_start();
+        (!own.is_empty()).then(|| own.to_owned())
+    }
+
+    /// The text after content at the end of a turn, as far as it also comes before another turn.
+    pub(crate) fn end(&self, tail: &str) -> String {
+        let messages = [
+            Message::User(needle::USER.to_owned()),
+            Message::Assistant(shapes::content()),
+            Message::User(needle::LATER.to_owned()),
+        ];
+        let between = || {
+            let text = self.prober.render(&messages, &Setting::new(), false)?;
+            let start = text.rfind(needle::CONTENT)? + needle::CONTENT.len();
+            let end = start + text.get(start..)?.find(needle::LATER)?;
+            Some(text.get(start..end)?.to_owned())
+        };
+        match between() {
+            Some(between) if !between.starts_with(tail) => {
+                let shared = self.segmentation.shared_start(tail, &between);
+                // A turn in the middle may end otherwise than the last one.
+                if shared.trim().is_empty() { tail.to_owned() } else { shared.to_owned() }
+            }
+            _ => tail.to_owned(),
+        }
+    }
+
+    /// The marks that begin the text after a turn, if the turn itself has no end.
+    pub(crate) fn next_marks(&self, answer: &Answer, setting: &Setting) -> Option<String> {
+        let mut messages = vec![Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
+        let last = match answer.calls.first() {
+            Some(call) => {
+                let (id, name) = (call.id.clone(), call.name.clone());
+                messages.push(Message::Tool { id, name, content: needle::RESULT.to_owned() });
+                needle::RESULT
+            }
+            None => {
+                messages.push(Message::User(needle::LATER.to_owned()));
+                needle::LATER
+            }
+        };
+        let text = self.prober.render(&messages, setting, false)?;
+        let trace = Trace::new(text.get(end_of(&text, History::User)?..)?, answer);
+        let tail = trace.tail().split(last).next()?;
+        // The marks that close a call do not begin the next turn.
+        let own = self.turn_tail(answer, setting)?;
+        let rest = tail.get(self.segmentation.shared_start(tail, &own).len()..)?;
+        self.segmentation.marks(rest).into_iter().find(|mark| self.segmentation.is_distinctive(mark)).map(str::to_owned)
+    }
+
+    /// The text after the last value of a turn at the end of a render.
+    fn turn_tail(&self, answer: &Answer, setting: &Setting) -> Option<String> {
+        self.trace(History::User, answer, setting).map(|trace| trace.tail().to_owned())
+    }
+}
+
+/// The position of the first mark of a text that shares a word with another.
+fn mark_about(segmentation: Segmentation, text: &str, other: &str) -> Option<usize> {
+    let mut at = 0;
+    for mark in segmentation.marks(text) {
+        if segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, other) {
+            return Some(at);
+        }
+        at += mark.len();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    fn turns<'p, 't>(prober: &'p Prober<'t>) -> Turns<'p, 't> {
+        Turns { prober, segmentation: Segmentation::Words, trailing: &[] }
+    }
+
+    /// The header and the prefill of a template's prompts, with leads as renders of plain content give them.
+    fn ends(source: &str, close: Option<&str>, thought: Option<&Answer>) -> Vec<(History, String, String, bool)> {
+        with_prober(source, |prober| {
+            let input = super::super::conversation::ReasoningInput::Key("thinking".to_owned());
+            let prober = prober.with_reasoning(Some(&input));
+            let leads = |turns: &Turns<'_, '_>, after: History, setting: &Setting| {
+                let lead = |answer: &Answer| turns.trace(after, answer, setting).map(|trace| trace.lead().to_owned());
+                Leads { all: lead(&shapes::content()).into_iter().collect(), thought: thought.and_then(lead) }
+            };
+            let prompts = turns(&prober).prompts(&[Setting::new()], leads, close, Comparison::Exact);
+            prompts
+                .into_iter()
+                .map(|known| (known.after, known.header, known.prefill, known.header_in_prompt_only))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn a_prompt_ends_with_the_header_of_the_turn() {
+        let found = ends(&chat_template("{{ m.content }}"), None, None);
+        let header = |after| (after, "<|assistant|>".to_owned(), String::new(), false);
+        assert_eq!(found, History::ALL.map(header));
+    }
+
+    #[test]
+    fn text_of_the_prompt_that_renders_of_turns_lack_is_its_prefill() {
+        let thinks = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}{{ m.content }}";
+        let opens = chat_template(thinks).replace("<|assistant|>{% endif %}", "<|assistant|><think>{% endif %}");
+        let thought = shapes::content().with_reasoning(needle::REASONING);
+        let (_, header, prefill, _) = ends(&opens, Some("</think>"), Some(&thought)).remove(0);
+        assert_eq!((header.as_str(), prefill.as_str()), ("<|assistant|>", "<think>"));
+    }
+
+    #[test]
+    fn aligned_prompts_have_the_header_that_turns_show_whatever_is_around_it() {
+        let reminded =
+            chat_template("{{ m.content }}").replace("%}<|assistant|>{%", "%}Be brief.\n<|assistant|>\n<plan>{%");
+        with_prober(&reminded, |prober| {
+            let none = Setting::new();
+            let turns = turns(prober);
+            let lead = |answer: &Answer| turns.trace(History::User, answer, &none).map(|trace| trace.lead().to_owned());
+            // One kind of turn that begins otherwise changes nothing.
+            let all = lead(&shapes::content()).into_iter().chain(["<|other|>".to_owned()]).collect();
+            let known = Known { leads: Leads { all, thought: None }, close: None, last_only: None };
+            let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
+            assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<plan>"));
+            assert!(prompt.before.ends_with("Be brief.") && !prompt.header_in_prompt_only);
+        });
+    }
+
+    #[test]
+    fn an_aligned_header_ends_before_a_thought_that_every_turn_shows() {
+        let thinks = "<think>\n{{ m.thinking or '' }}\n</think>\n{{ m.content }}";
+        let source =
+            chat_template(thinks).replace("%}<|assistant|>{% endif", "%}Be brief.\n<|assistant|><think>\n{% endif");
+        with_prober(&source, |prober| {
+            let none = Setting::new();
+            let turns = turns(prober);
+            let trace = turns.trace(History::User, &shapes::content(), &none).unwrap();
+            let leads = Leads { all: vec![trace.lead().to_owned()], thought: None };
+            let known = Known { leads, close: Some("</think>"), last_only: None };
+            let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
+            assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<think>\n"));
+        });
+    }
+
+    #[test]
+    fn a_header_that_renders_lack_belongs_to_the_prompt_only() {
+        let source = "{% for m in messages %}<|{{ 'turn' if m.role == 'assistant' else m.role }}|>{{ m.content }}\
+                      {% endfor %}{% if add_generation_prompt %}<|reply|>{% endif %}";
+        let (_, header, prefill, in_prompt_only) = ends(source, None, None).remove(0);
+        assert_eq!((header.as_str(), prefill.as_str(), in_prompt_only), ("<|reply|>", "", true));
+    }
+
+    #[test]
+    fn marks_that_end_only_an_earlier_message_are_not_the_turns() {
+        let asks = "{% for m in messages %}{% if m.role == 'user' %}\
+                    {% if loop.last %}<ask>{{ m.content }}</ask>{% else %}<said>{{ m.content }}</said>{% endif %}\
+                    {% else %}{{ m.content }}<end>{% endif %}{% endfor %}";
+        let begins = "{% for m in messages %}<|turn|>{{ m.role }}|{{ m.content }}{% endfor %}\
+                      {% if add_generation_prompt %}<|reply|>{% endif %}";
+        for (source, lead) in [(asks, ""), (begins, "<|turn|>assistant|")] {
+            with_prober(source, |prober| {
+                let trace = turns(prober).trace(History::User, &shapes::content(), &Setting::new()).unwrap();
+                assert_eq!(trace.lead(), lead, "{source}");
+            });
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_turn_also_comes_before_another_turn() {
+        let last_only = chat_template("{{ m.content }}<|done|>{% if loop.last %}<|bye|>{% endif %}");
+        let other_end =
+            chat_template("{{ m.content }}{{ '<|eot|>' if loop.last else '<|next|>' }}").replace("<|end|>", "");
+        for (source, tail, expected) in [
+            (chat_template("{{ m.content }}"), "<|end|>", "<|end|>"),
+            // The header of the next turn is not part of the end of this one.
+            (last_only, "<|done|><|bye|><|end|>", "<|done|>"),
+            // A turn in the middle may end otherwise: then only the last one counts.
+            (other_end, "<|eot|>", "<|eot|>"),
+        ] {
+            assert_eq!(with_prober(&source, |prober| turns(prober).end(tail)), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_turn_without_an_end_stops_at_the_mark_of_the_next_one() {
+        let endless =
+            chat_template("{{ m.content }}{% for c in m.tool_calls %}<call>{{ c.function.name }}</call>{% endfor %}")
+                .replace("<|end|>", "");
+        with_prober(&endless, |prober| {
+            let none = Setting::new();
+            assert_eq!(turns(prober).next_marks(&shapes::content(), &none).as_deref(), Some("<|user|>"));
+            // The marks of the call itself do not begin the next turn.
+            let called = Answer::calls(shapes::calls(1));
+            assert_eq!(turns(prober).next_marks(&called, &none).as_deref(), Some("<|tool|>"));
+        });
+    }
+
+    #[test]
+    fn a_mark_about_a_thing_shares_a_word_with_another() {
+        for (text, other, at) in [
+            ("<|a|>\n<think>", "</think>", Some(6)),
+            // Words alone are not marks.
+            ("think <b>", "</think>", None),
+            ("", "</think>", None),
+        ] {
+            assert_eq!(mark_about(Segmentation::Words, text, other), at, "{text:?}");
+        }
+    }
+}

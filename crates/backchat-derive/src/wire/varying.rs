@@ -1,0 +1,217 @@
+//! Finds the text that the template writes into its marks and that is never the same for long: the number of a turn or a
+//! call, a date, the length of a thought, the value of a variable. Two renders that differ only in one such thing show it.
+
+use super::conversation::{Answer, Call, Message, ReasoningInput};
+use super::probe::{Prober, Setting, needle};
+use super::shapes;
+use super::steady::{Varying, is_number, tokens};
+use super::structure::History;
+use super::template_usage::TemplateUsage;
+use backchat_core::json::Value;
+use backchat_core::text::slice;
+
+/// Two times that share no field, whatever the format.
+const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
+
+impl Varying {
+    /// Finds the texts that vary with the clock, with the number of messages, with the values of a conversation, and
+    /// with variables that the template prints.
+    pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Self {
+        let mut found = Self::default();
+        found.with_time(prober);
+        found.with_history(prober);
+        for input in &usage.reasoning_inputs {
+            found.with_values(prober, Some(input));
+            found.with_lines(prober, input);
+        }
+        found.with_values(prober, None);
+        found.with_variables(prober);
+        found
+    }
+
+    /// The same and the numbers of calls.
+    pub(crate) fn with_calls(&self, prober: &Prober<'_>) -> Self {
+        let mut found = self.clone();
+        let [first, second] = [shapes::call(0, 2), shapes::call(1, 2)];
+        let render = |calls| turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls));
+        if let (Some(one), Some(two)) = (render(vec![second.clone()]), render(vec![first.clone(), second.clone()])) {
+            let lead = |text: &str, call: &Call| values(call).filter_map(|value| text.find(&value)).min();
+            let tail = |text: &str, call: &Call| {
+                values(call).filter_map(|value| Some(text.rfind(&value)? + value.len())).max()
+            };
+            let cut = |text: &str, call: &Call| {
+                let (start, end) = (lead(text, call)?, tail(text, call)?);
+                Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
+            };
+            if let (Some(one), Some(two), Some((before, _))) =
+                (cut(&one, &second), cut(&two, &second), cut(&two, &first))
+            {
+                found.around(&one, &two);
+                // The number of all calls may come before the first one.
+                found.compare(&tokens(&one.0), &tokens(&before), &is_number);
+            }
+        }
+        found
+    }
+
+    /// The numbers of the regions that a value is parted into, such as those of steps.
+    fn with_lines(&mut self, prober: &Prober<'_>, input: &ReasoningInput) {
+        const SECOND: &str = "Qzsecondq";
+        let prober = prober.with_reasoning(Some(input));
+        let thought = format!("{}\n{SECOND}", needle::REASONING);
+        let answer = shapes::content().with_reasoning(&thought);
+        let Some(text) = turn(&prober, &shapes::history(History::User), History::User, &answer) else { return };
+        let around = |value: &str| {
+            let (before, after) = text.split_once(value)?;
+            Some((before.to_owned(), after.to_owned()))
+        };
+        if let (Some(first), Some(second)) = (around(needle::REASONING), around(SECOND)) {
+            self.around(&first, &second);
+        }
+    }
+
+    fn with_time(&mut self, prober: &Prober<'_>) {
+        let [one, two] = TIMES.map(|time| prober.at(time));
+        let user = shapes::history(History::User);
+        for prompt in [true, false] {
+            let mut messages = user.clone();
+            if !prompt {
+                messages.push(Message::Assistant(shapes::content()));
+            }
+            let [one, two] = [&one, &two].map(|prober| {
+                let text = prober.render(&messages, &Setting::new(), prompt)?;
+                after_history(&text, History::User).map(str::to_owned)
+            });
+            if let (Some(one), Some(two)) = (one, two) {
+                self.compare(&tokens(&one), &tokens(&two), &|_| true);
+            }
+        }
+    }
+
+    fn with_history(&mut self, prober: &Prober<'_>) {
+        let tail = |after: History, answer: Option<&Answer>| match answer {
+            Some(answer) => turn(prober, &shapes::history(after), after, answer),
+            None => {
+                let text = prober.render(&shapes::history(after), &Setting::new(), true)?;
+                after_history(&text, after).map(str::to_owned)
+            }
+        };
+        for answer in [None, Some(shapes::content())] {
+            let [one, two] = [History::User, History::EarlierTurns].map(|after| tail(after, answer.as_ref()));
+            if let (Some(one), Some(two)) = (one, two) {
+                self.compare(&tokens(&one), &tokens(&two), &is_number);
+            }
+        }
+    }
+
+    fn with_values(&mut self, prober: &Prober<'_>, input: Option<&ReasoningInput>) {
+        const LONGER: &str = ", then Qzsome more words, all of them q";
+        let prober = prober.with_reasoning(input);
+        let longer = |value: &str| format!("{value}{LONGER}");
+        let said = |longer: &dyn Fn(&str) -> String| {
+            let thought = input.map(|_| longer(needle::REASONING));
+            let content = Answer { reasoning: thought, ..Answer::content(&longer(needle::CONTENT)) };
+            let mut calls = shapes::calls(1);
+            for value in calls.iter_mut().flat_map(|call| call.arguments.values_mut()) {
+                *value = value.as_str().map_or(Value::Null, |text| longer(text).into());
+            }
+            [content.clone(), Answer { calls, content: None, ..content }]
+        };
+        let history = shapes::history(History::User);
+        let lengthy = [Message::User(format!("{LONGER} {}", needle::USER))];
+        for (one, two) in said(&str::to_owned).into_iter().zip(said(&longer)) {
+            let one = turn(&prober, &history, History::User, &one);
+            let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(LONGER, ""));
+            if let (Some(one), Some(two)) = (one, two) {
+                self.compare(&tokens(&one), &tokens(&two), &|_| true);
+            }
+        }
+    }
+
+    fn with_variables(&mut self, prober: &Prober<'_>) {
+        const VALUE: &str = "Qzsettingq";
+        let user = shapes::history(History::User);
+        let shown = |setting: &Setting| {
+            let text = prober.render(&user, setting, true)?;
+            after_history(&text, History::User).map(str::to_owned)
+        };
+        let Some(usual) = shown(&Setting::new()) else { return };
+        for name in prober.switches() {
+            let other = shown(&Setting::from([(name, VALUE.into())])).filter(|other| other.contains(VALUE));
+            if let Some(other) = other {
+                self.compare(&tokens(&usual), &tokens(&other), &|_| true);
+            }
+        }
+    }
+}
+
+/// The values of a call that may begin or end it.
+fn values(call: &Call) -> impl Iterator<Item = String> {
+    let arguments = call.arguments.iter().flat_map(|(key, value)| [Some(key.as_str()), value.as_str()]);
+    let all = [Some(call.name.as_str()), Some(call.id.as_str())].into_iter().chain(arguments).flatten();
+    all.map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
+/// A render of an answer, from the history's last words on.
+fn turn(prober: &Prober<'_>, history: &[Message], after: History, answer: &Answer) -> Option<String> {
+    let messages = [history, &[Message::Assistant(answer.clone())]].concat();
+    let text = prober.render(&messages, &Setting::new(), false)?;
+    after_history(&text, after).map(str::to_owned)
+}
+
+fn after_history(text: &str, after: History) -> Option<&str> {
+    text.get(text.rfind(after.last_needle())? + after.last_needle().len()..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::steady::{NUMBER, WORD};
+    use super::super::support::with_prober;
+    use super::super::template_usage;
+    use super::*;
+    use backchat_chat::ChatTemplate;
+    use backchat_core::json::Object;
+
+    /// The text before an answer after a question, made steady.
+    fn lead(header: &str) -> String {
+        let source = format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}{{% if m.role == 'assistant' %}}{header}{{% endif %}}>\
+             {{{{ m.content }}}}<end>{{% endfor %}}"
+        );
+        let template = ChatTemplate::compile(&source).unwrap();
+        with_prober(&source, |prober| {
+            let usage = template_usage::find(&template, prober, &Object::new());
+            let varying = Varying::find(prober, &usage);
+            let text = turn(prober, &shapes::history(History::User), History::User, &shapes::content()).unwrap();
+            let text = varying.steady(text);
+            text.split(needle::CONTENT).next().unwrap().replace(NUMBER, "N").replace(WORD, "W")
+        })
+    }
+
+    #[test]
+    fn text_that_varies_becomes_a_sign_of_its_class() {
+        for (header, steady) in [
+            (" turn {{ loop.index }}", "<end><assistant turn N>"),
+            (" on {{ strftime_now('%d %B %Y, %H:%M') }}", "<end><assistant on N W N, N:N>"),
+            (" size {{ m.content | length }}", "<end><assistant size N>"),
+            // Nothing says where it would begin.
+            ("", "<end><assistant>"),
+            // A number that is always the same is a part of the mark.
+            (" v2", "<end><assistant v2>"),
+        ] {
+            assert_eq!(lead(header), steady, "{header}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_calls_vary_around_each_call() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}\
+                      <do_{{ loop.index }}>{{ c.function.name }}{{ c.function.arguments | tojson }}\
+                      </do_{{ loop.index }}>{% endfor %}<end>{% endfor %}";
+        with_prober(source, |prober| {
+            let counted = Varying::default().with_calls(prober);
+            assert_eq!(counted.steady("<do_7>f</do_12>".to_owned()), "<do_\u{2}>f</do_\u{2}>");
+            assert_eq!(Varying::default().steady("<do_7>".to_owned()), "<do_7>");
+        });
+    }
+}

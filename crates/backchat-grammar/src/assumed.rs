@@ -1,0 +1,298 @@
+//! The wire of a response template that comes without a chat template: whatever the template reads, written the
+//! plainest way, as a chat template would.
+//!
+//! Optional parts are left out, of alternatives the first is taken, and the order is reasoning, content, calls. What
+//! that gives is proved as any response template is; a template that does not read it whole is refused.
+
+use backchat_chat::ChatTemplate;
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive::{self, Status};
+use backchat_derive::wire::Wire;
+use backchat_parser::pattern::Part;
+use backchat_parser::template::{ContentSpec, Delimiter, Field, Shape, Template};
+
+/// The most texts that a delimiter may match here.
+const MOST_TEXTS: usize = 64;
+
+/// Assumes how a model writes what a response template reads. Each grammar built from it says so in a note.
+///
+/// ```
+/// # mod backchat { pub use {backchat_grammar as grammar, backchat_parser::*}; }
+/// use backchat::Template;
+/// use backchat::grammar::{Fed, Request, assume, build};
+///
+/// let text = r#"{"start_anchor": "<bot>", "fields": {"thinking": {"open": "<think>", "close": "</think>"}, "content": {}}}"#;
+/// let template = Template::load(text)?.template;
+/// let wire = assume(&template).unwrap();
+/// let grammar = build(&template, &wire, &Request::default()).unwrap();
+/// assert_eq!(grammar.matcher().feed("<think>Hm.</think>Yes."), Fed::Ok { may_end: true });
+/// # Ok::<(), backchat::LoadError>(())
+/// ```
+///
+/// # Errors
+///
+/// A template that does not say enough of what it reads: a delimiter with back-references, a dialect of JSON.
+pub fn assume(template: &Template) -> Result<Wire, Diagnostic> {
+    let source = chat_template(template)?;
+    let unclear = |message: &str| cannot(&format!("{message}: renders of its chat template are needed"));
+    let chat = ChatTemplate::compile(&source).map_err(|_| unclear("what it reads cannot be written"))?;
+    let wire = Wire::find(&chat, &Object::new(), None).ok_or_else(|| unclear("what it reads shows no content"))?;
+    let proven = derive::prove(&source, template, &derive::Options::default());
+    if proven.status != Status::Proved {
+        return Err(unclear("it does not read back what it seems to read"));
+    }
+    Ok(wire.assumed())
+}
+
+fn cannot(message: &str) -> Diagnostic {
+    Diagnostic::error(
+        "grammar-no-wire",
+        format!("the response template alone does not tell how a turn is written: {message}"),
+    )
+    .help("name the chat template, or the model's folder")
+}
+
+/// A chat template that writes what the response template reads.
+fn chat_template(template: &Template) -> Result<String, Diagnostic> {
+    let content = template.field("content");
+    let calls = template.field("tool_calls");
+    let is_reasoning = |field: &&Field| {
+        !["content", "tool_calls", "role"].contains(&field.name.as_str())
+            && matches!(field.content, ContentSpec::Text { .. })
+    };
+    let reasoning = template.fields().iter().find(is_reasoning);
+    let stop = stop(content, [reasoning, calls]);
+    let header = literal(texts(template.start_anchor()).first().map_or("", String::as_str));
+    let region = |field: Option<&Field>| -> Result<(String, String), Diagnostic> {
+        let Some(field) = field else { return Ok(Default::default()) };
+        let open = match &field.open {
+            Some(open) => written(&parts(open), &|_| None).ok_or_else(|| unreadable(field, open))?,
+            None => String::new(),
+        };
+        Ok((open, literal(close(field, &stop).as_str())))
+    };
+    let mut turn = String::new();
+    if let Some(field) = reasoning {
+        let (open, close) = region(Some(field))?;
+        let key = Value::from(field.name.as_str());
+        turn += &format!("{{% if m[{key}] %}}{open}{{{{ m[{key}] }}}}{close}{{% endif %}}");
+    }
+    let (open, close) = region(content)?;
+    turn += &format!("{{% if m.content %}}{open}{{{{ m.content }}}}{close}{{% endif %}}");
+    if let Some(field) = calls {
+        turn += &calls_of(field, &stop)?;
+    }
+    Ok(format!(
+        "{{% for m in messages %}}{{% if m.role == 'assistant' %}}{header}{turn}{}{{% else %}}{{{{ m.content }}}}\
+         {{{{ '\\n' }}}}{{% endif %}}{{% endfor %}}{{% if add_generation_prompt %}}{header}{{% endif %}}",
+        literal(&stop)
+    ))
+}
+
+/// The texts that close a field; none if only the end of the turn does.
+fn closes(field: &Field) -> Vec<String> {
+    field.close.as_ref().map_or_else(Vec::new, texts)
+}
+
+/// The text that ends the turn: what closes content, and everything else at the latest. Empty if nothing does.
+fn stop(content: Option<&Field>, others: [Option<&Field>; 2]) -> String {
+    let own = content.map_or_else(Vec::new, closes);
+    let others: Vec<Vec<String>> = others.into_iter().flatten().map(closes).collect();
+    let ends_all = own.iter().find(|text| others.iter().all(|other| other.contains(text)));
+    let ends_content = own.iter().rev().find(|text| others.iter().all(|other| other.first() != Some(text)));
+    ends_all.or(ends_content).cloned().unwrap_or_default()
+}
+
+/// What closes a region before the turn ends; empty if nothing does.
+fn close(field: &Field, stop: &str) -> String {
+    closes(field).into_iter().find(|text| text != stop).unwrap_or_default()
+}
+
+/// The calls of a message.
+fn calls_of(field: &Field, stop: &str) -> Result<String, Diagnostic> {
+    let shape = field.transform.as_ref().map(|transform| &transform.shape);
+    let each = field.transform.as_ref().is_some_and(|transform| transform.each);
+    let at = |path: &[&str]| shape.map_or_else(|| Some(Hole::inside(path)), |shape| hole(shape, path, each));
+    let name = at(&["function", "name"]).ok_or_else(|| cannot("`tool_calls` gives no name of a function"))?;
+    let arguments = at(&["function", "arguments"]).ok_or_else(|| cannot("`tool_calls` gives no arguments"))?;
+    let id = shape.and_then(|shape| hole(shape, &["id"], each));
+    let capture = |group: &str| {
+        let values = [(Some(&name), "c.function.name"), (id.as_ref(), "c.id")];
+        values
+            .into_iter()
+            .find(|(hole, _)| *hole == Some(&Hole::Capture(group.to_owned())))
+            .map(|(_, value)| value.to_owned())
+    };
+    let open = match &field.open {
+        Some(open) => written(&parts(open), &capture).ok_or_else(|| unreadable(field, open))?,
+        None => String::new(),
+    };
+    let holes = [(Some(&name), "c.function.name"), (Some(&arguments), "c.function.arguments"), (id.as_ref(), "c.id")];
+    let body = body(field, &holes)?;
+    let close = literal(&close(field, stop));
+    if each {
+        let all = format!("[{{% for c in m.tool_calls %}}{body}{{% if not loop.last %}}, {{% endif %}}{{% endfor %}}]");
+        return Ok(format!("{{% if m.tool_calls %}}{open}{all}{close}{{% endif %}}"));
+    }
+    let one = match field.repeats {
+        true => "",
+        false => "{% if m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% endif %}",
+    };
+    Ok(format!(
+        "{{% if m.tool_calls %}}{one}{{% for c in m.tool_calls %}}{open}{body}{close}{{% endfor %}}{{% endif %}}"
+    ))
+}
+
+/// Where a value of a call comes from.
+#[derive(Clone, Debug, PartialEq)]
+enum Hole {
+    /// A group of the opening.
+    Capture(String),
+    /// The way to it in the region's value.
+    Content(Vec<String>),
+}
+
+impl Hole {
+    fn inside(path: &[&str]) -> Self {
+        Self::Content(path.iter().map(|&key| key.to_owned()).collect())
+    }
+}
+
+/// What fills a place of a shape.
+fn hole(shape: &Shape, path: &[&str], each: bool) -> Option<Hole> {
+    match (shape, path) {
+        (Shape::Object(entries), [key, rest @ ..]) => hole(entries.get(key)?, rest, each),
+        (Shape::Placeholder(placeholder), rest) => {
+            let rest = rest.iter().map(|&key| key.to_owned());
+            let keys = placeholder.keys.iter().cloned().chain(rest);
+            match placeholder.name.as_str() {
+                "content" => Some(Hole::Content(keys.collect())),
+                name if each => Some(Hole::Content([name.to_owned()].into_iter().chain(keys).collect())),
+                name => (keys.count() == 0).then(|| Hole::Capture(name.to_owned())),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// What a region of calls holds, as Jinja.
+fn body(field: &Field, holes: &[(Option<&Hole>, &str)]) -> Result<String, Diagnostic> {
+    let unclear = || cannot("the body of `tool_calls` is in a form that has more than one spelling");
+    let inside = holes.iter().filter_map(|(hole, value)| match hole {
+        Some(Hole::Content(path)) => Some((path.as_slice(), *value)),
+        _ => None,
+    });
+    let inside: Vec<(&[String], &str)> = inside.collect();
+    let is_whole = matches!(inside.as_slice(), [([], "c.function.arguments")]);
+    let value = "{{ v if v is string else v | tojson }}";
+    match &field.content {
+        ContentSpec::Json(args) if !args.unquoted_keys && args.string_delims.is_empty() => match inside.as_slice() {
+            [([], value)] => Ok(format!("{{{{ {value} | tojson }}}}")),
+            _ => Ok(format!("{{{{ {} | tojson }}}}", object(&inside).ok_or_else(unclear)?)),
+        },
+        ContentSpec::XmlInline(args) if is_whole => {
+            let group = |name: &str| match name {
+                "key" => Some("k".to_owned()),
+                "value" => Some("v if v is string else v | tojson".to_owned()),
+                _ => None,
+            };
+            let pair = written(&args.tag_pattern.outline(), &group).ok_or_else(unclear)?;
+            Ok(format!("{{% for k, v in c.function.arguments | items %}}{pair}{{% endfor %}}"))
+        }
+        ContentSpec::KvLines(args) if is_whole => {
+            let (line, between) =
+                (args.line_sep.as_deref().unwrap_or("\n"), args.kv_sep.as_ref().map_err(|_| unclear())?);
+            Ok(format!(
+                "{{% for k, v in c.function.arguments | items %}}{{{{ k }}}}{}{value}{{% if not loop.last %}}{}{{% endif %}}\
+                 {{% endfor %}}",
+                literal(between),
+                literal(line)
+            ))
+        }
+        _ => Err(unclear()),
+    }
+}
+
+/// An object of Jinja with these values at these places; none if two are in each other's way.
+fn object(values: &[(&[String], &str)]) -> Option<String> {
+    let mut keys: Vec<&String> = Vec::new();
+    for (path, _) in values {
+        let key = path.first()?;
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let entries = keys.into_iter().map(|key| {
+        let below = values.iter().filter_map(|(path, value)| match path {
+            [first, rest @ ..] if first == key => Some((rest, *value)),
+            _ => None,
+        });
+        let below: Vec<(&[String], &str)> = below.collect();
+        let value = match below.as_slice() {
+            [([], value)] => (*value).to_owned(),
+            _ => object(&below)?,
+        };
+        Some(format!("{}: {value}", Value::from(key.as_str())))
+    });
+    Some(format!("{{{}}}", entries.collect::<Option<Vec<_>>>()?.join(", ")))
+}
+
+fn unreadable(field: &Field, delimiter: &Delimiter) -> Diagnostic {
+    cannot(&format!("what opens `{}` has no plainest text: {}", field.name, delimiter.pattern().source()))
+}
+
+fn parts(delimiter: &Delimiter) -> Vec<Part> {
+    match delimiter.literals() {
+        Some(literals) => literals.first().map(|text| Part::Text(text.clone())).into_iter().collect(),
+        None => delimiter.pattern().outline(),
+    }
+}
+
+/// The texts that a delimiter matches, in the order it tries them.
+fn texts(delimiter: &Delimiter) -> Vec<String> {
+    match delimiter.literals() {
+        Some(literals) => literals.to_vec(),
+        None => texts_of(&delimiter.pattern().outline()),
+    }
+}
+
+fn texts_of(parts: &[Part]) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for part in parts {
+        let ends = match part {
+            Part::Text(text) | Part::Run { sample: text, .. } => vec![text.clone()],
+            Part::Group { parts, .. } | Part::Many(parts) => texts_of(parts),
+            Part::Either(branches) => branches.iter().flat_map(|branch| texts_of(branch)).collect(),
+            _ => continue,
+        };
+        let joined = all.iter().flat_map(|text| ends.iter().map(move |end| format!("{text}{end}")));
+        all = joined.take(MOST_TEXTS).collect();
+    }
+    all.retain(|text| !text.is_empty());
+    all
+}
+
+/// The plainest text of a pattern as Jinja, with values in the place of groups; none where it has a part without one.
+fn written(parts: &[Part], group: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let mut out = String::new();
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Run { sample: text, .. } => out += &literal(text),
+            Part::Group { name, parts, .. } => match name.as_deref().and_then(group) {
+                Some(value) => out += &format!("{{{{ {value} }}}}"),
+                None => out += &written(parts, group)?,
+            },
+            Part::Many(parts) => out += &written(parts, group)?,
+            Part::Either(branches) => out += &written(branches.first()?, group)?,
+            Part::Space | Part::Start | Part::End | Part::Maybe(_) | Part::Ahead(_) | Part::NotAhead(_) => {}
+            Part::Other => return None,
+        }
+    }
+    Some(out)
+}
+
+/// A text as Jinja writes it out.
+fn literal(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{{{{ {} }}}}", Value::from(text)) }
+}

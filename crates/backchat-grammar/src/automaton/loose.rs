@@ -1,0 +1,344 @@
+//! Automata with more than one way to go, which patterns become first.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+use super::{Automaton, Edge, MOST_STATES};
+use backchat_parser::pattern::Regular;
+
+/// How many states of a pattern may be looked at on the way to an automaton.
+const MOST_WORK: usize = 400_000;
+
+/// An automaton with more than one way to go. States, edges and steps are lists of their own, as most states have
+/// one edge and no step, and a block of memory for each would cost more than the rest.
+#[derive(Default)]
+pub(super) struct Loose {
+    states: Vec<LooseState>,
+    /// Edges, each with the next of its state.
+    edges: Vec<(Edge, Option<usize>)>,
+    /// Targets that are reached without a character, each with the next of its state.
+    free: Vec<(usize, Option<usize>)>,
+}
+
+#[derive(Default)]
+struct LooseState {
+    /// The last of its edges and of its free targets.
+    edge: Option<usize>,
+    free: Option<usize>,
+    ends: bool,
+}
+
+impl Loose {
+    pub fn state(&mut self) -> usize {
+        self.states.push(LooseState::default());
+        self.states.len() - 1
+    }
+
+    pub fn free(&mut self, from: usize, to: usize) {
+        if let Some(state) = self.states.get_mut(from) {
+            self.free.push((to, state.free.replace(self.free.len())));
+        }
+    }
+
+    pub fn edge(&mut self, from: usize, low: u32, high: u32, to: usize) {
+        if let Some(state) = self.states.get_mut(from) {
+            self.edges.push((Edge { low, high, to }, state.edge.replace(self.edges.len())));
+        }
+    }
+
+    pub fn end_in(&mut self, at: usize) {
+        if let Some(state) = self.states.get_mut(at) {
+            state.ends = true;
+        }
+    }
+
+    /// Whether its states are more than can become an automaton's.
+    pub fn is_too_large(&self) -> bool {
+        self.states.len() > 8 * MOST_STATES
+    }
+
+    /// Adds the matches of a pattern from one state on; gives their end state.
+    pub fn add(&mut self, pattern: &Regular, from: usize) -> Option<usize> {
+        if self.is_too_large() {
+            return None;
+        }
+        Some(match pattern {
+            Regular::Empty => from,
+            Regular::Never => self.state(),
+            Regular::Class(ranges) => {
+                let to = self.state();
+                ranges.iter().for_each(|(low, high)| self.edge(from, *low, *high, to));
+                to
+            }
+            Regular::Concat(items) => items.iter().try_fold(from, |at, item| self.add(item, at))?,
+            Regular::Alternate(items) => {
+                let to = self.state();
+                for item in items {
+                    let end = self.add(item, from)?;
+                    self.free(end, to);
+                }
+                to
+            }
+            Regular::Repeat { node, min, max } => {
+                let mut at = from;
+                for _ in 0..*min {
+                    at = self.add(node, at)?;
+                }
+                match max {
+                    None => {
+                        let around = self.state();
+                        self.free(at, around);
+                        let end = self.add(node, around)?;
+                        self.free(end, around);
+                        let to = self.state();
+                        self.free(around, to);
+                        to
+                    }
+                    Some(max) => {
+                        let to = self.state();
+                        self.free(at, to);
+                        for _ in *min..*max {
+                            at = self.add(node, at)?;
+                            self.free(at, to);
+                        }
+                        to
+                    }
+                }
+            }
+        })
+    }
+
+    /// Adds a pattern whose end ends the text, beside others that were added so. Beginnings that are alike are shared:
+    /// the target of one character is made for it alone, so that what leads there has the text before it in common.
+    pub fn add_end(&mut self, pattern: &Regular, from: usize) -> Option<()> {
+        if let Regular::Alternate(items) = pattern {
+            return items.iter().try_for_each(|item| self.add_end(item, from));
+        }
+        let items = if let Regular::Concat(items) = pattern { items } else { std::slice::from_ref(pattern) };
+        let mut at = from;
+        let mut own = items;
+        while let Some((Regular::Class(ranges), rest)) = own.split_first() {
+            let [(low, high)] = ranges.as_slice() else { break };
+            let same = self.edges_of(at).find(|edge| low == high && (edge.low, edge.high) == (*low, *high));
+            let known = same.filter(|own| self.edges_of(at).filter(|edge| edge.to == own.to).count() == 1);
+            let Some(edge) = known else { break };
+            (at, own) = (edge.to, rest);
+        }
+        let end = own.iter().try_fold(at, |at, item| self.add(item, at))?;
+        self.end_in(end);
+        Some(())
+    }
+
+    /// One exact text from a state to another.
+    pub fn spell(&mut self, from: usize, text: &str, to: usize) {
+        let mut at = from;
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            let next = if rest.peek().is_none() { to } else { self.state() };
+            self.edge(at, u32::from(c), u32::from(c), next);
+            at = next;
+        }
+    }
+
+    /// `\u` and four hexadecimal digits; a pair of halves counts as one character.
+    pub fn numbered(&mut self, from: usize, to: usize) {
+        const HEX: [(char, char); 3] = [('0', '9'), ('A', 'F'), ('a', 'f')];
+        let digits = |loose: &mut Self, mut at: usize, count: usize, to: usize| {
+            for left in (0..count).rev() {
+                let next = if left == 0 { to } else { loose.state() };
+                HEX.iter().for_each(|(low, high)| loose.edge(at, u32::from(*low), u32::from(*high), next));
+                at = next;
+            }
+        };
+        let mark = |loose: &mut Self, from: usize| {
+            let (slash, u) = (loose.state(), loose.state());
+            loose.edge(from, u32::from('\\'), u32::from('\\'), slash);
+            loose.edge(slash, u32::from('u'), u32::from('u'), u);
+            u
+        };
+        let ranges = |loose: &mut Self, from: usize, ranges: &[(char, char)], to: usize| {
+            ranges.iter().for_each(|(low, high)| loose.edge(from, u32::from(*low), u32::from(*high), to));
+        };
+        let u = mark(self, from);
+        let plain = self.state();
+        ranges(self, u, &[('0', '9'), ('A', 'C'), ('E', 'F'), ('a', 'c'), ('e', 'f')], plain);
+        digits(self, plain, 3, to);
+        let d = self.state();
+        ranges(self, u, &[('D', 'D'), ('d', 'd')], d);
+        let low = self.state();
+        ranges(self, d, &[('0', '7')], low);
+        digits(self, low, 2, to);
+        let (half, rest) = (self.state(), self.state());
+        ranges(self, d, &[('8', '9'), ('A', 'B'), ('a', 'b')], half);
+        digits(self, half, 2, rest);
+        let u = mark(self, rest);
+        let d = self.state();
+        ranges(self, u, &[('D', 'D'), ('d', 'd')], d);
+        let last = self.state();
+        ranges(self, d, &[('C', 'F'), ('c', 'f')], last);
+        digits(self, last, 2, to);
+    }
+
+    /// The same texts with one way to go.
+    pub fn determined(&self, start: usize) -> Option<Automaton> {
+        Determined::new(self).run(start, false)
+    }
+
+    /// With one way to go, and any text in which nothing has ended.
+    pub fn without_ends(&self, start: usize) -> Option<Automaton> {
+        Determined::new(self).run(start, true)
+    }
+
+    /// The items of a state's list.
+    fn listed<T: Copy>(items: &[(T, Option<usize>)], last: Option<usize>) -> impl Iterator<Item = T> {
+        let mut next = last.and_then(|at| items.get(at));
+        std::iter::from_fn(move || {
+            let (item, before) = *next?;
+            next = before.and_then(|at| items.get(at));
+            Some(item)
+        })
+    }
+
+    fn edges_of(&self, state: usize) -> impl Iterator<Item = Edge> {
+        Self::listed(&self.edges, self.states.get(state).and_then(|state| state.edge))
+    }
+
+    fn free_of(&self, state: usize) -> impl Iterator<Item = usize> {
+        Self::listed(&self.free, self.states.get(state).and_then(|state| state.free))
+    }
+}
+
+/// Sets of states on the way to one way to go.
+struct Determined<'l> {
+    loose: &'l Loose,
+    /// The round in which each state was last reached.
+    reached: Vec<usize>,
+    round: usize,
+    /// The sets that are states of the automaton, one after the other, and the end of each.
+    sets: Vec<usize>,
+    ends: Vec<usize>,
+    /// Their places by their hashes.
+    known: HashTable<(u64, usize)>,
+    /// The last state that a character led to alone, and the place of its set.
+    last_alone: Option<(usize, Option<usize>)>,
+    /// How many states were looked at.
+    work: usize,
+}
+
+/// More states than an automaton may have.
+struct TooMuch;
+
+impl<'l> Determined<'l> {
+    fn new(loose: &'l Loose) -> Self {
+        // Most patterns are literals, which have about as many sets as states, with one or two states each.
+        let count = loose.states.len();
+        Self {
+            loose,
+            reached: vec![0; count],
+            round: 0,
+            sets: Vec::with_capacity(2 * count),
+            ends: Vec::with_capacity(count),
+            known: HashTable::with_capacity(count),
+            last_alone: None,
+            work: 0,
+        }
+    }
+
+    /// The set of a place.
+    fn set(&self, at: usize) -> Option<&[usize]> {
+        let end = *self.ends.get(at)?;
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.sets.get(start..end)
+    }
+
+    fn has_end(&self, set: &[usize]) -> bool {
+        set.iter().any(|state| self.loose.states.get(*state).is_some_and(|state| state.ends))
+    }
+
+    /// Adds what is reached for free, and sorts.
+    fn close(&mut self, set: &mut Vec<usize>) {
+        self.round += 1;
+        let mut reach = |state: usize| {
+            let reached = self.reached.get_mut(state).filter(|round| **round != self.round);
+            reached.is_some_and(|reached| std::mem::replace(reached, self.round) != self.round)
+        };
+        set.retain(|state| reach(*state));
+        let mut at = 0;
+        while let Some(state) = set.get(at).copied() {
+            at += 1;
+            set.extend(self.loose.free_of(state).filter(|to| reach(*to)));
+        }
+        set.sort_unstable();
+    }
+
+    /// The place of a set, which is a new one if it is not known.
+    fn place(&mut self, set: &[usize]) -> usize {
+        let hash = foldhash::fast::FixedState::default().hash_one(set);
+        if let Some((_, place)) = self.known.find(hash, |(_, place)| self.set(*place) == Some(set)) {
+            return *place;
+        }
+        let place = self.ends.len();
+        self.sets.extend_from_slice(set);
+        self.ends.push(self.sets.len());
+        self.known.insert_unique(hash, (hash, place), |(hash, _)| *hash);
+        place
+    }
+
+    /// The place of the set that a character leads to; none if a text has ended there and must not.
+    fn target(&mut self, to: &mut Vec<usize>, without: bool) -> Result<Option<usize>, TooMuch> {
+        // Most characters of a text without marks begin none.
+        let alone = if let [state] = to.as_slice() { Some(*state) } else { None };
+        if let Some((_, target)) = self.last_alone.filter(|(state, _)| alone == Some(*state)) {
+            return Ok(target);
+        }
+        self.close(to);
+        self.work += to.len();
+        if self.work > MOST_WORK {
+            return Err(TooMuch);
+        }
+        let target = (!(without && self.has_end(to))).then(|| self.place(to));
+        if target > Some(MOST_STATES) {
+            return Err(TooMuch);
+        }
+        if let Some(state) = alone {
+            self.last_alone = Some((state, target));
+        }
+        Ok(target)
+    }
+
+    /// The automaton from a state on; with `without`, texts in which nothing has ended.
+    fn run(mut self, start: usize, without: bool) -> Option<Automaton> {
+        let mut to = vec![start];
+        self.close(&mut to);
+        if without && self.has_end(&to) {
+            return Some(Automaton::nothing());
+        }
+        self.place(&to);
+        let count = self.loose.states.len();
+        let mut made = Automaton::with_room(count, 2 * count);
+        let (mut edges, mut bounds): (Vec<Edge>, Vec<u32>) = (Vec::new(), Vec::new());
+        while let Some(set) = self.set(made.len()) {
+            let accepts = without || self.has_end(set);
+            edges.clear();
+            edges.extend(set.iter().flat_map(|state| self.loose.edges_of(*state)));
+            bounds.clear();
+            bounds.extend(edges.iter().flat_map(|edge| [edge.low, edge.high + 1]));
+            bounds.sort_unstable();
+            bounds.dedup();
+            for (low, next) in bounds.iter().zip(bounds.iter().skip(1)) {
+                to.clear();
+                to.extend(edges.iter().filter(|edge| edge.low <= *low && *low <= edge.high).map(|edge| edge.to));
+                if to.is_empty() {
+                    continue;
+                }
+                let Ok(target) = self.target(&mut to, without) else { return None };
+                if let Some(target) = target {
+                    made.edge(*low, next - 1, target);
+                }
+            }
+            made.end_state(accepts);
+        }
+        Some(made)
+    }
+}

@@ -1,0 +1,407 @@
+//! Regular text as deterministic automata over code points, so that constraints on the same text are an intersection.
+
+mod least;
+mod loose;
+
+use hashbrown::HashMap;
+
+use backchat_core::text::slice;
+use backchat_parser::pattern::Regular;
+use loose::Loose;
+
+type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// The last code point.
+pub(crate) const LAST: u32 = 0x10_FFFF;
+
+/// How many states an automaton may have: text with more of them is described in another way.
+pub(crate) const MOST_STATES: usize = 4000;
+
+/// An automaton; it begins in its first state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Automaton {
+    /// The edges of all states, one state after the other: a state is two numbers then, and a copy two blocks of
+    /// memory.
+    edges: Vec<Edge>,
+    /// The end of each state's edges, and whether the text may end there.
+    ends: Vec<(usize, bool)>,
+}
+
+/// A place in the text: what may come next, and whether the text may end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State<'a> {
+    /// Disjoint and in order.
+    pub edges: &'a [Edge],
+    pub accepts: bool,
+}
+
+/// The target of the characters from `low` to `high`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Edge {
+    pub low: u32,
+    pub high: u32,
+    pub to: usize,
+}
+
+impl State<'_> {
+    /// The target of a character.
+    pub fn next(&self, c: char) -> Option<usize> {
+        let c = u32::from(c);
+        let at = self.edges.partition_point(|edge| edge.high < c);
+        self.edges.get(at).filter(|edge| edge.low <= c).map(|edge| edge.to)
+    }
+}
+
+/// How it is read.
+impl Automaton {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn state(&self, at: usize) -> Option<State<'_>> {
+        let (end, accepts) = *self.ends.get(at)?;
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |(end, _)| *end);
+        Some(State { edges: self.edges.get(start..end)?, accepts })
+    }
+
+    /// The states in order.
+    pub fn states(&self) -> impl Iterator<Item = State<'_>> {
+        (0..self.len()).filter_map(|at| self.state(at))
+    }
+
+    /// The target of a text from a state.
+    pub fn after(&self, at: usize, text: &str) -> Option<usize> {
+        text.chars().try_fold(at, |at, c| self.state(at)?.next(c))
+    }
+
+    /// Whether a text may end in a state.
+    pub fn ends_in(&self, at: usize) -> bool {
+        self.state(at).is_some_and(|state| state.accepts)
+    }
+
+    /// Whether a text is accepted as a whole.
+    pub fn accepts(&self, text: &str) -> bool {
+        self.after(0, text).is_some_and(|end| self.ends_in(end))
+    }
+
+    /// Whether it accepts no text.
+    pub fn is_empty(&self) -> bool {
+        !self.ends.iter().any(|(_, accepts)| *accepts)
+    }
+}
+
+/// How it is made, one state after the other.
+impl Automaton {
+    fn with_room(states: usize, edges: usize) -> Self {
+        Self { edges: Vec::with_capacity(edges), ends: Vec::with_capacity(states) }
+    }
+
+    /// Adds an edge after the others of the state that is being made.
+    pub fn edge(&mut self, low: u32, high: u32, to: usize) {
+        let start = self.ends.last().map_or(0, |(end, _)| *end);
+        match self.edges.get_mut(start..).and_then(<[Edge]>::last_mut) {
+            Some(last) if last.to == to && last.high + 1 == low => last.high = high,
+            _ => self.edges.push(Edge { low, high, to }),
+        }
+    }
+
+    /// Ends the state that is being made.
+    pub fn end_state(&mut self, accepts: bool) {
+        self.ends.push((self.edges.len(), accepts));
+    }
+
+    /// No text at all.
+    pub fn nothing() -> Self {
+        Self { edges: Vec::new(), ends: vec![(0, false)] }
+    }
+
+    /// Any text.
+    pub fn anything() -> Self {
+        Self { edges: vec![Edge { low: 0, high: LAST, to: 0 }], ends: vec![(1, true)] }
+    }
+
+    /// The texts that a pattern matches as a whole; nothing if there are too many states.
+    pub fn of(pattern: &Regular) -> Option<Self> {
+        let mut loose = Loose::default();
+        let start = loose.state();
+        let end = loose.add(pattern, start)?;
+        loose.end_in(end);
+        Some(loose.determined(start)?.least())
+    }
+
+    /// The texts in which no pattern matches anywhere; those of `first` not at the beginning.
+    pub fn without(anywhere: &[&Regular], first: &[&Regular]) -> Option<Self> {
+        let mut loose = Loose::default();
+        let (start, around) = (loose.state(), loose.state());
+        loose.free(start, around);
+        loose.edge(around, 0, LAST, around);
+        for (from, patterns) in [(around, anywhere), (start, first)] {
+            for pattern in patterns {
+                loose.add_end(pattern, from)?;
+            }
+        }
+        Some(loose.without_ends(start)?.minimized())
+    }
+
+    /// One of several texts.
+    pub fn one_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut texts: Vec<&str> = texts.into_iter().collect();
+        texts.sort_unstable();
+        texts.dedup();
+        // The texts with one beginning lie side by side: those of a state, and how long their beginning is.
+        let mut waiting = vec![(0..texts.len(), 0)];
+        let mut made = Self::default();
+        let mut next = 0;
+        while let Some((own, length)) = waiting.get(next).cloned() {
+            next += 1;
+            let (mut accepts, mut last) = (false, None);
+            for at in own {
+                let rest = texts.get(at).map_or("", |text| slice(text, length..));
+                let Some(c) = rest.chars().next() else {
+                    accepts = true;
+                    continue;
+                };
+                if last == Some(c)
+                    && let Some((others, _)) = waiting.last_mut()
+                {
+                    others.end = at + 1;
+                    continue;
+                }
+                last = Some(c);
+                made.edge(u32::from(c), u32::from(c), waiting.len());
+                waiting.push((at..at + 1, length + c.len_utf8()));
+            }
+            made.end_state(accepts);
+        }
+        made.minimized()
+    }
+}
+
+/// What is made of others.
+impl Automaton {
+    /// The texts that it does not accept.
+    pub fn complement(&self) -> Self {
+        let sink = self.len();
+        let mut made = Self::default();
+        for state in self.states() {
+            let mut at = 0;
+            for edge in state.edges {
+                if edge.low > at {
+                    made.edge(at, edge.low - 1, sink);
+                }
+                made.edge(edge.low, edge.high, edge.to);
+                at = edge.high + 1;
+            }
+            if at <= LAST {
+                made.edge(at, LAST, sink);
+            }
+            made.end_state(!state.accepts);
+        }
+        made.edge(0, LAST, sink);
+        made.end_state(true);
+        made.least()
+    }
+
+    /// The texts that both accept; nothing if there are too many states.
+    pub fn both(&self, other: &Self) -> Option<Self> {
+        let mut known: Map<(usize, usize), usize> = Map::default();
+        let mut order = vec![(0, 0)];
+        known.insert((0, 0), 0);
+        let mut made = Self::default();
+        while let Some((a, b)) = order.get(made.len()).copied() {
+            let (a, b) = (self.state(a)?, other.state(b)?);
+            let (mut left, mut right) = (a.edges.iter().peekable(), b.edges.iter().peekable());
+            while let (Some(x), Some(y)) = (left.peek(), right.peek()) {
+                let (low, high) = (x.low.max(y.low), x.high.min(y.high));
+                if low <= high {
+                    let number = order.len();
+                    let to = *known.entry((x.to, y.to)).or_insert(number);
+                    if to == number {
+                        order.push((x.to, y.to));
+                    }
+                    made.edge(low, high, to);
+                }
+                if x.high < y.high {
+                    left.next();
+                } else {
+                    right.next();
+                }
+            }
+            if order.len() > MOST_STATES {
+                return None;
+            }
+            made.end_state(a.accepts && b.accepts);
+        }
+        Some(made.least())
+    }
+
+    /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is
+    /// allowed.
+    pub fn spelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
+        self.written(plain, escapes, true)
+    }
+
+    /// Each character replaced by the way to write it.
+    pub fn respelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
+        self.written(plain, escapes, false)
+    }
+
+    fn written(
+        &self,
+        plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>,
+        escapes: &[(char, &str)],
+        numbers: bool,
+    ) -> Option<Self> {
+        let mut loose = Loose::default();
+        for _ in 0..self.len() {
+            loose.state();
+        }
+        for (at, state) in self.states().enumerate() {
+            if state.accepts {
+                loose.end_in(at);
+            }
+            for edge in state.edges {
+                for (low, high) in plain(edge.low, edge.high) {
+                    loose.edge(at, low, high, edge.to);
+                }
+                let held = escapes.iter().filter(|(c, _)| edge.low <= u32::from(*c) && u32::from(*c) <= edge.high);
+                for (_, text) in held {
+                    loose.spell(at, text, edge.to);
+                }
+                // Any character may be written by its number if every character is allowed.
+                if edge.low == 0 && edge.high == LAST && numbers {
+                    loose.numbered(at, edge.to);
+                }
+            }
+            if loose.is_too_large() {
+                return None;
+            }
+        }
+        Some(loose.determined(0)?.least())
+    }
+}
+
+/// The ranges of one that none of the others, given in order, touches.
+pub(crate) fn except(low: u32, high: u32, others: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut ranges = Vec::new();
+    let mut at = low;
+    for (a, b) in others {
+        if *b < at || *a > high {
+            continue;
+        }
+        if *a > at {
+            ranges.push((at, a - 1));
+        }
+        at = b + 1;
+    }
+    if at <= high {
+        ranges.push((at, high));
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An automaton over `a` to `d`; an edge to no state is left out.
+    fn automaton(states: &[([usize; 4], bool)]) -> Automaton {
+        let mut made = Automaton::default();
+        for (targets, accepts) in states {
+            for (c, to) in ('a'..='d').zip(targets).filter(|(_, to)| **to < states.len()) {
+                made.edge(u32::from(c), u32::from(c), *to);
+            }
+            made.end_state(*accepts);
+        }
+        made
+    }
+
+    /// Every text over `a` to `d` of up to that many characters.
+    fn texts(most: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut last = 0;
+        for _ in 0..most {
+            let longer: Vec<String> =
+                all[last..].iter().flat_map(|text| ('a'..='d').map(move |c| format!("{text}{c}"))).collect();
+            last = all.len();
+            all.extend(longer);
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn fewer_states_accept_the_same_texts_and_no_two_of_them_alike(
+            states in prop::collection::vec((prop::array::uniform4(0_usize..7), any::<bool>()), 1..6),
+        ) {
+            let whole = automaton(&states);
+            let small = whole.clone().least();
+            prop_assert!(small.len() <= whole.len());
+            // Two of five states, or one and the end, differ in a text of up to five characters or never.
+            let texts = texts(5);
+            for text in &texts {
+                prop_assert_eq!(whole.accepts(text), small.accepts(text), "{:?}", text);
+            }
+            let accepted = |at: usize| -> Vec<bool> {
+                let ends = |text: &String| small.after(at, text).is_some_and(|end| small.ends_in(end));
+                texts.iter().map(ends).collect()
+            };
+            let all: Vec<Vec<bool>> = (0..small.len()).map(accepted).collect();
+            for (at, own) in all.iter().enumerate() {
+                prop_assert!(!all[..at].contains(own), "{:?}", small);
+            }
+        }
+    }
+
+    /// A pattern of one class of `a` to `d` after the other, each as the characters that it has.
+    fn classes() -> impl Strategy<Value = Vec<Vec<char>>> {
+        let class = prop::sample::subsequence(vec!['a', 'b', 'c', 'd'], 1..3);
+        prop::collection::vec(class, 1..4)
+    }
+
+    fn pattern(classes: &[Vec<char>]) -> Regular {
+        let class = |chars: &Vec<char>| Regular::Class(chars.iter().map(|c| (u32::from(*c), u32::from(*c))).collect());
+        Regular::Concat(classes.iter().map(class).collect())
+    }
+
+    /// Whether a text begins with what the pattern matches.
+    fn begins(text: &str, classes: &[Vec<char>]) -> bool {
+        text.len() >= classes.len() && text.chars().zip(classes).all(|(c, class)| class.contains(&c))
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_without_patterns_if_none_matches_where_it_may_not(
+            anywhere in prop::collection::vec(classes(), 0..4),
+            first in prop::collection::vec(classes(), 0..2),
+            alternated in any::<bool>(),
+        ) {
+            let mut patterns: Vec<Regular> = anywhere.iter().map(|classes| pattern(classes)).collect();
+            if alternated {
+                patterns = vec![Regular::Alternate(patterns)];
+            }
+            let at_start: Vec<Regular> = first.iter().map(|classes| pattern(classes)).collect();
+            let made = Automaton::without(&patterns.iter().collect::<Vec<_>>(), &at_start.iter().collect::<Vec<_>>());
+            let made = made.unwrap();
+            for text in texts(5) {
+                let held = (0..text.len()).any(|at| anywhere.iter().any(|classes| begins(&text[at..], classes)));
+                let is_free = !held && !first.iter().any(|classes| begins(&text, classes));
+                prop_assert_eq!(made.accepts(&text), is_free, "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn one_of_several_texts_is_any_of_them_and_its_complement_any_other(
+            chosen in prop::collection::vec("[a-d]{0,4}", 0..6),
+        ) {
+            let made = Automaton::one_of(chosen.iter().map(String::as_str));
+            let others = made.complement();
+            for text in texts(5) {
+                prop_assert_eq!(made.accepts(&text), chosen.contains(&text), "{:?}", text);
+                prop_assert_eq!(others.accepts(&text), !chosen.contains(&text), "{:?}", text);
+            }
+        }
+    }
+}

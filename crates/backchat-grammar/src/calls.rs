@@ -1,0 +1,496 @@
+//! The rules of calls: one rule a tool, its arguments as its schema and the wire have them.
+
+use super::automaton::Automaton;
+use super::custom::Input;
+use super::marks::Clear;
+use super::native;
+use super::notes::{Effect, Note};
+use super::reads::Reads;
+use super::rules::{Node, Rules};
+use super::schema::{Member, Order};
+use super::schema::{Problem, Reader, Schema, Shape, types};
+use super::strings::Strings;
+use super::style::{Space, Style, unquoted_json};
+use backchat_core::json::{self, Value};
+pub use backchat_derive::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
+use backchat_derive::wire::written::{Ids, Spelling, Written};
+use backchat_parser::pattern::Regular;
+
+/// A tool of the request.
+#[derive(Clone, Debug)]
+pub(crate) struct Tool {
+    pub name: String,
+    pub parameters: Value,
+    /// An absent `additionalProperties` allows any.
+    pub is_open: bool,
+    /// What a custom tool takes, if it is not any text.
+    pub input: Option<Input>,
+}
+
+/// The context in which the schemas of a request are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading<'r> {
+    /// Absent `additionalProperties` allow any.
+    pub open: bool,
+    /// White space only as renders have it.
+    pub strict_space: bool,
+    /// The order of a call's arguments.
+    pub order: Order,
+    pub reads: &'r Reads,
+}
+
+/// Why a tool has no rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub problem: Problem,
+    /// The wire cannot write it, whatever its schema says.
+    pub of_wire: bool,
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Self {
+        Self { problem, of_wire: false }
+    }
+}
+
+/// Adds the rule of a call to a tool.
+pub(crate) fn call<'r>(
+    rules: &'r mut Rules,
+    tool: &'r Tool,
+    calls: &'r Calls,
+    written: &'r Written,
+    clear: &'r Clear,
+    reading: Reading<'r>,
+    notes: &mut Vec<Note>,
+) -> Result<Node, Fault> {
+    // Inside a value without quotes even the text of a JSON string ends at the value's mark.
+    let text = match &calls.body.arguments {
+        Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &clear.bare,
+        _ => &clear.nested,
+    };
+    let reading = Reading { open: reading.open || tool.is_open, ..reading };
+    let mut reader = Reader::new(rules, &tool.parameters, &tool.name, text, reading.open);
+    reader.input = tool.input.as_ref();
+    let arguments = arguments(&mut reader, tool, calls, written, clear, reading);
+    notes.append(&mut reader.notes);
+    let arguments = arguments?;
+    if arguments.is_never() {
+        return Err(Problem::at("", "nothing satisfies these parameters").into());
+    }
+    let in_json = calls.body.object.is_some();
+    let mut parts = Vec::new();
+    for pieces in [&calls.body.head, &calls.body.tail] {
+        for piece in pieces {
+            parts.push(self::piece(rules, piece, tool, in_json, &written.ids, clear));
+        }
+        if std::ptr::eq(pieces, &calls.body.head) {
+            parts.push(arguments.clone());
+        }
+    }
+    let node = Node::sequence(parts);
+    if let Some(mark) = forbidden_name(&tool.name, clear) {
+        let message = format!("the name {mark:?} contains a marker of this wire format");
+        return Err(Fault { problem: Problem::at("", &message), of_wire: true });
+    }
+    Ok(rules.add(&format!("call-{}", tool.name), node))
+}
+
+fn forbidden_name<'n>(name: &'n str, clear: &Clear) -> Option<&'n str> {
+    (!clear.value.accepts(name) || name.chars().any(char::is_control)).then_some(name)
+}
+
+fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &Ids, clear: &Clear) -> Node {
+    let class = |ranges: &[(char, char)]| {
+        let mut ranges: Vec<(u32, u32)> =
+            ranges.iter().map(|(low, high)| (u32::from(*low), u32::from(*high))).collect();
+        ranges.sort_unstable();
+        Regular::Class(ranges)
+    };
+    let digits = Regular::Repeat { node: Box::new(class(&[('0', '9')])), min: 1, max: Some(6) };
+    match piece {
+        CallPart::Text(text) => Node::literal(text.as_str()),
+        CallPart::Name | CallPart::NameAgain if in_json => Node::literal(unquoted_json(&tool.name)),
+        CallPart::Name | CallPart::NameAgain => Node::literal(tool.name.as_str()),
+        CallPart::Id => {
+            let Ids { alphabet, least, most } = ids;
+            let id = Regular::Repeat { node: Box::new(class(alphabet)), min: *least, max: *most };
+            let id = Automaton::of(&id);
+            let id = id.and_then(|id| id.both(&clear.value)).unwrap_or_else(Automaton::nothing);
+            rules.text("id", id)
+        }
+        CallPart::NamedId => {
+            let number = Automaton::of(&digits).unwrap_or_else(Automaton::nothing);
+            let number = rules.text("index", number);
+            Node::sequence([Node::literal(format!("functions.{}:", tool.name)), number])
+        }
+        CallPart::Counter(_) => {
+            let number = Automaton::of(&digits).unwrap_or_else(Automaton::nothing);
+            rules.text("index", number)
+        }
+    }
+}
+
+fn arguments<'r>(
+    reader: &mut Reader<'r>,
+    tool: &Tool,
+    calls: &'r Calls,
+    written: &'r Written,
+    clear: &'r Clear,
+    reading: Reading<'r>,
+) -> Result<Node, Fault> {
+    let schema = Schema::new(&tool.parameters, String::new());
+    let mut shapes = reader.shapes(&schema)?;
+    shapes.retain(|shape| shape.types & types::OBJECT != 0);
+    if shapes.is_empty() {
+        return Err(Problem::at("", "no object satisfies these parameters").into());
+    }
+    let mut style = match &calls.body.arguments {
+        Arguments::Json | Arguments::JsonText => Style::json(),
+        Arguments::Python => {
+            reader.note(Effect::Tighter, "", "properties", ONLY_JSON);
+            Style::single()
+        }
+        Arguments::Dialect { unquoted_keys, quotes } => dialect(*unquoted_keys, quotes.as_ref(), written),
+        Arguments::Pairs(pairs) => {
+            let mut nodes = Vec::new();
+            for shape in &shapes {
+                nodes.push(Paired { pairs, written, clear, reading }.arguments(reader, shape)?);
+            }
+            return Ok(Node::choice(nodes));
+        }
+    };
+    if style.space == Space::Flexible && reading.strict_space {
+        style.space = Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() };
+    }
+    style.sorted = written.sorted || written.sorted_inside;
+    style.inside = calls.body.arguments == Arguments::JsonText;
+    let mut nodes = Vec::new();
+    for shape in &shapes {
+        if style.bare_keys
+            && let Some(key) = shape.required.iter().find(|key| style.key(key).is_never())
+        {
+            let message = format!("this wire format writes keys without quotes and cannot write {key:?}");
+            return Err(Fault { problem: Problem::at("/required", &message), of_wire: true });
+        }
+        nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
+    }
+    let excludes =
+        reader.rules.excludes_in_json(reader.clear).filter(|_| tool.input.is_none() && reading.order == Order::Schema);
+    let most_blanks = reader.rules.blanks();
+    let native = native::json_schema(&tool.parameters, &style, reading.open, excludes, most_blanks);
+    let node = reader.rules.add_native(&format!("{}-arguments", tool.name), Node::choice(nodes), native);
+    Ok(if style.inside { Node::sequence([Node::literal("\""), node, Node::literal("\"")]) } else { node })
+}
+
+fn dialect(unquoted: bool, quotes: Option<&(String, String)>, written: &Written) -> Style {
+    let sign = |text: &str| text.trim_matches(|c: char| c == '"' || c == '\'').to_owned();
+    let (colon, comma) = match &written.braced {
+        Some((_, gap, between)) => (sign(gap), sign(between)),
+        None => (":".to_owned(), ",".to_owned()),
+    };
+    Style {
+        name: "dialect",
+        strings: match quotes {
+            Some((open, close)) => Strings::Marked(open.clone(), close.clone()),
+            None => Strings::Json,
+        },
+        bare_keys: unquoted,
+        space: Space::Exact { colon, comma },
+        ..Style::json()
+    }
+}
+
+/// Arguments that are written key by key.
+struct Paired<'r> {
+    pairs: &'r Pairs,
+    written: &'r Written,
+    clear: &'r Clear,
+    reading: Reading<'r>,
+}
+
+/// A type of values that wires distinguish.
+struct Kind {
+    name: &'static str,
+    bits: u8,
+    /// A value of it as JSON.
+    json: &'static str,
+    /// A value of it as Python prints it, and the same as JSON.
+    python: [&'static str; 2],
+}
+
+const KINDS: [Kind; 7] = [
+    Kind { name: "string", bits: types::STRING, json: "\"a\"", python: ["'a'", "\"a\""] },
+    Kind { name: "integer", bits: types::WHOLE, json: "7", python: ["7", "7"] },
+    Kind { name: "number", bits: types::FRACTION, json: "7.5", python: ["7.5", "7.5"] },
+    Kind { name: "boolean", bits: types::BOOLEAN, json: "true", python: ["True", "true"] },
+    Kind { name: "null", bits: types::NULL, json: "null", python: ["None", "null"] },
+    // Who reads single quotes may read them inside JSON's strings, too.
+    Kind { name: "array", bits: types::ARRAY, json: "[\"'a'\"]", python: ["['a']", "[\"a\"]"] },
+    Kind { name: "object", bits: types::OBJECT, json: "{\"'a'\": 7}", python: ["{'a': 7}", "{\"a\": 7}"] },
+];
+
+/// Which spellings of an argument's values of one type come back as these values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Read {
+    json: bool,
+    python: bool,
+    /// The schema takes any text, too.
+    text: bool,
+}
+
+fn around(before: &str, node: Node, after: &str) -> Node {
+    Node::sequence([Node::literal(before), node, Node::literal(after)])
+}
+
+/// Notes values that do not come back, and spellings left out so that they do.
+fn note(reader: &mut Reader<'_>, schema: &Schema, key: Option<&str>, spelling: &Spelling, read: Read) {
+    if read.text {
+        return;
+    }
+    let is_read = read.json || spelling.python && read.python;
+    if !is_read {
+        let holds = |keyword: &&&str| schema.all.iter().any(|(value, _)| value.get(keyword).is_some());
+        let keyword = match key {
+            Some(_) => ["$ref", "allOf", "not", "enum", "const"].iter().find(holds).map_or("type", |keyword| keyword),
+            None => "additionalProperties",
+        };
+        let message = "the parser finds no type for this value in the `type`, `anyOf` and `oneOf` of `properties`: it \
+                       may come back as text";
+        reader.note(Effect::Assumed, schema.path(), keyword, message);
+    } else if spelling.python && (!read.python || matches!(spelling.kind, "array" | "object")) {
+        reader.note(Effect::Tighter, schema.path(), "type", ONLY_JSON);
+    }
+}
+
+/// Why some of what the chat template prints is left out.
+const ONLY_JSON: &str =
+    "the parser does not read all that Python prints: only JSON, and what it takes for JSON, is allowed";
+
+impl<'r> Paired<'r> {
+    fn arguments(&self, reader: &mut Reader<'r>, shape: &Shape) -> Result<Node, Fault> {
+        let mut properties = shape.properties.clone();
+        for name in &shape.required {
+            if !properties.iter().any(|(known, _)| known == name) {
+                let schema = shape.additional.clone().unwrap_or_else(Schema::anything);
+                properties.push((name.clone(), schema));
+            }
+        }
+        if self.written.sorted {
+            properties.sort_by(|(a, _), (b, _)| a.cmp(b));
+        }
+        let cut = &self.pairs.cut;
+        let tool = reader.tool.clone();
+        let mut members = Vec::new();
+        for (key, schema) in &properties {
+            let required = shape.required.contains(key);
+            let value = self.value(reader, schema, Some(key), &format!("{tool}-{key}"))?;
+            let gap = self.pairs.gap.chars().find(|c| !c.is_whitespace());
+            let is_odd = key.is_empty() || key.contains('\n') || gap.is_some_and(|gap| key.contains(gap));
+            if is_odd || value.is_never() {
+                if required {
+                    let message = match value.is_never() {
+                        true => "nothing satisfies this required argument".to_owned(),
+                        false => format!("this wire format cannot write the name {key:?}"),
+                    };
+                    let problem = Problem::at(&format!("/properties/{key}"), &message);
+                    return Err(Fault { problem, of_wire: is_odd });
+                }
+                continue;
+            }
+            let close = cut.close.replace(KEY_AGAIN, key);
+            let node = Node::sequence([Node::literal(format!("{}{key}", cut.open)), value, Node::literal(close)]);
+            members.push(Member { node, required });
+        }
+        let mut extra = None;
+        let others = match &shape.additional {
+            Some(schema) => {
+                Some(schema.clone()).filter(|schema| !matches!(schema.all.as_slice(), [(Value::Bool(false), _), ..]))
+            }
+            None if self.reading.open || !shape.names_members => Some(Schema::anything()),
+            None => {
+                let message = "only the arguments of the schema are allowed: `additionalProperties` is not set";
+                reader.note(Effect::Tighter, "", "additionalProperties", message);
+                None
+            }
+        };
+        if let Some(schema) = others {
+            let word = Regular::Class(vec![(48, 57), (65, 90), (95, 95), (97, 122)]);
+            let word = Automaton::of(&Regular::Repeat { node: Box::new(word), min: 1, max: None });
+            let declared = properties.iter().map(|(name, _)| name.as_str());
+            let free = Automaton::one_of(declared).complement();
+            let keys = word.and_then(|word| word.both(&free)).unwrap_or_else(Automaton::nothing);
+            if !self.pairs.key_again {
+                let value = self.value(reader, &schema, None, &format!("{tool}-other"))?;
+                let key = reader.rules.text(&format!("{tool}-other-key"), keys);
+                let node = Node::sequence([Node::literal(&*cut.open), key, value, Node::literal(&*cut.close)]);
+                extra = Some((node, 0, None));
+            }
+        }
+        Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
+    }
+
+    /// A value with the text around it, from its key on; without a key, that of any name the schema does not list.
+    fn value(&self, reader: &mut Reader<'r>, schema: &Schema, key: Option<&str>, name: &str) -> Result<Node, Fault> {
+        let shapes = reader.shapes(schema)?;
+        let text = shapes.iter().any(Shape::takes_any_text);
+        let mut nodes: Vec<Node> = Vec::new();
+        for shape in &shapes {
+            for kind in &KINDS {
+                let Some(spelling) = self.spelling(kind.name) else { continue };
+                let mut bits = kind.bits;
+                // Whole numbers and others are one kind of text if both are allowed.
+                let numbers = types::WHOLE | types::FRACTION;
+                if kind.name == "integer" && shape.types & numbers == numbers {
+                    bits = numbers;
+                }
+                if kind.name == "number" && shape.types & numbers == numbers && !self.differs("integer", "number") {
+                    continue;
+                }
+                if shape.types & bits == 0 {
+                    continue;
+                }
+                let own = Shape { types: shape.types & bits, ..shape.clone() };
+                if kind.name == "string" {
+                    nodes.push(self.string(reader, &own, spelling, name)?);
+                    continue;
+                }
+                let read = self.read(&reader.tool, key, kind, text);
+                let node = self.other(reader, &own, spelling, read, &format!("{name}-{}", kind.name))?;
+                if !node.is_never() {
+                    note(reader, schema, key, spelling, read);
+                }
+                nodes.push(node);
+            }
+        }
+        Ok(Node::choice(nodes))
+    }
+
+    /// How the parser reads an argument's values of one type; if any text will do, it does not matter.
+    fn read(&self, tool: &str, key: Option<&str>, kind: &Kind, text: bool) -> Read {
+        // Of a name that is not listed the parser knows no type, and of an empty one neither.
+        let key = key.unwrap_or_default();
+        let is = |written: &str, value: &str| {
+            json::read(value).is_ok_and(|value| self.reading.reads.is(tool, key, written, &value))
+        };
+        let [written, value] = kind.python;
+        let json = !text && is(kind.json, kind.json);
+        Read { json, python: !text && if written == kind.json { json } else { is(written, value) }, text }
+    }
+
+    fn spelling(&self, kind: &str) -> Option<&Spelling> {
+        let find = |kind: &str| self.written.spellings.iter().find(|spelling| spelling.kind == kind);
+        find(kind).or_else(|| find("integer")).or_else(|| find("string"))
+    }
+
+    fn differs(&self, a: &str, b: &str) -> bool {
+        let around = |kind: &str| self.spelling(kind).map(|spelling| (&spelling.before, &spelling.after));
+        around(a) != around(b)
+    }
+
+    /// A value that is no string.
+    fn other(
+        &self,
+        reader: &mut Reader<'r>,
+        shape: &Shape,
+        spelling: &Spelling,
+        read: Read,
+        name: &str,
+    ) -> Result<Node, Fault> {
+        let is_word = matches!(spelling.kind, "boolean" | "null");
+        // What comes back as text however it is written, or may, is written as the wire has it.
+        let as_written = read.text || !read.json && !read.python;
+        let styles = match (spelling.python, read.json) {
+            (false, _) => vec![Style::json()],
+            (true, _) if is_word => vec![Style { python_words: read.python || as_written, ..Style::json() }],
+            (true, _) if as_written => vec![Style::python()],
+            (true, true) if read.python => vec![Style::json(), Style::quoted("'", "'")],
+            (true, true) => vec![Style::json()],
+            (true, false) => vec![Style::quoted("'", "'")],
+        };
+        let mut nodes = Vec::new();
+        for mut style in styles {
+            style.sorted = self.written.sorted_inside;
+            if style.space == Space::Flexible && self.reading.strict_space {
+                style.space = Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() };
+            }
+            nodes.push(reader.shape(shape, &style, name)?);
+        }
+        Ok(around(&spelling.before, Node::choice(nodes), &spelling.after))
+    }
+
+    fn string(&self, reader: &mut Reader<'r>, shape: &Shape, spelling: &Spelling, name: &str) -> Result<Node, Fault> {
+        let quoted = |open: &str, close: &str| {
+            let before = spelling.before.strip_suffix(open).unwrap_or(&spelling.before).to_owned();
+            let after = spelling.after.strip_prefix(close).unwrap_or(&spelling.after).to_owned();
+            (before, after)
+        };
+        let marked = |open: &str, close: &str| Strings::Marked(open.to_owned(), close.to_owned());
+        let clear = self.clear;
+        // Each way to write it, with the texts that are clear of marks there.
+        let (ways, (before, after)) = match &self.pairs.values.strings {
+            Encoding::Json => (vec![(Strings::Json, &clear.value)], quoted("\"", "\"")),
+            Encoding::Quoted { open, close, escaped } => {
+                // The quotes in which Python's escapes are written, and the other ones.
+                let python: Option<(&'static [char], &str)> = match open.as_str() {
+                    "'" if *escaped => Some((&['\''], "\"")),
+                    "\"" if *escaped => Some((&['"'], "'")),
+                    _ => None,
+                };
+                let either = || Strings::Python(&['\'', '"']);
+                let ways = match (python, &clear.quoted) {
+                    (None, None) => vec![(marked(open, close), &clear.nested)],
+                    (Some(_), None) => vec![(either(), &clear.nested)],
+                    (Some(_), Some(texts)) if shape.values.is_some() => vec![(either(), &texts.plain)],
+                    (_, Some(texts)) => {
+                        let mut ways = vec![(marked(open, close), &texts.plain)];
+                        if shape.takes_any_text() {
+                            let strings = python.map_or(marked(open, close), |(own, _)| Strings::Python(own));
+                            ways.push((strings, &texts.escaped));
+                        }
+                        if let Some((_, other)) = python {
+                            ways.push((marked(other, other), &texts.other));
+                        }
+                        ways
+                    }
+                };
+                (ways, quoted(open, close))
+            }
+            Encoding::Python => {
+                let around = (spelling.before.clone(), spelling.after.clone());
+                (vec![(Strings::Python(&['\'', '"']), &clear.nested)], around)
+            }
+            Encoding::Bare => {
+                let node = self.bare(reader, shape, name)?;
+                return Ok(around(&spelling.before, node, &spelling.after));
+            }
+        };
+        let mut nodes = Vec::new();
+        for (strings, clear) in ways {
+            let was = std::mem::replace(&mut reader.clear, clear);
+            let node = reader.shape(shape, &Style { strings, ..Style::json() }, name);
+            reader.clear = was;
+            nodes.push(node?);
+        }
+        Ok(around(&before, Node::choice(nodes), &after))
+    }
+
+    /// A text without quotes.
+    fn bare(&self, reader: &mut Reader<'r>, shape: &Shape, name: &str) -> Result<Node, Fault> {
+        let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
+        if let Some(values) = &shape.values {
+            let mut nodes = Vec::new();
+            for text in reader.fitting(shape, values).into_iter().filter_map(Value::as_str) {
+                if self.clear.bare.accepts(text) {
+                    nodes.push(style.literal(text));
+                }
+            }
+            return Ok(Node::choice(nodes));
+        }
+        let node = reader.bare_text(shape, name, &self.clear.bare)?;
+        let Some((open, close)) = &self.pairs.values.frame else { return Ok(node) };
+        let clear = Automaton::without(&[&Regular::text(close)], &[]).and_then(|free| free.both(&self.clear.bare));
+        let Some(clear) = clear else { return Ok(node) };
+        let inner = reader.bare_text(shape, &format!("{name}-framed"), &clear)?;
+        Ok(Node::choice([node, around(open, inner, close)]))
+    }
+}

@@ -1,0 +1,568 @@
+//! Rules over terminals as nodes of a grammar: without left recursion, which engines cannot follow, and as one
+//! automaton if nothing refers to itself.
+
+use std::collections::BTreeSet;
+
+use super::Spell;
+use super::lark_syntax::{Expr, Source};
+use crate::automaton::Automaton;
+use crate::rules::{Node, Rules};
+use backchat_parser::pattern::Regular;
+
+/// A grammar that can be written.
+#[derive(Clone, Debug)]
+pub(crate) struct ContextFree {
+    /// Each rule with its name; none begins with itself.
+    rules: Vec<(String, Expr)>,
+    start: usize,
+    terminals: Vec<(Regular, Automaton)>,
+    /// What may come after each terminal, and before the first one.
+    ignored: Option<(Regular, Automaton)>,
+    overlaps: bool,
+}
+
+/// How many parts a grammar may have once its rules are put into each other.
+const MOST_PARTS: usize = 100_000;
+
+/// How deeply rules may be put into each other.
+const MOST_OPEN: usize = 30;
+
+type Result<T> = std::result::Result<T, String>;
+
+impl ContextFree {
+    pub(super) fn new(source: Source) -> Result<Self> {
+        let Source { rules, terminals, start, ignored } = source;
+        let made = |terminal: Regular| -> Result<(Regular, Automaton)> {
+            let automaton = Automaton::of(&terminal).ok_or("has a terminal with too many states")?;
+            Ok((terminal, automaton))
+        };
+        let terminals = terminals.into_iter().map(made).collect::<Result<_>>()?;
+        let ignored = match ignored.is_empty() {
+            true => None,
+            false => Some(made(Regular::Repeat { node: Box::new(Regular::Alternate(ignored)), min: 0, max: None })?),
+        };
+        let mut this = Self { rules, start, terminals, ignored, overlaps: false };
+        if !this.rules_where(Self::ends).contains(&start) {
+            return Err("accepts no text: its rules never end".to_owned());
+        }
+        this.overlaps = this.find_overlaps();
+        this.end_empty_repeats()?;
+        this.end_left_recursion()?;
+        Ok(this)
+    }
+
+    /// Whether a lexer that takes the longest terminal would part some text differently.
+    pub fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+
+    /// The whole as one automaton, if no rule refers to itself and it is small enough.
+    pub fn regular(&self) -> Option<Automaton> {
+        let mut left = MOST_PARTS;
+        let body = self.inlined(&Expr::Rule(self.start), &mut Vec::new(), &mut left)?;
+        let before = self.ignored.iter().map(|(ignored, _)| ignored.clone());
+        Automaton::of(&Regular::Concat(before.chain([body]).collect()))
+    }
+
+    fn inlined(&self, expr: &Expr, open: &mut Vec<usize>, left: &mut usize) -> Option<Regular> {
+        *left = left.checked_sub(1)?;
+        let mut all =
+            |items: &[Expr]| items.iter().map(|item| self.inlined(item, open, left)).collect::<Option<Vec<_>>>();
+        Some(match expr {
+            Expr::Terminal(at) => {
+                let own = std::iter::once(self.terminals.get(*at)?).chain(&self.ignored);
+                Regular::Concat(own.map(|(regular, _)| regular.clone()).collect())
+            }
+            Expr::Rule(rule) => {
+                if open.contains(rule) || open.len() > MOST_OPEN {
+                    return None;
+                }
+                open.push(*rule);
+                let own = self.inlined(self.body(*rule)?, open, left)?;
+                open.pop();
+                own
+            }
+            Expr::Sequence(items) => Regular::Concat(all(items)?),
+            Expr::Choice(items) if items.is_empty() => Regular::Never,
+            Expr::Choice(items) => Regular::Alternate(all(items)?),
+            Expr::Repeat(item, min, max) => {
+                Regular::Repeat { node: Box::new(self.inlined(item, open, left)?), min: *min, max: *max }
+            }
+        })
+    }
+
+    /// The rules of the text, each terminal spelled by the caller; nothing if one cannot be.
+    pub fn node(&self, rules: &mut Rules, name: &str, spell: &mut Spell<'_>) -> Option<Node> {
+        let ignored = match &self.ignored {
+            Some((_, ignored)) => spell(rules, &format!("{name}-ignored"), ignored)?,
+            None => Node::empty(),
+        };
+        let mut terminals = Vec::new();
+        for (_, terminal) in &self.terminals {
+            let own = spell(rules, &format!("{name}-terminal"), terminal)?;
+            terminals.push(Node::sequence([own, ignored.clone()]));
+        }
+        let numbers: Vec<usize> = self.rules.iter().map(|(rule, _)| rules.reserve(&format!("{name}-{rule}"))).collect();
+        // A terminal that cannot be spelled here takes the rules with it that need it.
+        let is_spelled = |at: usize| terminals.get(at).is_some_and(|terminal| !terminal.is_never());
+        let live = self.rules_where(|this, known, body| this.ends_with(known, body, &is_spelled));
+        let named: Vec<Node> = numbers
+            .iter()
+            .enumerate()
+            .map(|(at, number)| if live.contains(&at) { Node::Rule(*number) } else { Node::never() })
+            .collect();
+        for ((_, body), number) in self.rules.iter().zip(&numbers) {
+            rules.set(*number, written(body, &terminals, &named));
+        }
+        let start = named.get(self.start).cloned().unwrap_or_else(Node::never);
+        Some(Node::sequence([ignored, start]))
+    }
+
+    /// The texts of the characters that terminals may hold: what several terminals together could at most form.
+    pub fn letters(&self) -> Option<Automaton> {
+        let edges = self.terminals.iter().chain(&self.ignored).flat_map(|(_, terminal)| terminal.states());
+        let mut ranges: Vec<(u32, u32)> =
+            edges.flat_map(|state| state.edges.iter().map(|edge| (edge.low, edge.high))).collect();
+        ranges.sort_unstable();
+        let mut joined: Vec<(u32, u32)> = Vec::new();
+        for (low, high) in ranges {
+            match joined.last_mut() {
+                Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
+                _ => joined.push((low, high)),
+            }
+        }
+        Automaton::of(&Regular::Repeat { node: Box::new(Regular::Class(joined)), min: 0, max: None })
+    }
+
+    fn body(&self, rule: usize) -> Option<&Expr> {
+        self.rules.get(rule).map(|(_, body)| body)
+    }
+
+    /// The rules whose bodies have a property, once that of the rules they name is known.
+    fn rules_where(&self, holds: impl Fn(&Self, &BTreeSet<usize>, &Expr) -> bool) -> BTreeSet<usize> {
+        let mut known = BTreeSet::new();
+        loop {
+            let found = self
+                .rules
+                .iter()
+                .enumerate()
+                .filter(|(at, (_, body))| !known.contains(at) && holds(self, &known, body));
+            let found: Vec<usize> = found.map(|(at, _)| at).collect();
+            if found.is_empty() {
+                return known;
+            }
+            known.extend(found);
+        }
+    }
+
+    /// Whether a text of it ends, given the rules of which one does.
+    fn ends(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
+        self.ends_with(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| !own.is_empty()))
+    }
+
+    /// The same with the terminals that have a text.
+    fn ends_with(&self, known: &BTreeSet<usize>, expr: &Expr, has_text: &dyn Fn(usize) -> bool) -> bool {
+        match expr {
+            Expr::Terminal(at) => has_text(*at),
+            Expr::Rule(rule) => known.contains(rule),
+            Expr::Sequence(items) => items.iter().all(|item| self.ends_with(known, item, has_text)),
+            Expr::Choice(items) => items.iter().any(|item| self.ends_with(known, item, has_text)),
+            Expr::Repeat(item, min, _) => *min == 0 || self.ends_with(known, item, has_text),
+        }
+    }
+
+    /// Whether it may be empty, given the rules that may be.
+    fn may_be_empty(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
+        match expr {
+            Expr::Terminal(at) => self.terminals.get(*at).is_some_and(|(_, own)| own.ends_in(0)),
+            Expr::Rule(rule) => known.contains(rule),
+            Expr::Sequence(items) => items.iter().all(|item| self.may_be_empty(known, item)),
+            Expr::Choice(items) => items.iter().any(|item| self.may_be_empty(known, item)),
+            Expr::Repeat(item, min, _) => *min == 0 || self.may_be_empty(known, item),
+        }
+    }
+
+    fn empty_rules(&self) -> BTreeSet<usize> {
+        self.rules_where(Self::may_be_empty)
+    }
+}
+
+/// Lexers.
+impl ContextFree {
+    fn find_overlaps(&self) -> bool {
+        let empty = self.empty_rules();
+        let edge = |is_first: bool| -> Vec<BTreeSet<usize>> {
+            let mut known: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.rules.len()];
+            loop {
+                let next: Vec<BTreeSet<usize>> =
+                    self.rules.iter().map(|(_, body)| self.at_edge(body, is_first, &known, &empty)).collect();
+                if next == known {
+                    return known;
+                }
+                known = next;
+            }
+        };
+        let (firsts, lasts) = (edge(true), edge(false));
+        let mut pairs = BTreeSet::new();
+        for (_, body) in &self.rules {
+            self.neighbors(body, (&firsts, &lasts), &empty, &mut pairs);
+        }
+        let any = Regular::Alternate(self.terminals.iter().map(|(own, _)| own.clone()).collect());
+        let Some(any) = Automaton::of(&any) else { return true };
+        pairs.iter().any(|(left, right)| {
+            let own = |at: &usize| self.terminals.get(*at).map(|(_, own)| own);
+            match (own(left), own(right)) {
+                (Some(left), Some(right)) => goes_on(left, &any, right),
+                _ => false,
+            }
+        })
+    }
+
+    /// The terminals that a text of it may begin or end with.
+    fn at_edge(
+        &self,
+        expr: &Expr,
+        is_first: bool,
+        known: &[BTreeSet<usize>],
+        empty: &BTreeSet<usize>,
+    ) -> BTreeSet<usize> {
+        match expr {
+            Expr::Terminal(at) => BTreeSet::from([*at]),
+            Expr::Rule(rule) => known.get(*rule).cloned().unwrap_or_default(),
+            Expr::Choice(items) => items.iter().flat_map(|item| self.at_edge(item, is_first, known, empty)).collect(),
+            Expr::Repeat(item, ..) => self.at_edge(item, is_first, known, empty),
+            Expr::Sequence(items) => {
+                let mut found = BTreeSet::new();
+                let mut items: Vec<&Expr> = items.iter().collect();
+                if !is_first {
+                    items.reverse();
+                }
+                for item in items {
+                    found.extend(self.at_edge(item, is_first, known, empty));
+                    if !self.may_be_empty(empty, item) {
+                        break;
+                    }
+                }
+                found
+            }
+        }
+    }
+
+    /// The pairs of terminals that may come one after the other.
+    fn neighbors(
+        &self,
+        expr: &Expr,
+        known: (&[BTreeSet<usize>], &[BTreeSet<usize>]),
+        empty: &BTreeSet<usize>,
+        pairs: &mut BTreeSet<(usize, usize)>,
+    ) {
+        let (firsts, lasts) = known;
+        let mut join = |left: &Expr, right: &Expr| {
+            let right = self.at_edge(right, true, firsts, empty);
+            for left in self.at_edge(left, false, lasts, empty) {
+                pairs.extend(right.iter().map(|right| (left, *right)));
+            }
+        };
+        match expr {
+            Expr::Terminal(_) | Expr::Rule(_) => {}
+            Expr::Choice(items) => items.iter().for_each(|item| self.neighbors(item, known, empty, pairs)),
+            Expr::Repeat(item, _, max) => {
+                if max.is_none_or(|max| max > 1) {
+                    join(item, item);
+                }
+                self.neighbors(item, known, empty, pairs);
+            }
+            Expr::Sequence(items) => {
+                for (at, left) in items.iter().enumerate() {
+                    for right in items.iter().skip(at + 1) {
+                        join(left, right);
+                        if !self.may_be_empty(empty, right) {
+                            break;
+                        }
+                    }
+                }
+                items.iter().for_each(|item| self.neighbors(item, known, empty, pairs));
+            }
+        }
+    }
+}
+
+/// Whether a text of `left` goes on, with what `right` begins with, as the beginning of any terminal.
+fn goes_on(left: &Automaton, any: &Automaton, right: &Automaton) -> bool {
+    let first = right.state(0).map_or(&[][..], |state| state.edges);
+    let mut seen = BTreeSet::from([(0, 0)]);
+    let mut waiting = vec![(0, 0)];
+    while let Some((a, b)) = waiting.pop() {
+        let (Some(a), Some(b)) = (left.state(a), any.state(b)) else { continue };
+        let touch = |x: &crate::automaton::Edge, y: &crate::automaton::Edge| x.low <= y.high && y.low <= x.high;
+        if a.accepts && b.edges.iter().any(|edge| first.iter().any(|first| touch(edge, first))) {
+            return true;
+        }
+        for x in a.edges {
+            for y in b.edges.iter().filter(|y| touch(x, y)) {
+                if seen.insert((x.to, y.to)) {
+                    waiting.push((x.to, y.to));
+                }
+            }
+        }
+    }
+    false
+}
+
+/// What engines cannot follow.
+impl ContextFree {
+    /// Repetitions of what may be empty become repetitions of what is not.
+    fn end_empty_repeats(&mut self) -> Result<()> {
+        let empty = self.empty_rules();
+        for at in 0..self.rules.len() {
+            let Some(body) = self.body(at).cloned() else { continue };
+            let body = self.without_empty_repeats(body, &empty)?;
+            if let Some((_, own)) = self.rules.get_mut(at) {
+                *own = body;
+            }
+        }
+        Ok(())
+    }
+
+    fn without_empty_repeats(&mut self, expr: Expr, empty: &BTreeSet<usize>) -> Result<Expr> {
+        let mut each = |items: Vec<Expr>| {
+            items.into_iter().map(|item| self.without_empty_repeats(item, empty)).collect::<Result<Vec<_>>>()
+        };
+        Ok(match expr {
+            Expr::Terminal(_) | Expr::Rule(_) => expr,
+            Expr::Sequence(items) => Expr::Sequence(each(items)?),
+            Expr::Choice(items) => Expr::Choice(each(items)?),
+            Expr::Repeat(item, min, max) => {
+                let item = self.without_empty_repeats(*item, empty)?;
+                match max == Some(1) || !self.may_be_empty(empty, &item) {
+                    true => Expr::Repeat(Box::new(item), min, max),
+                    // It may be empty each time: it need not be there.
+                    false => Expr::Repeat(Box::new(self.not_empty(item, empty)?), 0, max),
+                }
+            }
+        })
+    }
+
+    /// The texts of it but the empty one.
+    fn not_empty(&mut self, expr: Expr, empty: &BTreeSet<usize>) -> Result<Expr> {
+        if !self.may_be_empty(empty, &expr) {
+            return Ok(expr);
+        }
+        Ok(match expr {
+            Expr::Terminal(at) => {
+                let some = Regular::Repeat { node: Box::new(Regular::Class(vec![(0, 0x10_FFFF)])), min: 1, max: None };
+                let some = Automaton::of(&some);
+                let own = self.terminals.get(at).zip(some);
+                let own = own.and_then(|((regular, own), some)| Some((regular.clone(), own.both(&some)?)));
+                // The regular text of it is asked for only while nothing was taken out.
+                let Some(own) = own else { return Err("has a terminal with too many states".to_owned()) };
+                self.terminals.push(own);
+                Expr::Terminal(self.terminals.len() - 1)
+            }
+            Expr::Rule(rule) => {
+                let name = self.rules.get(rule).map_or("", |(name, _)| name);
+                return Err(format!("repeats the rule `{name}`, which may be empty: this is not supported"));
+            }
+            Expr::Choice(items) => {
+                let items = items.into_iter().map(|item| self.not_empty(item, empty));
+                Expr::Choice(items.collect::<Result<_>>()?)
+            }
+            Expr::Repeat(item, _, max) => Expr::Repeat(Box::new(self.not_empty(*item, empty)?), 1, max),
+            Expr::Sequence(items) => {
+                let mut ways = Vec::new();
+                for at in 0..items.len() {
+                    let mut rest: Vec<Expr> = items.iter().skip(at).cloned().collect();
+                    let first = rest.remove(0);
+                    rest.insert(0, self.not_empty(first, empty)?);
+                    ways.push(Expr::Sequence(rest));
+                }
+                Expr::Choice(ways)
+            }
+        })
+    }
+
+    /// Rules that begin with themselves, be it by way of others, become repetitions.
+    fn end_left_recursion(&mut self) -> Result<()> {
+        let empty = self.empty_rules();
+        for circle in self.circles(&empty) {
+            self.end_circle(&circle, &empty)?;
+        }
+        match self.circles(&empty).is_empty() {
+            true => Ok(()),
+            false => Err("has left recursion after a part that may be empty: this is not supported".to_owned()),
+        }
+    }
+
+    /// The rules that begin with each other.
+    fn circles(&self, empty: &BTreeSet<usize>) -> Vec<Vec<usize>> {
+        let count = self.rules.len();
+        let mut begins: Vec<BTreeSet<usize>> = Vec::new();
+        for (_, body) in &self.rules {
+            let mut found = BTreeSet::new();
+            self.beginnings(body, empty, &mut found);
+            begins.push(found);
+        }
+        let reach = |from: usize| -> BTreeSet<usize> {
+            let mut seen = BTreeSet::new();
+            let mut waiting = vec![from];
+            while let Some(at) = waiting.pop() {
+                for next in begins.get(at).into_iter().flatten() {
+                    if seen.insert(*next) {
+                        waiting.push(*next);
+                    }
+                }
+            }
+            seen
+        };
+        let reached: Vec<BTreeSet<usize>> = (0..count).map(reach).collect();
+        let has = |from: usize, to: usize| reached.get(from).is_some_and(|reached| reached.contains(&to));
+        let mut done = BTreeSet::new();
+        let mut circles = Vec::new();
+        for first in 0..count {
+            if done.contains(&first) || !has(first, first) {
+                continue;
+            }
+            let circle: Vec<usize> = (first..count).filter(|at| has(first, *at) && has(*at, first)).collect();
+            done.extend(circle.iter().copied());
+            circles.push(circle);
+        }
+        circles
+    }
+
+    /// The rules that a text of it may begin with.
+    fn beginnings(&self, expr: &Expr, empty: &BTreeSet<usize>, found: &mut BTreeSet<usize>) {
+        match expr {
+            Expr::Terminal(_) => {}
+            Expr::Rule(rule) => drop(found.insert(*rule)),
+            Expr::Choice(items) => items.iter().for_each(|item| self.beginnings(item, empty, found)),
+            Expr::Repeat(item, ..) => self.beginnings(item, empty, found),
+            Expr::Sequence(items) => {
+                for item in items {
+                    self.beginnings(item, empty, found);
+                    if !self.may_be_empty(empty, item) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_circle(&mut self, circle: &[usize], empty: &BTreeSet<usize>) -> Result<()> {
+        for (at, rule) in circle.iter().enumerate() {
+            let Some(body) = self.body(*rule).cloned() else { continue };
+            let mut left = MOST_PARTS / 10;
+            let mut ways = self.ways(&body, circle, empty, &mut left)?;
+            // Rules before it no longer begin with themselves: they are put in their place.
+            for earlier in circle.iter().take(at) {
+                let Some(body) = self.body(*earlier).cloned() else { continue };
+                let mut next = Vec::new();
+                for (head, rest) in ways {
+                    if head != Some(*earlier) {
+                        next.push((head, rest));
+                        continue;
+                    }
+                    for (head, mut own) in self.ways(&body, circle, empty, &mut left)? {
+                        own.extend(rest.iter().cloned());
+                        next.push((head, own));
+                    }
+                }
+                ways = next;
+            }
+            let (own, others): (Vec<_>, Vec<_>) = ways.into_iter().partition(|(head, _)| *head == Some(*rule));
+            let more: Vec<Expr> =
+                own.into_iter().filter(|(_, rest)| !rest.is_empty()).map(|(_, rest)| Expr::Sequence(rest)).collect();
+            let base = others.into_iter().map(|(head, mut rest)| {
+                if let Some(head) = head {
+                    rest.insert(0, Expr::Rule(head));
+                }
+                Expr::Sequence(rest)
+            });
+            let base = Expr::Choice(base.collect());
+            let body = match more.is_empty() {
+                true => base,
+                false => {
+                    let more = Expr::Repeat(Box::new(Expr::Choice(more)), 0, None);
+                    let more = self.without_empty_repeats(more, empty)?;
+                    Expr::Sequence(vec![base, more])
+                }
+            };
+            if let Some((_, own)) = self.rules.get_mut(*rule) {
+                *own = body;
+            }
+        }
+        Ok(())
+    }
+
+    /// The alternatives of an expression: the rule of the circle that each begins with, if any, and the rest.
+    fn ways(
+        &self,
+        expr: &Expr,
+        circle: &[usize],
+        empty: &BTreeSet<usize>,
+        left: &mut usize,
+    ) -> Result<Vec<(Option<usize>, Vec<Expr>)>> {
+        *left = left.checked_sub(1).ok_or("has left recursion through too many alternatives")?;
+        let touches = |expr: &Expr| {
+            let mut found = BTreeSet::new();
+            self.beginnings(expr, empty, &mut found);
+            found.iter().any(|rule| circle.contains(rule))
+        };
+        if !touches(expr) {
+            return Ok(vec![(None, vec![expr.clone()])]);
+        }
+        match expr {
+            Expr::Terminal(_) => Ok(Vec::new()),
+            Expr::Rule(rule) if circle.contains(rule) => Ok(vec![(Some(*rule), Vec::new())]),
+            // A rule outside the circle cannot begin with one inside it, or it would be inside.
+            Expr::Rule(_) => Ok(vec![(None, vec![expr.clone()])]),
+            Expr::Choice(items) => {
+                let mut all = Vec::new();
+                for item in items {
+                    all.extend(self.ways(item, circle, empty, left)?);
+                }
+                Ok(all)
+            }
+            Expr::Repeat(item, min, max) => {
+                let rest = Expr::Repeat(item.clone(), min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
+                let mut all = if *min == 0 { vec![(None, Vec::new())] } else { Vec::new() };
+                for (head, mut own) in self.ways(item, circle, empty, left)? {
+                    if *max != Some(1) {
+                        own.push(rest.clone());
+                    }
+                    all.push((head, own));
+                }
+                Ok(all)
+            }
+            Expr::Sequence(items) => {
+                let Some((first, rest)) = items.split_first() else { return Ok(vec![(None, Vec::new())]) };
+                if !touches(first) {
+                    return Err("has left recursion after a part that may be empty: this is not supported".to_owned());
+                }
+                let mut all = Vec::new();
+                for (head, mut own) in self.ways(first, circle, empty, left)? {
+                    let is_empty = head.is_none() && own.is_empty();
+                    own.extend(rest.iter().cloned());
+                    match is_empty {
+                        // The first part was left out: the next one is the first.
+                        true => all.extend(self.ways(&Expr::Sequence(own), circle, empty, left)?),
+                        false => all.push((head, own)),
+                    }
+                }
+                Ok(all)
+            }
+        }
+    }
+}
+
+fn written(expr: &Expr, terminals: &[Node], rules: &[Node]) -> Node {
+    match expr {
+        Expr::Terminal(at) => terminals.get(*at).cloned().unwrap_or_else(Node::never),
+        Expr::Rule(at) => rules.get(*at).cloned().unwrap_or_else(Node::never),
+        Expr::Sequence(items) => Node::sequence(items.iter().map(|item| written(item, terminals, rules))),
+        Expr::Choice(items) => {
+            let items = items.iter().map(|item| written(item, terminals, rules)).filter(|node| !node.is_never());
+            Node::choice(items.collect::<Vec<_>>())
+        }
+        Expr::Repeat(item, min, max) => written(item, terminals, rules).repeat(*min, *max),
+    }
+}

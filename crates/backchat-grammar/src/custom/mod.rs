@@ -1,0 +1,83 @@
+//! What custom tools take: any text, or text of a grammar that the request gives.
+
+mod common;
+mod context_free;
+mod lark_syntax;
+mod regex;
+
+use super::automaton::Automaton;
+use super::notes::{Effect, Note};
+use super::rules::{Node, Rules};
+use backchat_core::json::Value;
+pub(crate) use context_free::ContextFree;
+
+/// The texts that a custom tool takes.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// A regular language.
+    Regular(Automaton),
+    /// A language with recursion.
+    ContextFree(ContextFree),
+}
+
+/// Writes one terminal as the wire spells it; nothing if that takes too many states.
+pub(crate) type Spell<'s> = dyn FnMut(&mut Rules, &str, &Automaton) -> Option<Node> + 's;
+
+/// How long a grammar may be.
+const MOST_BYTES: usize = 1 << 20;
+
+/// How many states rules without recursion may have as one automaton; engines follow larger ones rule by rule.
+const MOST_JOINED: usize = 100;
+
+const TOO_LARGE: &str = "needs too many states: make it smaller";
+
+/// Reads the form of a custom tool's input; nothing if any text will do.
+///
+/// # Errors
+///
+/// What is wrong with it, in words, with line and column if it is in the grammar.
+pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Option<Input>, String> {
+    let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(None) };
+    match format.get("type").and_then(Value::as_str) {
+        Some("text") => return Ok(None),
+        Some("grammar") => {}
+        Some(other) => return Err(format!("`format` is of the type `{other}`, not `text` or `grammar`")),
+        None => return Err("`format` has no `type`".to_owned()),
+    }
+    // OpenAI's two interfaces nest differently.
+    let own = format.get("grammar").unwrap_or(format);
+    let Some(definition) = own.get("definition").and_then(Value::as_str) else {
+        return Err("the grammar has no `definition`".to_owned());
+    };
+    if definition.len() > MOST_BYTES {
+        return Err(format!("the grammar has more than {MOST_BYTES} bytes"));
+    }
+    let input = match own.get("syntax").and_then(Value::as_str) {
+        Some("regex") => {
+            let regular = regex::whole(definition).map_err(|problem| format!("the regular expression {problem}"))?;
+            let made = Automaton::of(&regular).ok_or_else(|| format!("the regular expression {TOO_LARGE}"))?;
+            Input::Regular(made)
+        }
+        Some("lark") => {
+            let problem = |problem: String| format!("the Lark grammar {problem}");
+            let grammar = ContextFree::new(lark_syntax::read(definition).map_err(problem)?).map_err(problem)?;
+            if grammar.overlaps() {
+                let message = "terminals overlap: the grammar is read over characters, where a lexer would take the longest terminal";
+                notes.push(Note { keyword: Some("format".to_owned()), ..Note::new(Effect::Looser, message) });
+            }
+            match grammar.regular().filter(|made| made.len() <= MOST_JOINED) {
+                Some(made) => Input::Regular(made),
+                None => Input::ContextFree(grammar),
+            }
+        }
+        Some(other) => return Err(format!("the grammar's syntax is `{other}`, not `regex` or `lark`")),
+        None => return Err("the grammar has no `syntax`".to_owned()),
+    };
+    match &input {
+        Input::Regular(made) if made.is_empty() => Err("the grammar accepts no text".to_owned()),
+        _ => Ok(Some(input)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

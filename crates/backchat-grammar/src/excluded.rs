@@ -1,0 +1,124 @@
+//! Text that is free but for plain markers: what engines call excluded texts. What it says is compared with the patterns,
+//! so that it is exact.
+
+use super::automaton::Automaton;
+use super::json_text::in_json;
+use backchat_parser::pattern::Regular;
+
+/// A pattern that a text must not match, and whether it matches at the beginning alone.
+pub(super) type Forbidden = (Regular, bool);
+
+/// Text that is clear of marks, and the marks as plain texts.
+#[derive(Clone, Debug)]
+pub(crate) struct Excluded {
+    pub clear: Automaton,
+    pub texts: Vec<String>,
+    /// The texts say the same inside a JSON string alone: what else a pattern matches holds a quote, which is escaped
+    /// there.
+    pub in_json_only: bool,
+}
+
+impl Excluded {
+    /// The texts that forbid the same as the patterns, if texts can.
+    pub fn find(patterns: &[&Forbidden], clear: &Automaton) -> Option<Self> {
+        let anywhere = patterns.iter().filter(|(_, is_at_start)| !is_at_start);
+        let mut texts: Vec<String> = anywhere.filter_map(|(pattern, _)| shortest_texts(pattern)).flatten().collect();
+        texts.sort();
+        texts.dedup();
+        // A text in which another one is says nothing more.
+        let all = texts.clone();
+        texts.retain(|text| !all.iter().any(|other| other != text && text.contains(other.as_str())));
+        let plain: Vec<Forbidden> = texts.iter().map(|text| (Regular::text(text), false)).collect();
+        let plain = without(&plain.iter().collect::<Vec<_>>())?;
+        let in_json_only = plain != *clear;
+        if in_json_only && in_json(&plain)? != in_json(clear)? {
+            return None;
+        }
+        Some(Self { clear: clear.clone(), texts, in_json_only })
+    }
+}
+
+/// The texts without these patterns; nothing if there are too many states.
+pub(super) fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
+    let pick = |at_start: bool| -> Vec<&Regular> {
+        patterns.iter().filter(|(_, anchored)| *anchored == at_start).map(|(pattern, _)| pattern).collect()
+    };
+    Automaton::without(&pick(false), &pick(true))
+}
+
+/// How many texts a pattern may stand for.
+const MOST_TEXTS: usize = 16;
+
+/// A pattern without what may be empty at its ends: texts that hold the rest hold a match.
+fn trimmed(pattern: &Regular) -> &[Regular] {
+    let items = match pattern {
+        Regular::Concat(items) => items.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let from = items.iter().position(|item| item.least() > 0).unwrap_or(items.len());
+    let to = items.iter().rposition(|item| item.least() > 0).map_or(from, |last| last + 1);
+    items.get(from..to).unwrap_or(&[])
+}
+
+/// The texts of which every match of a pattern holds one, each a match up to what may be left out at the ends.
+fn shortest_texts(pattern: &Regular) -> Option<Vec<String>> {
+    let items = trimmed(pattern);
+    if let [Regular::Alternate(ways)] = items {
+        let all = ways.iter().map(shortest_texts).collect::<Option<Vec<_>>>()?.concat();
+        return (all.len() <= MOST_TEXTS).then_some(all);
+    }
+    let mut texts = vec![String::new()];
+    for item in items {
+        let own = exact_texts(item)?;
+        texts = texts.iter().flat_map(|text| own.iter().map(move |own| format!("{text}{own}"))).collect();
+        if texts.len() > MOST_TEXTS {
+            return None;
+        }
+    }
+    texts.iter().all(|text| !text.is_empty()).then_some(texts)
+}
+
+/// All texts of a pattern, if they are few.
+fn exact_texts(pattern: &Regular) -> Option<Vec<String>> {
+    let joined = |texts: Vec<String>, own: Vec<String>| -> Option<Vec<String>> {
+        let all: Vec<String> =
+            texts.iter().flat_map(|text| own.iter().map(move |own| format!("{text}{own}"))).collect();
+        (all.len() <= MOST_TEXTS).then_some(all)
+    };
+    match pattern {
+        Regular::Empty => Some(vec![String::new()]),
+        Regular::Alternate(items) => {
+            let all = items.iter().map(exact_texts).collect::<Option<Vec<_>>>()?.concat();
+            (all.len() <= MOST_TEXTS).then_some(all)
+        }
+        Regular::Concat(items) => {
+            items.iter().try_fold(vec![String::new()], |texts, item| joined(texts, exact_texts(item)?))
+        }
+        Regular::Class(ranges) => {
+            let size: u32 = ranges.iter().map(|(low, high)| high - low + 1).fold(0, u32::saturating_add);
+            let all = ranges.iter().flat_map(|(low, high)| (*low..=*high).filter_map(char::from_u32));
+            (size <= 8).then(|| all.map(String::from).collect())
+        }
+        Regular::Never | Regular::Repeat { .. } => None,
+    }
+}
+
+/// The literal texts that matches of a pattern begin with: those of what may be left out first, and of the rest.
+pub(crate) fn openings(pattern: &Regular) -> Vec<String> {
+    let items = match pattern {
+        Regular::Concat(items) => items.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let optional = items.iter().take_while(|item| item.least() == 0);
+    let optional =
+        optional.filter_map(|item| if let Regular::Repeat { node, .. } = item { Some(&**node) } else { None });
+    optional.chain([pattern]).map(literal_start).filter(|text| !text.is_empty()).collect()
+}
+
+fn literal_start(pattern: &Regular) -> String {
+    let texts = trimmed(pattern).iter().map_while(|item| match exact_texts(item).as_deref() {
+        Some([only]) => Some(only.clone()),
+        _ => None,
+    });
+    texts.collect()
+}

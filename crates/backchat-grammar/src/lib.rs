@@ -1,0 +1,424 @@
+//! Grammars of a model's valid outputs: for one request, every output that the wire can carry, and only outputs that
+//! the response template parses without a malformed region.
+//!
+//! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine,
+//! and [`Grammar::matcher`] follows a text through them without one.
+
+mod answer;
+mod assumed;
+mod automaton;
+mod bans;
+mod begun;
+mod body;
+mod calls;
+mod char_class;
+mod choice;
+mod custom;
+mod excluded;
+mod gbnf;
+mod json_text;
+mod lark;
+mod machine;
+mod marks;
+mod native;
+mod notes;
+mod number;
+mod own_mark;
+mod plain;
+mod preserved;
+mod reads;
+mod regex;
+mod request;
+mod rules;
+mod schema;
+mod special;
+mod strings;
+mod structural_tag;
+mod style;
+mod thinking;
+mod tools;
+mod turn;
+mod varying;
+
+pub use assumed::assume;
+pub use body::render_prompt;
+pub use choice::Choice;
+pub use notes::{Effect, Note};
+pub use plain::SCHEMA;
+pub use request::Request;
+pub use special::SpecialToken;
+pub use tools::shown as shown_tools;
+pub use turn::{Presence, Reasoning};
+
+use std::sync::Arc;
+
+use answer::AnswerFormat;
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::{Object, Value};
+use backchat_derive::wire::{Wire, structure};
+use backchat_parser::template::Template;
+use calls::Reading;
+use machine::Machine;
+use marks::Clear;
+use reads::Reads;
+use rules::{Node, Rules};
+use schema::Order;
+use turn::{Start, Turn};
+
+/// The rules of a model's valid outputs for one request.
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    pub(crate) rules: Rules,
+    pub(crate) root: Node,
+    start: Start,
+    notes: Vec<Note>,
+    stop: Vec<(String, &'static str)>,
+    /// The texts to forbid instead, if nothing may be called.
+    bans: Option<Vec<String>>,
+    /// Those of them that are single tokens.
+    banned_tokens: Vec<String>,
+    /// The custom tools.
+    custom: Vec<String>,
+    preserved: Vec<String>,
+    pub(crate) special: Vec<SpecialToken>,
+    pub(crate) lazy: Option<Lazily>,
+}
+
+/// Which turns a stop ends: those with calls, those with content alone, or any.
+fn ends(structure: &structure::WireFormat, stop: &str) -> &'static str {
+    let Some(end) = structure.calls.as_ref().and_then(|calls| calls.end.as_deref()) else { return "any" };
+    match (end.contains(stop), structure.end.contains(stop)) {
+        (true, false) => "calls",
+        (false, true) => "content",
+        _ => "any",
+    }
+}
+
+/// How a grammar starts at a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Lazily {
+    pub root: Node,
+    pub triggers: Vec<Trigger>,
+}
+
+/// A text that starts a lazy grammar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trigger {
+    /// `word` or `pattern`.
+    pub kind: &'static str,
+    /// The word, or a regular expression of ECMAScript.
+    pub value: String,
+}
+
+/// Builds the grammar of one request. Who answers many keeps a [`Builder`].
+///
+/// # Errors
+///
+/// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if a
+/// schema is above a limit of grammars.
+pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
+    Builder::new(template.clone(), wire.clone()).build(request)
+}
+
+/// The common part of one model's grammars: the form of a turn, and the texts to avoid. It is made once.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    template: Template,
+    wire: Wire,
+    clear: Clear,
+}
+
+impl Builder {
+    /// For a response template and the wire of its chat template.
+    pub fn new(template: Template, wire: Wire) -> Self {
+        let clear = marks::clear(&template, wire.structure(), wire.written());
+        Self { template, wire, clear }
+    }
+
+    /// Builds the grammar of a request.
+    ///
+    /// # Errors
+    ///
+    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if
+    /// a schema is above a limit of grammars.
+    pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
+        let Self { template, wire, clear } = self;
+        let (structure, written) = (wire.structure(), wire.written());
+        let mut notes = clear.notes.clone();
+        if wire.is_assumed() {
+            let message = "no chat template is known: the order of parts, and the texts between them, are the plainest that read back";
+            notes.push(Note::new(Effect::Assumed, message));
+        }
+        let mut rules = Rules::default();
+        // A value inside is indented further than the one that was seen.
+        rules.excluded = Arc::clone(&clear.excluded);
+        rules.most_blanks = u32::try_from(written.widest).unwrap_or(0).saturating_mul(2);
+        notes.extend(request.notes.iter().cloned());
+        let (callable, wants) = request::tools(request, &mut notes)?;
+        let mut call_nodes = Vec::new();
+        let mut faults = Vec::new();
+        if wants != request::Wants::Nothing {
+            let Some(calls) = structure.calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
+                let message = "this template reads no calls, but the request has tools";
+                return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
+            };
+            let order = if request.any_order { Order::Any } else { Order::Schema };
+            // Only arguments that are written one by one are read one by one.
+            let alone = matches!(calls.body.arguments, structure::Arguments::Pairs(_));
+            let given = request.tools.as_deref().filter(|_| alone).map_or(Value::Null, tools::shown);
+            let reads = Reads::new(template, &given);
+            let reading =
+                Reading { open: request.open_properties, strict_space: request.wire_space, order, reads: &reads };
+            for tool in &callable {
+                match calls::call(&mut rules, tool, calls, written, clear, reading, &mut notes) {
+                    Ok(node) => call_nodes.push(node),
+                    Err(fault) => {
+                        // A tool that cannot be called is left out. One with a schema that is too much can be.
+                        let is_left_out =
+                            !fault.problem.is_limit && (fault.of_wire || wants == request::Wants::Perhaps);
+                        let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
+                        let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
+                        if is_left_out {
+                            notes.push(Note {
+                                effect: Effect::Tighter,
+                                tool: Some(tool.name.clone()),
+                                path: Some(fault.problem.path.clone()),
+                                keyword: None,
+                                message: format!("the tool is dropped: {}", fault.problem.message),
+                            });
+                        }
+                        faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
+                    }
+                }
+            }
+        }
+        let is_forced = matches!(wants, request::Wants::Some | request::Wants::One);
+        if faults.iter().any(|(left_out, _)| !left_out) || is_forced && call_nodes.is_empty() {
+            return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
+        }
+        let call = (!call_nodes.is_empty()).then(|| rules.add("call", Node::choice(call_nodes)));
+        let answer = match &request.format {
+            Some(_) if is_forced => {
+                let message = "a call is required: the form of the answer has no effect";
+                notes.push(Note::new(Effect::Assumed, message));
+                None
+            }
+            Some(format) => {
+                if let Some(problem) = AnswerFormat::refused(structure, written, clear) {
+                    return Err(vec![problem]);
+                }
+                let (is_json, open) = (structure.content.is_json, request.open_properties);
+                let node = format.node(&mut rules, clear, is_json, open, request.wire_space, &mut notes);
+                Some(node.map_err(|problem| vec![problem])?)
+            }
+            None => None,
+        };
+        let (prompt, told) = match &request.prompt {
+            Some(prompt) => {
+                let (prompt, told) = varying::with_signs(wire.steady(prompt), &written.groups);
+                (Some(prompt), told)
+            }
+            None => (None, None),
+        };
+        let several = request.parallel.unwrap_or(wants != request::Wants::One);
+        let turn = Turn {
+            wire: structure,
+            written,
+            clear,
+            prompt: prompt.as_deref(),
+            reasoning: request.reasoning,
+            answer,
+            content: request.content,
+            call,
+            may_be_silent: !is_forced,
+            several,
+        };
+        let Some((mut root, start)) = turn.root(&mut rules, &mut notes) else {
+            let message = "the renders show no turn of this kind after such a prompt";
+            return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
+        };
+        let is_lazy = wants == request::Wants::Perhaps && turn.answer.is_none();
+        let mut lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
+        let bans = (wants == request::Wants::Nothing && structure.calls.is_some())
+            .then(|| bans::find(structure, written, clear.thought.as_ref()));
+        if bans.as_ref().is_some_and(Vec::is_empty) {
+            let message = "calls have no markers of their own: without this grammar nothing can forbid them";
+            notes.push(Note::new(Effect::Assumed, message));
+        }
+        let roots: Vec<&Node> = std::iter::once(&root).chain(lazy.as_ref().map(|lazy| &lazy.root)).collect();
+        if let Some(signs) = varying::Signs::of(&mut rules, &roots, clear, told.as_deref(), &mut notes) {
+            root = signs.resolved(root);
+            if let Some(lazy) = &mut lazy {
+                lazy.root = signs.resolved(std::mem::replace(&mut lazy.root, Node::empty()));
+            }
+            for rule in &mut rules.rules {
+                rule.node = signs.resolved(std::mem::replace(&mut rule.node, Node::empty()));
+            }
+        }
+        let custom = request.tools.iter().flat_map(|tools| tools.as_list().unwrap_or(&[]));
+        let custom = custom.filter(|tool| tools::is_custom(tool)).filter_map(tools::name).map(str::to_owned).collect();
+        notes.sort();
+        notes.dedup();
+        let stops = written.stops.iter().map(|stop| (varying::fixed_start(stop).to_owned(), ends(structure, stop)));
+        let stop = stops.filter(|(stop, _)| !stop.is_empty()).collect();
+        let preserved = preserved::preserved(structure, written);
+        Ok(Grammar {
+            rules,
+            root,
+            start,
+            notes,
+            stop,
+            bans,
+            banned_tokens: Vec::new(),
+            custom,
+            preserved,
+            special: Vec::new(),
+            lazy,
+        })
+    }
+}
+
+impl Grammar {
+    /// The inexact parts of the grammar, sorted.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// The marks that end the turn, which are not part of the grammar: each with `any`, `calls` or `content`.
+    pub fn stop(&self) -> &[(String, &'static str)] {
+        &self.stop
+    }
+
+    /// The marks a server must not strip from the output.
+    pub fn preserved_tokens(&self) -> &[String] {
+        &self.preserved
+    }
+
+    /// Names these marks as tokens if the format has names for them, as only Lark does: elsewhere the text of a mark
+    /// matches its token, too.
+    #[must_use]
+    pub fn with_special_tokens(mut self, special: &[SpecialToken]) -> Self {
+        for token in special {
+            if self.bans.iter().flatten().any(|ban| *ban == token.text) {
+                self.banned_tokens.push(token.text.clone());
+            }
+            if !self.names(&token.text) {
+                continue;
+            }
+            if token.in_lark().is_some() {
+                self.special.push(token.clone());
+            } else {
+                let message = format!("the id of the special token {:?} is unknown: it is written as text", token.text);
+                self.notes.push(Note::new(Effect::Assumed, &message));
+            }
+        }
+        self.notes.sort();
+        self.notes.dedup();
+        self
+    }
+
+    /// Whether a mark is one of this wire's, rather than one of the hundreds a tokenizer keeps in reserve.
+    fn names(&self, mark: &str) -> bool {
+        self.rules.hold(&self.root, mark)
+            || self.preserved.iter().any(|known| known.contains(mark))
+            || self.stop.iter().any(|(stop, _)| stop.contains(mark))
+    }
+
+    /// The region the prompt left open.
+    pub fn starts_inside(&self) -> Option<&'static str> {
+        self.start.inside
+    }
+
+    /// What begins and ends reasoning, as the command prints it.
+    fn reasoning(&self) -> Value {
+        let thinking = &self.start.thinking;
+        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        Value::from([
+            ("inside", self.start.inside.is_some().into()),
+            ("open", text(&thinking.open)),
+            ("end", text(&thinking.end)),
+            ("force", text(&thinking.force)),
+        ])
+    }
+
+    /// Follows a text through the rules.
+    pub fn matcher(&self) -> Matcher<'_> {
+        Matcher { machine: Machine::new(&self.rules, &self.root), at: 0, is_broken: false }
+    }
+
+    /// The result as the command prints it.
+    #[doc(hidden)]
+    pub fn to_value(&self, format: &str, grammar: Value, triggers: Option<&[Trigger]>) -> Value {
+        let texts = |items: &[String]| Value::List(items.iter().map(|item| item.as_str().into()).collect());
+        let mut out = Object::new();
+        out.insert("format".to_owned(), format.into());
+        out.insert("grammar".to_owned(), grammar);
+        out.insert("lazy".to_owned(), triggers.is_some().into());
+        let triggers = triggers
+            .unwrap_or(&[])
+            .iter()
+            .map(|trigger| Value::from([("type", trigger.kind.into()), ("value", trigger.value.as_str().into())]));
+        out.insert("triggers".to_owned(), Value::List(triggers.collect()));
+        out.insert("preserved_tokens".to_owned(), texts(&self.preserved));
+        let special = self.special.iter().filter(|_| format == "lark").map(|token| token.text.as_str().into());
+        out.insert("special_tokens".to_owned(), Value::List(special.collect()));
+        let stop = self
+            .stop
+            .iter()
+            .map(|(text, after)| Value::from([("text", text.as_str().into()), ("after", (*after).into())]));
+        out.insert("stop".to_owned(), Value::List(stop.collect()));
+        let inside: Value = self.start.inside.map_or(Value::Null, Value::from);
+        out.insert("start".to_owned(), Value::from([("inside", inside), ("held", self.start.held.as_str().into())]));
+        out.insert("reasoning".to_owned(), self.reasoning());
+        if let Some(bans) = &self.bans {
+            let bans = Value::from([("texts", texts(bans)), ("tokens", texts(&self.banned_tokens))]);
+            out.insert("bans".to_owned(), bans);
+        }
+        if !self.custom.is_empty() {
+            let custom = self.custom.iter().map(|name| (name.clone(), tools::INPUT.into())).collect();
+            out.insert("custom_tools".to_owned(), Value::Object(custom));
+        }
+        out.insert("notes".to_owned(), Value::List(self.notes.iter().map(Note::to_value).collect()));
+        Value::Object(out)
+    }
+}
+
+/// A text on its way through a grammar.
+#[derive(Clone, Debug)]
+pub struct Matcher<'g> {
+    machine: Machine<'g>,
+    at: usize,
+    is_broken: bool,
+}
+
+/// The result of feeding a piece of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fed {
+    /// It is allowed so far.
+    Ok {
+        /// Whether the text may end here.
+        may_end: bool,
+    },
+    /// It is not.
+    Broken {
+        /// The byte at which it breaks.
+        at: usize,
+        /// The texts that were allowed there.
+        expected: Vec<String>,
+    },
+}
+
+impl Matcher<'_> {
+    /// Takes the next piece of the text.
+    pub fn feed(&mut self, text: &str) -> Fed {
+        for c in text.chars() {
+            if self.is_broken || !self.machine.feed(c) {
+                self.is_broken = true;
+                return Fed::Broken { at: self.at, expected: self.machine.expected() };
+            }
+            self.at += c.len_utf8();
+        }
+        Fed::Ok { may_end: self.machine.may_end() }
+    }
+}

@@ -1,0 +1,159 @@
+//! JSON Schemas that xgrammar's own format reads as the rules here do. It drops some keywords without an error and reads
+//! others differently: what is not known to be the same is left to rules.
+
+use super::strings::Strings;
+use super::style::{Space, Style};
+use backchat_core::json::{Object, Value};
+
+/// The format for a value of this schema, if it says exactly the same as the rules.
+pub(crate) fn json_schema(
+    schema: &Value,
+    style: &Style,
+    is_open: bool,
+    excludes: Option<&[String]>,
+    most_blanks: u32,
+) -> Option<Value> {
+    let is_plain = *style == Style { space: Space::Flexible, ..Style::json() };
+    let excludes = excludes.filter(|_| is_plain)?;
+    Some(formatted(normalized(schema, is_open, 0)?, excludes, most_blanks))
+}
+
+/// The format for a string of any text, or for a value of any kind, as the rules have them.
+pub(crate) fn free(is_string: bool, style: &Style, excludes: Option<&[String]>, most_blanks: u32) -> Option<Value> {
+    let schema = if is_string { Value::from([("type", "string".into())]) } else { Value::Bool(true) };
+    let is_plain = *style == Style { space: Space::Flexible, ..Style::json() };
+    // A string has no blanks of its own: what is around it does not matter.
+    let is_plain = is_plain || is_string && style.strings == Strings::Json && !style.inside;
+    Some(formatted(schema, excludes.filter(|_| is_plain)?, most_blanks))
+}
+
+fn formatted(schema: Value, excludes: &[String], most_blanks: u32) -> Value {
+    Value::from([
+        ("type", "json_schema".into()),
+        ("json_schema", schema),
+        ("max_whitespace_cnt", Value::from(u64::from(most_blanks))),
+        ("excludes", Value::List(excludes.iter().map(|text| text.as_str().into()).collect())),
+    ])
+}
+
+/// Keywords that say nothing about values.
+const SILENT: [&str; 8] =
+    ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"];
+
+/// How deeply schemas may nest.
+const MOST_DEPTH: usize = 30;
+
+fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
+    if depth > MOST_DEPTH {
+        return None;
+    }
+    let Value::Object(given) = schema else { return None };
+    let mut entries: Object = given.clone();
+    entries.retain(|key, _| !SILENT.contains(&key.as_str()));
+    let inner = |value: &Value| normalized(value, is_open, depth + 1);
+    if let Some(Value::Bool(nullable)) = entries.shift_remove("nullable")
+        && nullable
+    {
+        let Some(Value::String(kind)) = entries.get("type").cloned() else { return None };
+        if entries.contains_key("enum") || entries.contains_key("const") {
+            return None;
+        }
+        entries.insert("type".to_owned(), Value::List(vec![kind.into(), "null".into()]));
+    }
+    if let Some(values) = entries.get("enum").or_else(|| entries.get("const")).cloned() {
+        let values = if entries.contains_key("enum") { values.as_list()?.to_vec() } else { vec![values] };
+        let is_only = entries.keys().all(|key| matches!(key.as_str(), "enum" | "const" | "type")) && entries.len() <= 2;
+        let kind = entries.get("type").map(Value::as_str);
+        let is_string = kind.is_none_or(|kind| kind == Some("string"));
+        let are_words = values.iter().all(|value| value.as_str().is_some_and(is_word));
+        return (is_only && is_string && are_words && !values.is_empty())
+            .then(|| Value::from([("enum", Value::List(values))]));
+    }
+    if let Some(branches) = entries.get("anyOf") {
+        let branches = branches.as_list()?.iter().map(inner).collect::<Option<Vec<_>>>()?;
+        return (entries.len() == 1 && !branches.is_empty()).then(|| Value::from([("anyOf", Value::List(branches))]));
+    }
+    let kinds: Vec<String> = match entries.get("type") {
+        Some(Value::String(kind)) => vec![kind.clone()],
+        Some(Value::List(kinds)) => kinds.iter().map(|kind| kind.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+        _ => return None,
+    };
+    let has = |kind: &str| kinds.iter().any(|own| own == kind);
+    if kinds.is_empty() || has("integer") && has("number") {
+        return None;
+    }
+    let is_only = |known: &[&str]| entries.keys().all(|key| key == "type" || known.contains(&key.as_str()));
+    let mut out = Object::new();
+    out.insert("type".to_owned(), entries.get("type")?.clone());
+    let mut known: Vec<&str> = Vec::new();
+    if has("integer") && kinds.len() == 1 {
+        known.extend(["minimum", "maximum"]);
+        for bound in ["minimum", "maximum"] {
+            if let Some(value) = entries.get(bound) {
+                value.as_i64().filter(|value| value.abs() < 1_000_000_000)?;
+                out.insert(bound.to_owned(), value.clone());
+            }
+        }
+        // The rules write no negative zero, neither does it; a range of nothing is an error there.
+        if let (Some(low), Some(high)) =
+            (out.get("minimum").and_then(Value::as_i64), out.get("maximum").and_then(Value::as_i64))
+            && low > high
+        {
+            return None;
+        }
+    }
+    if has("array") {
+        known.extend(["items", "minItems", "maxItems"]);
+        out.insert("items".to_owned(), inner(entries.get("items")?)?);
+        for bound in ["minItems", "maxItems"] {
+            if let Some(value) = entries.get(bound) {
+                value.as_u64().filter(|value| *value <= 1000)?;
+                out.insert(bound.to_owned(), value.clone());
+            }
+        }
+    }
+    if has("object") {
+        known.extend(["properties", "required", "additionalProperties"]);
+        members(&entries, is_open, &inner, &mut out)?;
+    }
+    is_only(&known).then_some(Value::Object(out))
+}
+
+/// The members of an object; those without a schema are written out of any type by the rules alone.
+fn members(entries: &Object, is_open: bool, inner: &dyn Fn(&Value) -> Option<Value>, out: &mut Object) -> Option<()> {
+    let properties = match entries.get("properties") {
+        Some(Value::Object(properties)) => Some(properties),
+        Some(_) => return None,
+        None => None,
+    };
+    let additional = match entries.get("additionalProperties") {
+        Some(Value::Bool(additional)) => *additional,
+        Some(_) => return None,
+        None => properties.is_none() || is_open,
+    };
+    // Beside declared members, others have other names: xgrammar takes the declared ones twice.
+    if additional && properties.is_some_and(|properties| !properties.is_empty()) {
+        return None;
+    }
+    let mut own = Object::new();
+    for (name, schema) in properties.into_iter().flatten() {
+        is_word(name).then_some(())?;
+        own.insert(name.clone(), inner(schema)?);
+    }
+    let required = entries.get("required").map(|required| required.as_list()).unwrap_or(Some(&[]))?;
+    let is_declared = |name: &Value| name.as_str().is_some_and(|name| own.contains_key(name));
+    required.iter().all(is_declared).then_some(())?;
+    if !required.is_empty() {
+        out.insert("required".to_owned(), Value::List(required.to_vec()));
+    }
+    if !own.is_empty() {
+        out.insert("properties".to_owned(), Value::Object(own));
+    }
+    out.insert("additionalProperties".to_owned(), additional.into());
+    Some(())
+}
+
+/// Text that has one spelling in JSON, and no marker in it.
+fn is_word(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ' '))
+}

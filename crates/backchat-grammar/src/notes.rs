@@ -1,0 +1,63 @@
+//! Notes on the parts of a grammar that accept more or less than the schema.
+
+use backchat_core::json::{Object, Value};
+
+/// How a grammar departs from what was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Something was not found in renders and taken as usual.
+    Assumed,
+    /// It allows what the schema forbids.
+    Looser,
+    /// It forbids what the schema allows.
+    Tighter,
+}
+
+impl Effect {
+    /// Its name in results.
+    #[doc(hidden)]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Assumed => "assumed",
+            Self::Looser => "looser",
+            Self::Tighter => "tighter",
+        }
+    }
+}
+
+/// One departure.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Note {
+    /// In which direction it goes.
+    pub effect: Effect,
+    /// The tool it is about.
+    pub tool: Option<String>,
+    /// The JSON pointer of the place in the tool's parameters.
+    pub path: Option<String>,
+    /// The keyword of the schema it is about.
+    pub keyword: Option<String>,
+    /// In words.
+    pub message: String,
+}
+
+impl Note {
+    pub(crate) fn new(effect: Effect, message: impl Into<String>) -> Self {
+        Self { effect, tool: None, path: None, keyword: None, message: message.into() }
+    }
+
+    /// As JSON.
+    #[doc(hidden)]
+    pub fn to_value(&self) -> Value {
+        let mut out = Object::new();
+        out.insert("effect".to_owned(), self.effect.name().into());
+        for (key, value) in [("tool", &self.tool), ("path", &self.path), ("keyword", &self.keyword)] {
+            if let Some(value) = value {
+                out.insert(key.to_owned(), value.as_str().into());
+            }
+        }
+        out.insert("message".to_owned(), self.message.as_str().into());
+        Value::Object(out)
+    }
+}

@@ -1,0 +1,39 @@
+//! What the parser makes of an argument's text: its value parser, then the types that the tools state.
+
+use std::sync::Arc;
+
+use super::marks::CALLS;
+use backchat_core::json::Value;
+use backchat_parser::content::{self, Mode};
+use backchat_parser::parser::Tools;
+use backchat_parser::template::{ContentSpec, Template};
+
+/// How arguments that stand alone are read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reads {
+    /// Without one, values are text.
+    parser: Option<Arc<ContentSpec>>,
+    tools: Tools,
+}
+
+impl Reads {
+    /// For the parser of a template's calls and the tools of a request.
+    pub fn new(template: &Template, tools: &Value) -> Self {
+        let parser = template.field(CALLS).and_then(|field| match &field.content {
+            ContentSpec::XmlInline(args) => args.value_parser.clone(),
+            ContentSpec::KvLines(args) => args.value_parser.clone(),
+            _ => None,
+        });
+        Self { parser, tools: Tools::new(tools).unwrap_or_default() }
+    }
+
+    /// Whether an argument's text becomes this value.
+    pub fn is(&self, tool: &str, argument: &str, text: &str, value: &Value) -> bool {
+        let read = match &self.parser {
+            None => Ok(text.into()),
+            Some(parser) => content::value(parser, text, Mode::Stable),
+        };
+        let Ok(mut read) = read else { return false };
+        self.tools.cast(tool, argument, &mut read, Mode::Stable).is_ok() && read == *value
+    }
+}

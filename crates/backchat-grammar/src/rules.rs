@@ -1,0 +1,312 @@
+//! The form every grammar has before it is written: rules over literals, regular text, sequences and alternatives.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashTable};
+use indexmap::IndexSet;
+
+use super::automaton::Automaton;
+use super::excluded::Excluded;
+use super::strings::Strings;
+use backchat_core::json::Value;
+
+/// The number of blanks allowed in one place.
+const MOST_BLANKS: u32 = 8;
+
+/// One part of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Node {
+    Literal(String),
+    Sequence(Vec<Node>),
+    /// One of these; an empty list matches nothing, not even the empty text.
+    Choice(Vec<Node>),
+    /// This many times, without a bound if there is no second number.
+    Repeat(Box<Node>, u32, Option<u32>),
+    Rule(usize),
+    /// Regular text, from one of its states on.
+    Text(usize, usize),
+}
+
+/// A rule and its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub name: String,
+    pub node: Node,
+}
+
+/// Regular text that rules name.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    pub name: String,
+    pub automaton: Automaton,
+}
+
+/// A quoted text of any content, once it is made.
+#[derive(Clone, Debug)]
+pub(crate) struct FreeString {
+    pub strings: Strings,
+    /// Inside a JSON string.
+    pub inside: bool,
+    /// What it keeps clear of.
+    pub clear: Automaton,
+    pub node: Node,
+}
+
+/// The rules of one grammar.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    pub rules: Vec<Rule>,
+    pub texts: Vec<Text>,
+    /// How often a name was wanted.
+    names: HashMap<String, usize, foldhash::fast::RandomState>,
+    /// The places of texts, each with the hash of its automaton.
+    known: HashTable<(u64, usize)>,
+    /// Quoted texts of any content.
+    pub free_strings: Vec<FreeString>,
+    /// How much white space two tokens may have between them, if renders indent more than is usual.
+    pub most_blanks: u32,
+    /// Texts that are free but for plain markers.
+    pub excluded: Arc<Vec<Excluded>>,
+    /// Rules that a format of xgrammar says as well.
+    pub native: HashMap<usize, Value, foldhash::fast::RandomState>,
+    /// White space between two tokens, outside of a JSON string and inside.
+    pub spaces: [Option<Node>; 2],
+}
+
+impl Node {
+    pub fn empty() -> Self {
+        Self::Sequence(Vec::new())
+    }
+
+    pub fn never() -> Self {
+        Self::Choice(Vec::new())
+    }
+
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self::Literal(text.into())
+    }
+
+    /// One after the other, flat, with neighboring literals as one.
+    pub fn sequence(items: impl IntoIterator<Item = Node>) -> Self {
+        let mut all: Vec<Node> = Vec::new();
+        let mut add = |item: Node| match (all.last_mut(), item) {
+            (_, Node::Literal(text)) if text.is_empty() => {}
+            (Some(Node::Literal(known)), Node::Literal(text)) => known.push_str(&text),
+            (_, item) => all.push(item),
+        };
+        for item in items {
+            match item {
+                Node::Sequence(items) => items.into_iter().for_each(&mut add),
+                item => add(item),
+            }
+        }
+        if all.iter().any(Node::is_never) {
+            return Self::never();
+        }
+        match all.len() {
+            1 => all.pop().unwrap_or_else(Self::empty),
+            _ => Self::Sequence(all),
+        }
+    }
+
+    /// One of several, flat and each once.
+    pub fn choice(items: impl IntoIterator<Item = Node>) -> Self {
+        let mut all: IndexSet<Node, foldhash::fast::RandomState> = IndexSet::default();
+        for item in items {
+            match item {
+                Node::Choice(items) => all.extend(items),
+                item => drop(all.insert(item)),
+            }
+        }
+        match all.len() {
+            1 => all.pop().unwrap_or_else(Self::never),
+            _ => Self::Choice(all.into_iter().collect()),
+        }
+    }
+
+    pub fn optional(self) -> Self {
+        if self == Self::empty() || self == Self::literal("") || self.is_never() {
+            Self::empty()
+        } else {
+            Self::Repeat(Box::new(self), 0, Some(1))
+        }
+    }
+
+    pub fn repeat(self, min: u32, max: Option<u32>) -> Self {
+        match (min, max) {
+            (_, Some(0)) => Self::empty(),
+            (1, Some(1)) => self,
+            _ if self.is_never() => {
+                if min == 0 {
+                    Self::empty()
+                } else {
+                    Self::never()
+                }
+            }
+            _ => Self::Repeat(Box::new(self), min, max),
+        }
+    }
+
+    pub fn is_never(&self) -> bool {
+        matches!(self, Self::Choice(items) if items.is_empty())
+    }
+}
+
+impl Rules {
+    /// A name of letters, digits and dashes that no rule has yet.
+    pub fn name(&mut self, wanted: &str) -> String {
+        let mut name = String::new();
+        for c in wanted.chars() {
+            if c.is_ascii_alphanumeric() {
+                name.push(c.to_ascii_lowercase());
+            } else if !name.is_empty() && !name.ends_with('-') {
+                name.push('-');
+            }
+            if name.len() > 40 {
+                break;
+            }
+        }
+        let mut name = name.trim_end_matches('-').to_owned();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            name.insert_str(0, "r-");
+        }
+        let count = self.names.entry(name.clone()).or_default();
+        *count += 1;
+        let mut number = *count;
+        if number == 1 {
+            return name;
+        }
+        // The number comes after the cut: long names that begin alike would never differ.
+        loop {
+            let numbered = format!("{name}-n{number}");
+            if !self.names.contains_key(&numbered) {
+                self.names.insert(numbered.clone(), 1);
+                self.names.insert(name, number);
+                return numbered;
+            }
+            number += 1;
+        }
+    }
+
+    /// Adds a rule under this name, or one like it.
+    pub fn add(&mut self, name: &str, node: Node) -> Node {
+        if let Node::Rule(_) | Node::Text(..) = node {
+            return node;
+        }
+        let number = self.reserve(name);
+        self.set(number, node);
+        Node::Rule(number)
+    }
+
+    /// The same with a format of xgrammar that says as much.
+    pub fn add_native(&mut self, name: &str, node: Node, native: Option<Value>) -> Node {
+        let Some(native) = native else { return node };
+        let node = match node {
+            Node::Text(..) => node,
+            node => self.add(name, node),
+        };
+        if let Node::Rule(number) = &node {
+            self.native.insert(*number, native);
+        }
+        node
+    }
+
+    /// The plain texts that a text is clear of, if these are all.
+    pub fn excludes(&self, clear: &Automaton) -> Option<&[String]> {
+        self.excluded(clear).filter(|known| !known.in_json_only).map(|known| known.texts.as_slice())
+    }
+
+    /// The same for the text of JSON strings.
+    pub fn excludes_in_json(&self, clear: &Automaton) -> Option<&[String]> {
+        self.excluded(clear).map(|known| known.texts.as_slice())
+    }
+
+    fn excluded(&self, clear: &Automaton) -> Option<&Excluded> {
+        self.excluded.iter().find(|known| known.clear == *clear)
+    }
+
+    /// How much white space two tokens may have between them.
+    pub fn blanks(&self) -> u32 {
+        MOST_BLANKS.max(self.most_blanks)
+    }
+
+    /// A rule that is filled in later, so that others may name it.
+    pub fn reserve(&mut self, name: &str) -> usize {
+        let name = self.name(name);
+        self.rules.push(Rule { name, node: Node::never() });
+        self.rules.len() - 1
+    }
+
+    pub fn set(&mut self, number: usize, node: Node) {
+        if let Some(rule) = self.rules.get_mut(number) {
+            rule.node = node;
+        }
+    }
+
+    /// Adds regular text, or finds the same.
+    pub fn text(&mut self, name: &str, automaton: Automaton) -> Node {
+        if automaton.is_empty() {
+            return Node::never();
+        }
+        let hash = foldhash::fast::FixedState::default().hash_one(&automaton);
+        let is_same =
+            |(_, place): &(u64, usize)| self.texts.get(*place).is_some_and(|text| text.automaton == automaton);
+        if let Some((_, known)) = self.known.find(hash, is_same) {
+            return Node::Text(*known, 0);
+        }
+        if let Some(literal) = only_text(&automaton) {
+            return Node::Literal(literal);
+        }
+        let name = self.name(name);
+        self.known.insert_unique(hash, (hash, self.texts.len()), |(hash, _)| *hash);
+        self.texts.push(Text { name, automaton });
+        Node::Text(self.texts.len() - 1, 0)
+    }
+
+    /// Whether a literal of these rules holds a text.
+    pub fn hold(&self, root: &Node, text: &str) -> bool {
+        fn holds(node: &Node, text: &str) -> bool {
+            match node {
+                Node::Literal(literal) => literal.contains(text),
+                Node::Sequence(items) | Node::Choice(items) => items.iter().any(|item| holds(item, text)),
+                Node::Repeat(node, ..) => holds(node, text),
+                Node::Rule(_) | Node::Text(..) => false,
+            }
+        }
+        std::iter::once(root).chain(self.rules.iter().map(|rule| &rule.node)).any(|node| holds(node, text))
+    }
+
+    /// The name of a rule that a node of these rules refers to.
+    pub fn rule_name(&self, number: usize) -> &str {
+        debug_assert!(number < self.rules.len(), "a node refers to rule {number} of {}", self.rules.len());
+        self.rules.get(number).map_or("rule", |rule| &rule.name)
+    }
+
+    /// The name of a regular text that a node of these rules refers to.
+    pub fn text_name(&self, number: usize) -> &str {
+        debug_assert!(number < self.texts.len(), "a node refers to text {number} of {}", self.texts.len());
+        self.texts.get(number).map_or("text", |text| &text.name)
+    }
+
+    pub fn node(&self, number: usize) -> Option<&Node> {
+        self.rules.get(number).map(|rule| &rule.node)
+    }
+}
+
+/// The one text an automaton accepts.
+fn only_text(automaton: &Automaton) -> Option<String> {
+    let mut text = String::new();
+    let mut at = 0;
+    loop {
+        let state = automaton.state(at)?;
+        match (state.accepts, state.edges) {
+            (true, []) => return Some(text),
+            (false, [edge]) if edge.low == edge.high && text.len() < 4000 => {
+                text.push(char::from_u32(edge.low)?);
+                at = edge.to;
+            }
+            _ => return None,
+        }
+    }
+}

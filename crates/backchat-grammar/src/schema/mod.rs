@@ -1,0 +1,213 @@
+//! From a JSON Schema to the rules of the values it allows.
+
+mod format;
+mod listed;
+mod members;
+mod shape;
+mod write;
+
+use std::collections::HashMap;
+
+use super::automaton::Automaton;
+use super::custom::Input;
+use super::native;
+use super::notes::{Effect, Note};
+use super::rules::{Node, Rules};
+use super::style::Style;
+use backchat_core::json::Value;
+
+pub(crate) use members::{Member, Order};
+pub(crate) use shape::{Schema, Shape, types};
+
+/// Why a schema cannot be turned into rules.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    /// The JSON pointer of the place.
+    pub path: String,
+    pub message: String,
+    /// The schema has values, and they are too much for a grammar: without the tool, calls that it allows would be
+    /// forbidden.
+    pub is_limit: bool,
+}
+
+impl Problem {
+    pub fn at(path: &str, message: &str) -> Self {
+        Self { path: path.to_owned(), message: message.to_owned(), is_limit: false }
+    }
+
+    /// The schema is too much.
+    pub fn too_much(path: &str, message: &str) -> Self {
+        Self { is_limit: true, ..Self::at(path, message) }
+    }
+}
+
+/// Turns the schemas of one tool into rules.
+pub(crate) struct Reader<'r> {
+    pub rules: &'r mut Rules,
+    /// The document that references point into.
+    pub document: &'r Value,
+    /// The name of the tool, and what rules about it begin with.
+    pub tool: String,
+    /// Text that no mark is in.
+    pub clear: &'r Automaton,
+    /// Whether absent `additionalProperties` allow any.
+    pub open: bool,
+    /// What strings are, if the tool is a custom one.
+    pub input: Option<&'r Input>,
+    pub notes: Vec<Note>,
+    /// The rules of schemas already written or being written, by their places and style.
+    known: HashMap<(String, Style), Known>,
+    depth: usize,
+    /// How many values were written: a bound on schemas that multiply.
+    written: usize,
+    is_quiet: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Known {
+    /// It is being written; the number of its rule, once something names it.
+    Open(Option<usize>),
+    Done(Node),
+}
+
+/// How deeply values may nest, recursion apart, and how many of them one tool may have. A level takes up to 8 KB of
+/// stack in an unoptimized build, and a thread has 2 MB.
+const MOST_DEPTH: usize = 200;
+const MOST_VALUES: usize = 100_000;
+
+/// Into how many cases one value may branch.
+const MOST_BRANCHES: usize = 256;
+
+impl<'r> Reader<'r> {
+    pub fn new(rules: &'r mut Rules, document: &'r Value, tool: &str, clear: &'r Automaton, open: bool) -> Self {
+        Self {
+            rules,
+            document,
+            tool: tool.to_owned(),
+            clear,
+            open,
+            input: None,
+            notes: Vec::new(),
+            known: HashMap::new(),
+            depth: 0,
+            written: 0,
+            is_quiet: false,
+        }
+    }
+
+    /// Reports a place of the schema once.
+    pub(crate) fn note(&mut self, effect: Effect, path: &str, keyword: &str, message: &str) {
+        if self.is_quiet {
+            return;
+        }
+        let note = Note {
+            effect,
+            tool: Some(self.tool.clone()),
+            path: Some(path.to_owned()),
+            keyword: Some(keyword.to_owned()),
+            message: message.to_owned(),
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn quietly<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let was = std::mem::replace(&mut self.is_quiet, true);
+        let result = act(self);
+        self.is_quiet = was;
+        result
+    }
+
+    /// Everything a value can be, each branch apart.
+    pub fn shapes(&mut self, schema: &Schema) -> Result<Vec<Shape>, Problem> {
+        let shape = self.merged(schema)?;
+        let mut found = Vec::new();
+        self.branches(shape, &mut found)?;
+        Ok(found)
+    }
+
+    fn branches(&mut self, mut shape: Shape, found: &mut Vec<Shape>) -> Result<(), Problem> {
+        if found.len() > MOST_BRANCHES || shape.branched > MOST_BRANCHES {
+            let message = format!("this schema branches into more than {MOST_BRANCHES} cases");
+            return Err(Problem::too_much(&shape.path, &message));
+        }
+        if shape.choices.is_empty() {
+            found.push(shape);
+            return Ok(());
+        }
+        let first = shape.choices.remove(0);
+        for branch in first {
+            let mut own = shape.clone();
+            own.branched += 1;
+            for (value, path) in &branch.all {
+                self.apply(&mut own, value, path)?;
+            }
+            self.branches(own, found)?;
+        }
+        Ok(())
+    }
+
+    /// The rule or node of a value.
+    pub fn value(&mut self, schema: &Schema, style: &Style, name: &str) -> Result<Node, Problem> {
+        let schema = self.followed(schema)?;
+        // The root's place is empty, too, but is one.
+        let places: Vec<String> = schema.all.iter().map(|(_, path)| format!("&{path}")).collect();
+        let key = (places.concat(), style.clone());
+        match self.known.get(&key) {
+            Some(Known::Done(node)) => return Ok(node.clone()),
+            Some(Known::Open(Some(number))) => return Ok(Node::Rule(*number)),
+            Some(Known::Open(None)) => {
+                let number = self.rules.reserve(name);
+                self.known.insert(key, Known::Open(Some(number)));
+                return Ok(Node::Rule(number));
+            }
+            None => {}
+        }
+        self.depth += 1;
+        self.written += 1;
+        if self.depth > MOST_DEPTH {
+            return Err(Problem::too_much(schema.path(), &format!("values nest more than {MOST_DEPTH} deep")));
+        }
+        if self.written > MOST_VALUES {
+            return Err(Problem::too_much(schema.path(), &format!("the schema has more than {MOST_VALUES} values")));
+        }
+        self.known.insert(key.clone(), Known::Open(None));
+        let shapes = self.shapes(&schema)?;
+        let mut nodes = Vec::new();
+        for shape in &shapes {
+            nodes.push(self.shape(shape, style, name)?);
+        }
+        let mut node = Node::choice(nodes);
+        self.depth -= 1;
+        if let Some(Known::Open(Some(number))) = self.known.get(&key) {
+            let number = *number;
+            self.rules.set(number, node);
+            node = Node::Rule(number);
+        } else if !matches!(node, Node::Literal(_)) && !node.is_never() {
+            node = self.rules.add(name, node);
+        }
+        if schema.all.is_empty() {
+            let native = native::free(false, style, self.rules.excludes_in_json(self.clear), self.rules.blanks());
+            node = self.rules.add_native(name, node, native);
+        }
+        self.known.insert(key, Known::Done(node.clone()));
+        Ok(node)
+    }
+
+    /// A schema that is only a reference is replaced by its target.
+    fn followed(&mut self, schema: &Schema) -> Result<Schema, Problem> {
+        let mut schema = schema.clone();
+        for _ in 0..64 {
+            let [(Value::Object(entries), path)] = schema.all.as_slice() else { return Ok(schema) };
+            let Some(target) = entries.get("$ref").and_then(Value::as_str) else { return Ok(schema) };
+            let other = |key: &str| !matches!(key, "$ref" | "description" | "title" | "default" | "examples");
+            if entries.keys().any(|key| other(key)) || !target.starts_with('#') {
+                return Ok(schema);
+            }
+            let (value, pointer) = self.resolve(target, &path.clone())?;
+            schema = Schema::new(&value, pointer);
+        }
+        Err(Problem::at(schema.path(), "this reference leads back to itself and to nothing else"))
+    }
+}

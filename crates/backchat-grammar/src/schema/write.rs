@@ -1,0 +1,553 @@
+//! The rules of a value of each type.
+
+use super::listed::Listed;
+use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
+use super::shape::{Schema, Shape, type_of, types};
+use super::{Problem, Reader, format};
+use crate::automaton::{Automaton, LAST, MOST_STATES};
+use crate::custom::Input;
+use crate::native;
+use crate::notes::Effect;
+use crate::number::{ANY_NUMBER, ANY_WHOLE};
+use crate::rules::Node;
+use crate::strings::Strings;
+use crate::style::Style;
+use backchat_core::json::Value;
+use backchat_parser::pattern::{Regular, of_schema};
+
+/// Up to which length the characters of a text are counted together with what the text must not hold.
+const MOST_COUNTED: u64 = 256;
+
+impl Reader<'_> {
+    /// A value of one shape.
+    pub(crate) fn shape(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+        if let Some(values) = &shape.values {
+            let nodes = self.fitting(shape, values).into_iter().map(|value| style.value(value, self.clear));
+            return Ok(Node::choice(nodes.collect::<Vec<_>>()));
+        }
+        let mut nodes = Vec::new();
+        let has = |bit: u8| shape.types & bit != 0;
+        if has(types::STRING) {
+            nodes.push(self.string(shape, style, name)?);
+        }
+        if has(types::WHOLE) || has(types::FRACTION) {
+            nodes.push(self.number(shape, style, name)?);
+        }
+        if has(types::OBJECT) {
+            nodes.push(self.object(shape, style, name, Order::Schema)?);
+        }
+        if has(types::ARRAY) {
+            nodes.push(self.array(shape, style, name)?);
+        }
+        if has(types::BOOLEAN) {
+            nodes.push(self.word(shape, style, true));
+            nodes.push(self.word(shape, style, false));
+        }
+        if has(types::NULL) && !shape.not_values.contains(&Value::Null) {
+            nodes.push(style.value(&Value::Null, self.clear));
+        }
+        Ok(Node::choice(nodes))
+    }
+
+    fn word(&self, shape: &Shape, style: &Style, word: bool) -> Node {
+        let value = Value::Bool(word);
+        if shape.not_values.contains(&value) { Node::never() } else { style.value(&value, self.clear) }
+    }
+
+    /// Those of the values a schema lists that satisfy the rest of it, as far as that is about numbers and texts.
+    pub(crate) fn fitting<'v>(&mut self, shape: &Shape, values: &'v [Value]) -> Vec<&'v Value> {
+        let text = self.quietly(|reader| reader.text_of(shape));
+        let refused = Listed::new(&shape.not_values);
+        let fits = |value: &&Value| match value {
+            _ if shape.types & type_of(value) == 0 || refused.contains(value) => false,
+            Value::Number(number) => shape.bounds.hold(number.as_str()),
+            Value::String(value) => {
+                let count = value.chars().count() as u64;
+                let is_allowed = |free: &Option<Automaton>| free.as_ref().is_none_or(|free| free.accepts(value));
+                count >= shape.min_length
+                    && shape.max_length.is_none_or(|most| count <= most)
+                    && text.as_ref().is_ok_and(is_allowed)
+            }
+            _ => true,
+        };
+        values.iter().filter(fits).collect()
+    }
+
+    /// The texts allowed for a string, apart from its length; nothing if any is.
+    fn text_of(&mut self, shape: &Shape) -> Result<Option<Automaton>, Problem> {
+        let mut all: Option<Automaton> = None;
+        let mut patterns: Vec<(String, String, &str)> = Vec::new();
+        patterns.extend(shape.patterns.iter().map(|(text, path)| (text.clone(), path.clone(), "pattern")));
+        for (format, path) in &shape.formats {
+            match format::pattern(format) {
+                Some(pattern) => patterns.push((pattern.to_owned(), path.clone(), "format")),
+                None => self.note(Effect::Looser, path, "format", &format!("unknown format `{format}`")),
+            }
+        }
+        for (pattern, path, keyword) in patterns {
+            let regular = match of_schema(&pattern) {
+                Ok(regular) => regular,
+                Err(error) if error.is_unsupported => None,
+                Err(error) => {
+                    return Err(Problem::at(
+                        &path,
+                        &format!("`pattern` is not a regular expression: {}", error.message),
+                    ));
+                }
+            };
+            match regular.and_then(|regular| Automaton::of(&regular)) {
+                Some(own) => match all.as_ref().map_or(Some(own.clone()), |known| known.both(&own)) {
+                    Some(both) => all = Some(both),
+                    None => self.note(Effect::Looser, &path, keyword, "together with the others it is too large"),
+                },
+                None => {
+                    let message = "look-around, back-references and very large patterns are not enforced";
+                    self.note(Effect::Looser, &path, keyword, message);
+                }
+            }
+        }
+        let not: Vec<&str> = shape.not_values.iter().filter_map(Value::as_str).collect();
+        if !not.is_empty() {
+            let own = Automaton::one_of(not).complement();
+            all = match all {
+                Some(known) => known.both(&own),
+                None => Some(own),
+            };
+        }
+        Ok(all)
+    }
+
+    /// The texts allowed for a string, with its length; nothing if they need too many states.
+    fn counted(&mut self, shape: &Shape) -> Result<Result<Automaton, Automaton>, Problem> {
+        let text = self.text_of(shape)?;
+        let is_counted = shape.min_length > 0 || shape.max_length.is_some();
+        let free = text.clone().unwrap_or_else(Automaton::anything);
+        if !is_counted {
+            return Ok(Ok(free));
+        }
+        if shape.min_length.max(shape.max_length.unwrap_or(0)) > MOST_COUNTED {
+            return Ok(Err(free));
+        }
+        let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let length = Regular::Repeat {
+            node: Box::new(Regular::Class(vec![(0, LAST)])),
+            min: count(shape.min_length),
+            max: shape.max_length.map(count),
+        };
+        let length = Automaton::of(&length);
+        Ok(length.and_then(|length| length.both(&free)).ok_or(free))
+    }
+
+    fn string(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+        if shape.max_length.is_some_and(|most| most < shape.min_length) {
+            return Ok(Node::never());
+        }
+        if let Some(input) = self.input {
+            return self.input(input, style, self.clear, shape);
+        }
+        let text = self.counted(shape)?;
+        let own = format!("{name}-text");
+        let is_free = matches!(&text, Ok(text) if *text == Automaton::anything());
+        let name = if is_free { style.free_name() } else { &own };
+        if let Ok(text) = &text
+            && let Some(node) = style.string(self.rules, name, text, self.clear)
+        {
+            if !is_free {
+                return Ok(node);
+            }
+            let native = native::free(true, style, self.rules.excludes_in_json(self.clear), self.rules.blanks());
+            let node = self.rules.shared(style.string_name(), node);
+            return Ok(self.rules.add_native(name, node, native));
+        }
+        // Too long to count beside the marks: what marks begin with is left out, so that no mark can come about.
+        let (Ok(free) | Err(free)) = text;
+        if free != Automaton::anything() {
+            self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
+            return style.string(self.rules, &own, &free, self.clear).ok_or_else(|| {
+                Problem::too_much(&shape.path, &format!("this text needs more than {MOST_STATES} states"))
+            });
+        }
+        let begins: Vec<(u32, u32)> = self.clear.state(0).map_or_else(Vec::new, |state| {
+            state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
+        });
+        let message = "a text this long may not contain the characters that begin markers";
+        self.note(Effect::Tighter, &shape.path, "maxLength", message);
+        let one = Automaton::of(&Regular::Class(begins)).unwrap_or_else(Automaton::anything);
+        let style = &style.with_one_quote();
+        let character = style.string(self.rules, &own, &one, self.clear);
+        let character = character.and_then(|node| unquoted(&node, style)).unwrap_or_else(Node::never);
+        let character = self.rules.shared(&format!("{}-character", style.name), character);
+        let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let body = character.repeat(count(shape.min_length), shape.max_length.map(count));
+        let (open, close) = match &style.strings {
+            Strings::Json | Strings::Python(_) | Strings::Single => ("\"", "\""),
+            Strings::Marked(open, close) => (open.as_str(), close.as_str()),
+        };
+        Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
+    }
+
+    /// The text that a custom tool takes.
+    fn input(&mut self, input: &Input, style: &Style, clear: &Automaton, shape: &Shape) -> Result<Node, Problem> {
+        let name = format!("{}-input", self.tool);
+        let node = match input {
+            Input::Regular(text) => style.string(self.rules, &name, text, clear),
+            Input::ContextFree(grammar) => {
+                let forms_mark = grammar
+                    .letters()
+                    .is_none_or(|letters| letters.both(&clear.complement()).is_none_or(|marks| !marks.is_empty()));
+                if forms_mark {
+                    let message = "terminals are clear of markers, but several together may form one";
+                    self.note(Effect::Looser, &shape.path, "format", message);
+                }
+                style.grammar(self.rules, &name, grammar, clear)
+            }
+        };
+        node.ok_or_else(|| Problem::at(&shape.path, &format!("this text needs more than {MOST_STATES} states")))
+    }
+
+    /// A string without quotes in text that avoids other marks.
+    pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, clear: &Automaton) -> Result<Node, Problem> {
+        if let Some(input) = self.input {
+            let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
+            return self.input(input, &style, clear, shape);
+        }
+        let text = self.counted(shape)?;
+        let (Ok(free) | Err(free)) = &text;
+        if let Ok(text) = &text
+            && let Some(both) = text.both(clear)
+        {
+            let name = if *text == Automaton::anything() { "bare-text" } else { name };
+            return Ok(self.rules.text(name, both));
+        }
+        if *free == Automaton::anything() {
+            let ranges = clear.state(0).map_or_else(Vec::new, |state| {
+                state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
+            });
+            let message = "a text this long may not contain the characters that begin markers";
+            self.note(Effect::Tighter, &shape.path, "maxLength", message);
+            let one = Automaton::of(&Regular::Class(ranges)).unwrap_or_else(Automaton::nothing);
+            let one = self.rules.text("bare-character", one);
+            let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+            return Ok(one.repeat(count(shape.min_length), shape.max_length.map(count)));
+        }
+        self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
+        let both = free.both(clear).ok_or_else(|| Problem::too_much(&shape.path, "this text needs too many states"))?;
+        Ok(self.rules.text(name, both))
+    }
+
+    fn number(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+        let is_whole = shape.types & types::FRACTION == 0;
+        let is_fraction = shape.types & types::WHOLE == 0;
+        let not: Vec<&str> = shape
+            .not_values
+            .iter()
+            .filter_map(|value| if let Value::Number(number) = value { Some(number.as_str()) } else { None })
+            .collect();
+        if shape.bounds.is_free() && not.is_empty() && !is_fraction {
+            let (name, number) = if is_whole { ("integer", &*ANY_WHOLE) } else { ("number", &*ANY_NUMBER) };
+            return Ok(self.rules.text(name, number.clone()));
+        }
+        if shape.bounds.multiple.is_some() && !is_whole {
+            let message = "multiples are enforced for whole numbers only";
+            self.note(Effect::Looser, &shape.path, "multipleOf", message);
+        }
+        let too_large = || Problem::too_much(&shape.path, "these bounds need too many states");
+        let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
+        if is_fraction {
+            let whole = ANY_WHOLE.complement();
+            up = up.both(&whole).ok_or_else(too_large)?;
+            down = down.both(&whole).ok_or_else(too_large)?;
+        }
+        if !not.is_empty() {
+            let negative = not.iter().filter_map(|number| number.strip_prefix('-'));
+            up = up.both(&Automaton::one_of(not.iter().copied()).complement()).ok_or_else(too_large)?;
+            down = down.both(&Automaton::one_of(negative).complement()).ok_or_else(too_large)?;
+        }
+        let up = self.rules.text(name, up);
+        let down = self.rules.text(&format!("{name}-below"), down);
+        Ok(Node::choice([up, Node::sequence([style.literal("-"), down])]))
+    }
+
+    fn array(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+        let (min, max) = (shape.min_items, shape.max_items);
+        if max.is_some_and(|max| max < min) {
+            return Ok(Node::never());
+        }
+        let item_schema = shape.items.clone().unwrap_or_else(Schema::anything);
+        let is_closed = matches!(item_schema.all.as_slice(), [(Value::Bool(false), _)]);
+        let mut members = Vec::new();
+        let mut ended = false;
+        for (at, schema) in shape.prefix.iter().enumerate() {
+            let at = at as u64;
+            if max.is_some_and(|max| at >= max) {
+                ended = true;
+                break;
+            }
+            let node = self.value(schema, style, &format!("{name}-{at}"))?;
+            if node.is_never() {
+                if at < min {
+                    return Ok(Node::never());
+                }
+                ended = true;
+                break;
+            }
+            members.push((node, at < min));
+        }
+        let count = members.len() as u64;
+        let rest = max.map(|max| max.saturating_sub(count));
+        let mut extra = None;
+        if !ended && !is_closed && rest != Some(0) {
+            let item = self.value(&item_schema, style, &format!("{name}-item"))?;
+            if !item.is_never() {
+                let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+                extra = Some((item, number(min.saturating_sub(count)), rest.map(number)));
+            }
+        }
+        if extra.is_none() && min > count {
+            return Ok(Node::never());
+        }
+        let comma = style.comma(self.rules);
+        let blank = style.blank(self.rules);
+        let (open, close) = (style.literal("["), style.literal("]"));
+        // Items have their places: none may be left out before another.
+        let mut body = match extra {
+            Some((node, least, most)) if members.is_empty() => {
+                in_order(self.rules, name, &[], Some((node, least, most)), &comma)
+            }
+            Some((node, least, most)) => Node::sequence([comma.clone(), node]).repeat(least, most),
+            None => Node::empty(),
+        };
+        for (at, (node, required)) in members.into_iter().enumerate().rev() {
+            let item = if at > 0 { Node::sequence([comma.clone(), node, body]) } else { Node::sequence([node, body]) };
+            body = if required { item } else { item.optional() };
+        }
+        Ok(Node::sequence([open, blank.clone(), body, blank, close]))
+    }
+
+    /// The members an object may have beside those it names: what their keys and values are.
+    fn others(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Vec<Node>, Problem> {
+        // Most objects have no others, and what their keys would be takes long to find.
+        if shape.property_names.is_empty() && shape.pattern_properties.is_empty() && !self.allows_more(shape) {
+            return Ok(Vec::new());
+        }
+        let declared: Vec<&str> = shape.properties.iter().map(|(name, _)| name.as_str()).collect();
+        let free = Automaton::one_of(declared.iter().copied()).complement();
+        let mut free = if declared.is_empty() { Automaton::anything() } else { free };
+        let too_large = || Problem::too_much(&shape.path, "the keys of this object need too many states");
+        for names in shape.property_names.clone() {
+            for names in self.shapes(&names)? {
+                if names.types & types::STRING == 0 {
+                    return Ok(Vec::new());
+                }
+                let keys = match &names.values {
+                    Some(values) => Automaton::one_of(values.iter().filter_map(Value::as_str)),
+                    None => match self.counted(&names)? {
+                        Ok(keys) | Err(keys) => keys,
+                    },
+                };
+                free = free.both(&keys).ok_or_else(too_large)?;
+            }
+        }
+        let mut nodes = Vec::new();
+        let mut rest = free.clone();
+        for (at, (pattern, schema)) in shape.pattern_properties.iter().enumerate() {
+            let regular = match of_schema(pattern) {
+                Ok(regular) => regular,
+                Err(error) if error.is_unsupported => None,
+                Err(error) => {
+                    let message =
+                        format!("a key of `patternProperties` is not a regular expression: {}", error.message);
+                    return Err(Problem::at(&shape.path, &message));
+                }
+            };
+            let Some(keys) = regular.and_then(|regular| Automaton::of(&regular)) else {
+                let message = "look-around, back-references and very large patterns are not enforced";
+                self.note(Effect::Looser, &shape.path, "patternProperties", message);
+                continue;
+            };
+            let value = self.value(schema, style, &format!("{name}-pattern{at}"))?;
+            let own = free.both(&keys).ok_or_else(too_large)?;
+            nodes.push(self.member(&own, value, style, &format!("{name}-pattern{at}"))?);
+            rest = rest.both(&keys.complement()).ok_or_else(too_large)?;
+        }
+        if !self.allows_more(shape) {
+            return Ok(nodes);
+        }
+        let schema = shape.additional.clone().unwrap_or_else(Schema::anything);
+        let value = self.value(&schema, style, &format!("{name}-other"))?;
+        nodes.push(self.member(&rest, value, style, &format!("{name}-other"))?);
+        Ok(nodes)
+    }
+
+    /// Whether an object may have members that no keyword names; a note says so if that is for want of a keyword.
+    fn allows_more(&mut self, shape: &Shape) -> bool {
+        match &shape.additional {
+            Some(schema) => !matches!(schema.all.as_slice(), [(Value::Bool(false), _), ..]),
+            None if shape.names_members && !self.open => {
+                let message = "only the members of the schema are allowed: `additionalProperties` is not set";
+                if !self.notes.iter().any(|note| note.message == message) {
+                    self.note(Effect::Tighter, &shape.path, "additionalProperties", message);
+                }
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// A key of these texts, and its value.
+    fn member(&mut self, keys: &Automaton, value: Node, style: &Style, name: &str) -> Result<Node, Problem> {
+        if value.is_never() || keys.is_empty() {
+            return Ok(Node::never());
+        }
+        let name = if *keys == Automaton::anything() { "any-key" } else { name };
+        let key = if style.bare_keys {
+            let word = Regular::Class(vec![(48, 57), (65, 90), (95, 95), (97, 122)]);
+            let word = Regular::Repeat { node: Box::new(word), min: 1, max: None };
+            let keys = Automaton::of(&word).and_then(|word| word.both(keys));
+            keys.and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.clear))
+        } else {
+            style.string(self.rules, &format!("{name}-key"), keys, self.clear)
+        };
+        let key = key.ok_or_else(|| Problem::too_much("", "the keys of this object need too many states"))?;
+        let colon = style.colon(self.rules);
+        Ok(Node::sequence([key, colon, value]))
+    }
+
+    pub(crate) fn object(&mut self, shape: &Shape, style: &Style, name: &str, order: Order) -> Result<Node, Problem> {
+        let mut properties: Vec<(String, Schema)> = shape.properties.clone();
+        let mut others = None;
+        for name_required in &shape.required {
+            if properties.iter().any(|(known, _)| known == name_required) {
+                continue;
+            }
+            // A required member that no property describes is one of the others.
+            match &shape.additional {
+                Some(schema) => properties.push((name_required.clone(), schema.clone())),
+                None => properties.push((name_required.clone(), Schema::anything())),
+            }
+        }
+        if style.sorted {
+            properties.sort_by(|(a, _), (b, _)| a.cmp(b));
+        }
+        let mut members = Vec::new();
+        for (key, schema) in &properties {
+            let mut schema = schema.clone();
+            for (pattern, own) in &shape.pattern_properties {
+                let matches = of_schema(pattern).ok().flatten().and_then(|regular| Automaton::of(&regular));
+                if matches.is_some_and(|keys| keys.accepts(key)) {
+                    schema = schema.and(own);
+                }
+            }
+            let required = shape.required.contains(key);
+            let value = self.value(&schema, style, &format!("{name}-{key}"))?;
+            let written = style.key(key);
+            if value.is_never() || written.is_never() {
+                if required {
+                    return Ok(Node::never());
+                }
+                continue;
+            }
+            let colon = style.colon(self.rules);
+            members.push(Member { node: Node::sequence([written, colon, value]), required });
+        }
+        let extra = Node::choice(self.others(shape, style, name)?);
+        let (min, max) = (shape.min_properties, shape.max_properties);
+        if !extra.is_never() {
+            others = Some((extra, 0, None));
+        }
+        let required = members.iter().filter(|member| member.required).count() as u64;
+        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        if max == Some(0) {
+            if required > 0 || min > 0 {
+                return Ok(Node::never());
+            }
+            members.clear();
+            others = None;
+        } else if members.is_empty() {
+            match &mut others {
+                Some((_, least, most)) => (*least, *most) = (number(min), max.map(number)),
+                None if min > 0 => return Ok(Node::never()),
+                None => {}
+            }
+        } else {
+            if min > required && !(min == 1 && others.is_none()) {
+                let message = "the number of members is enforced only if all are optional and have one schema";
+                self.note(Effect::Looser, &shape.path, "minProperties", message);
+            }
+            if max.is_some_and(|max| others.is_some() || (members.len() as u64) > max) {
+                let message = "the number of members is enforced only if all are optional and have one schema";
+                self.note(Effect::Looser, &shape.path, "maxProperties", message);
+            }
+        }
+        let comma = style.comma(self.rules);
+        let blank = style.blank(self.rules);
+        let mut body = self.members(name, &members, others.clone(), &comma, order);
+        if min == 1 && required == 0 && others.is_none() && !members.is_empty() {
+            body = at_least_one(self, name, &members, &comma);
+        }
+        Ok(Node::sequence([style.literal("{"), blank.clone(), body, blank, style.literal("}")]))
+    }
+
+    /// The lists of these members, in the requested order if possible.
+    pub(crate) fn members(
+        &mut self,
+        name: &str,
+        members: &[Member],
+        extra: Option<(Node, u32, Option<u32>)>,
+        separator: &Node,
+        order: Order,
+    ) -> Node {
+        if order == Order::Any && members.len() > 1 {
+            if members.len() <= MOST_UNORDERED {
+                let extra = extra.as_ref().map(|(node, ..)| node);
+                return in_any_order(self.rules, name, members, extra, separator);
+            }
+            let message = format!("more than {MOST_UNORDERED} arguments are written only in the order of the schema");
+            self.note(Effect::Tighter, "/properties", "properties", &message);
+        }
+        in_order(self.rules, name, members, extra, separator)
+    }
+}
+
+/// The lists of optional members that are not empty.
+fn at_least_one(reader: &mut Reader<'_>, name: &str, members: &[Member], comma: &Node) -> Node {
+    let ways = (0..members.len()).filter_map(|at| {
+        let mut own = members.get(at..)?.to_vec();
+        own.first_mut()?.required = true;
+        Some(in_order(reader.rules, name, &own, None, comma))
+    });
+    Node::choice(ways.collect::<Vec<_>>())
+}
+
+/// A quoted text without its quotes.
+fn unquoted(node: &Node, style: &Style) -> Option<Node> {
+    let (open, close) = match &style.strings {
+        Strings::Json => ("\"", "\""),
+        Strings::Python(_) | Strings::Single => return None,
+        Strings::Marked(open, close) => (open.as_str(), close.as_str()),
+    };
+    let Node::Sequence(items) = node else { return None };
+    let (open, close) = (style.literal(open), style.literal(close));
+    let inner = items.get(1..items.len().checked_sub(1)?)?;
+    (items.first() == Some(&open) && items.last() == Some(&close)).then(|| Node::sequence(inner.iter().cloned()))
+}
+
+impl Style {
+    fn free_name(&self) -> &'static str {
+        match self.strings {
+            Strings::Json => "json-text",
+            Strings::Python(_) => "python-text",
+            Strings::Single => "single-text",
+            Strings::Marked(..) => "marked-text",
+        }
+    }
+
+    fn string_name(&self) -> &'static str {
+        match self.strings {
+            Strings::Json => "string",
+            Strings::Python(_) => "python-string",
+            Strings::Single => "single-string",
+            Strings::Marked(..) => "marked-string",
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Grammars as structural tags of xgrammar: its own formats wherever they say exactly the same, and rules as text for the
+//! rest.
+
+use super::Grammar;
+use super::regex::of_automaton;
+use super::rules::{Node, Rules};
+use backchat_core::json::Value;
+
+/// How many formats a tag may have before the rest is written as rules: those that are named twice are written twice.
+const MOST_FORMATS: usize = 4000;
+
+impl Grammar {
+    /// For xgrammar in vLLM, SGLang and others: a structural tag of its own formats, with rules as text where these
+    /// cannot say the same.
+    pub fn to_structural_tag(&self) -> Value {
+        let mut writer = TagWriter { rules: &self.rules, open: Vec::new(), circles: Vec::new(), left: MOST_FORMATS };
+        tag(writer.format(&self.root))
+    }
+
+    /// The same with one format: the whole grammar as text.
+    pub fn to_grammar_tag(&self) -> Value {
+        tag(grammar(&self.rules, &self.root))
+    }
+}
+
+fn tag(format: Value) -> Value {
+    Value::from([("type", "structural_tag".into()), ("format", format)])
+}
+
+fn grammar(rules: &Rules, root: &Node) -> Value {
+    Value::from([("type", "grammar".into()), ("grammar", super::gbnf::ebnf(rules, root).into())])
+}
+
+fn constant(text: &str) -> Value {
+    Value::from([("type", "const_string".into()), ("value", text.into())])
+}
+
+fn regex(pattern: String) -> Value {
+    Value::from([("type", "regex".into()), ("pattern", pattern.into())])
+}
+
+fn many(kind: &str, elements: Vec<Value>) -> Value {
+    Value::from([("type", kind.into()), ("elements", Value::List(elements))])
+}
+
+struct TagWriter<'r> {
+    rules: &'r Rules,
+    /// The rules being written, and those that were met again inside themselves.
+    open: Vec<usize>,
+    circles: Vec<usize>,
+    left: usize,
+}
+
+impl TagWriter<'_> {
+    fn format(&mut self, node: &Node) -> Value {
+        let Some(left) = self.left.checked_sub(1) else { return grammar(self.rules, node) };
+        self.left = left;
+        match node {
+            Node::Literal(text) => constant(text),
+            Node::Sequence(items) => self.sequence(items),
+            Node::Choice(items) => {
+                let ways = items.iter().map(|item| self.format(item)).collect();
+                many("or", ways)
+            }
+            Node::Repeat(item, min, max) => {
+                let content = self.format(item);
+                let kind = match (min, max) {
+                    (0, Some(1)) => "optional",
+                    (0, None) => "star",
+                    (1, None) => "plus",
+                    _ => {
+                        let number = |number: u32| Value::from(u64::from(number));
+                        let max = max.map_or(Value::from(-1), number);
+                        let entries =
+                            [("type", "repeat".into()), ("min", number(*min)), ("max", max), ("content", content)];
+                        return Value::from(entries);
+                    }
+                };
+                Value::from([("type", kind.into()), ("content", content)])
+            }
+            Node::Rule(rule) => self.rule(*rule, node),
+            Node::Text(text, state) => self.text(*text, *state, node),
+        }
+    }
+
+    /// A rule that refers to itself can only be text.
+    fn rule(&mut self, rule: usize, node: &Node) -> Value {
+        if let Some(native) = self.rules.native.get(&rule) {
+            return native.clone();
+        }
+        if self.open.contains(&rule) {
+            self.circles.push(rule);
+            return constant("");
+        }
+        let Some(body) = self.rules.node(rule) else { return constant("") };
+        let left = self.left;
+        self.open.push(rule);
+        let format = self.format(body);
+        self.open.pop();
+        if self.circles.contains(&rule) {
+            self.circles.retain(|circle| *circle != rule);
+            self.left = left;
+            return grammar(self.rules, node);
+        }
+        format
+    }
+
+    fn sequence(&mut self, items: &[Node]) -> Value {
+        match items {
+            [] => constant(""),
+            // A part between two marks.
+            [Node::Literal(begin), content @ .., Node::Literal(end)] if !content.is_empty() => {
+                let content = self.sequence(content);
+                let (begin, end) = (begin.as_str().into(), end.as_str().into());
+                Value::from([("type", "tag".into()), ("begin", begin), ("content", content), ("end", end)])
+            }
+            [only] => self.format(only),
+            items => {
+                let items = items.iter().map(|item| self.format(item)).collect();
+                many("sequence", items)
+            }
+        }
+    }
+
+    fn text(&self, text: usize, state: usize, node: &Node) -> Value {
+        let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return constant("") };
+        if let Some(texts) = self.rules.excludes(automaton).filter(|_| state == 0) {
+            let excludes = texts.iter().map(|text| text.as_str().into()).collect();
+            return Value::from([("type", "any_text".into()), ("excludes", Value::List(excludes))]);
+        }
+        of_automaton(automaton, state).map_or_else(|| grammar(self.rules, node), regex)
+    }
+}

@@ -1,0 +1,364 @@
+//! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
+
+use super::automaton::{Automaton, except};
+use super::custom::ContextFree;
+use super::json_text::{ANY_JSON, json_text};
+use super::rules::{FreeString, Node, Rules};
+use super::strings::Strings;
+use backchat_core::json::Value;
+use backchat_core::python;
+use backchat_core::text::slice;
+use backchat_parser::pattern::Regular;
+
+/// A spelling of values.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Style {
+    /// Its prefix in the names of rules.
+    pub name: &'static str,
+    pub strings: Strings,
+    /// Keys of objects have no quotes.
+    pub bare_keys: bool,
+    /// `True` and `None`, and `true` and `null`.
+    pub python_words: bool,
+    pub json_words: bool,
+    pub space: Space,
+    /// Keys come sorted.
+    pub sorted: bool,
+    /// All of it is inside a JSON string.
+    pub inside: bool,
+}
+
+/// The text between the tokens of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    /// A few blanks or newlines anywhere.
+    Flexible,
+    /// These texts for colon and comma, and nothing else.
+    Exact { colon: String, comma: String },
+}
+
+/// How the characters between two quotes are written.
+enum Spelling {
+    Json,
+    /// As Python does inside this quote.
+    Python(char),
+    /// As they are, without this text.
+    Raw(String),
+}
+
+impl Spelling {
+    /// The texts as they are written; nothing if they need too many states.
+    fn of(&self, text: &Automaton) -> Option<Automaton> {
+        match self {
+            Self::Json if *text == Automaton::anything() => Some(ANY_JSON.clone()),
+            Self::Json => json_text(text),
+            Self::Python(quote) => {
+                let sign = u32::from(*quote);
+                let plain = |low, high| except(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
+                text.respelled(&plain, &PYTHON_ESCAPES)
+            }
+            // No string is quoted by nothing: all of it is raw.
+            Self::Raw(close) if close.is_empty() => Some(text.clone()),
+            Self::Raw(close) => text.both(&Automaton::without(&[&Regular::text(close)], &[])?),
+        }
+    }
+}
+
+const PYTHON_ESCAPES: [(char, &str); 6] =
+    [('\'', "\\'"), ('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
+
+impl Style {
+    /// JSON with some white space.
+    pub fn json() -> Self {
+        Self {
+            name: "json",
+            strings: Strings::Json,
+            bare_keys: false,
+            python_words: false,
+            json_words: true,
+            space: Space::Flexible,
+            sorted: false,
+            inside: false,
+        }
+    }
+
+    /// The output of Python's `repr`.
+    pub fn python() -> Self {
+        Self {
+            name: "python",
+            strings: Strings::Python(&['\'', '"']),
+            python_words: true,
+            json_words: false,
+            space: Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() },
+            ..Self::json()
+        }
+    }
+
+    /// JSON between the tokens that Python prints, with single quotes around strings as they are, or JSON's.
+    pub fn single() -> Self {
+        Self { name: "single", strings: Strings::Single, json_words: true, python_words: false, ..Self::python() }
+    }
+
+    /// The same with nothing but these quotes.
+    pub fn quoted(open: &str, close: &str) -> Self {
+        Self { name: "quoted", strings: Strings::Marked(open.to_owned(), close.to_owned()), ..Self::single() }
+    }
+
+    /// Of a style with two kinds of quotes, the one of JSON alone.
+    pub fn with_one_quote(&self) -> Self {
+        match self.strings {
+            Strings::Single => Self { strings: Strings::Json, ..self.clone() },
+            _ => self.clone(),
+        }
+    }
+
+    /// An exact text of the value's spelling.
+    pub fn literal(&self, text: &str) -> Node {
+        if self.inside { Node::Literal(unquoted_json(text)) } else { Node::literal(text) }
+    }
+
+    /// Regular text of the value's spelling that keeps clear of marks.
+    pub fn text(&self, rules: &mut Rules, name: &str, automaton: &Automaton, clear: &Automaton) -> Option<Node> {
+        let automaton = if self.inside { within_json(automaton)?.both(clear)? } else { automaton.both(clear)? };
+        Some(rules.text(name, automaton))
+    }
+
+    /// White space between two tokens.
+    pub fn blank(&self, rules: &mut Rules) -> Node {
+        if let Space::Exact { .. } = self.space {
+            return Node::empty();
+        }
+        let [outside, inside] = &rules.spaces;
+        if let Some(known) = if self.inside { inside } else { outside } {
+            return known.clone();
+        }
+        let blanks = if self.inside { vec![(32, 32)] } else { vec![(9, 10), (13, 13), (32, 32)] };
+        let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
+        let blank = rules.text("blank", blank);
+        let space = rules.add("space", blank.repeat(0, Some(rules.blanks())));
+        let [outside, within] = &mut rules.spaces;
+        *(if self.inside { within } else { outside }) = Some(space.clone());
+        space
+    }
+
+    /// A sign between two tokens, and the blanks around it.
+    fn sign(&self, rules: &mut Rules, exact: &str, sign: &str) -> Node {
+        match self.space {
+            Space::Exact { .. } => self.literal(exact),
+            Space::Flexible => {
+                let blank = self.blank(rules);
+                Node::sequence([blank.clone(), Node::literal(sign), blank])
+            }
+        }
+    }
+
+    pub fn colon(&self, rules: &mut Rules) -> Node {
+        let exact = if let Space::Exact { colon, .. } = &self.space { colon.as_str() } else { ":" };
+        self.sign(rules, exact, ":")
+    }
+
+    pub fn comma(&self, rules: &mut Rules) -> Node {
+        let exact = if let Space::Exact { comma, .. } = &self.space { comma.as_str() } else { "," };
+        self.sign(rules, exact, ",")
+    }
+
+    /// Strings whose text the automaton accepts; nothing if they need too many states.
+    pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
+        // Most strings of a request are free, and what keeps them clear of marks is the dearest part of its grammar.
+        let is_free = *text == Automaton::anything();
+        let is_same =
+            |known: &&FreeString| known.strings == self.strings && known.inside == self.inside && known.clear == *clear;
+        let known = rules.free_strings.iter().filter(|_| is_free).find(is_same);
+        if let Some(known) = known {
+            return Some(known.node.clone());
+        }
+        let node = self.constrained(rules, name, text, clear)?;
+        if is_free {
+            let (strings, inside, clear) = (self.strings.clone(), self.inside, clear.clone());
+            rules.free_strings.push(FreeString { strings, inside, clear, node: node.clone() });
+        }
+        Some(node)
+    }
+
+    fn constrained(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
+        let mut ways = Vec::new();
+        for (open, close, spelling) in self.spellings() {
+            let body = self.text(rules, name, &spelling.of(text)?, clear)?;
+            ways.push(self.quoted_text(&open, body, &close));
+        }
+        Some(Node::choice(ways))
+    }
+
+    /// Strings of a grammar with recursion, each terminal spelled by itself; nothing if one needs too many states.
+    pub fn grammar(&self, rules: &mut Rules, name: &str, grammar: &ContextFree, clear: &Automaton) -> Option<Node> {
+        let mut ways = Vec::new();
+        for (open, close, spelling) in self.spellings() {
+            let mut spell = |rules: &mut Rules, name: &str, terminal: &Automaton| {
+                self.text(rules, name, &spelling.of(terminal)?, clear)
+            };
+            let body = grammar.node(rules, name, &mut spell)?;
+            ways.push(self.quoted_text(&open, body, &close));
+        }
+        Some(Node::choice(ways))
+    }
+
+    /// The text of a string's characters between quotes, for each way to quote it.
+    fn spellings(&self) -> Vec<(String, String, Spelling)> {
+        let quoted = |quote: &str, spelling: Spelling| (quote.to_owned(), quote.to_owned(), spelling);
+        let as_it_is = |open: &str, close: &str| (open.to_owned(), close.to_owned(), Spelling::Raw(close.to_owned()));
+        match &self.strings {
+            Strings::Json => vec![quoted("\"", Spelling::Json)],
+            Strings::Single => vec![as_it_is("'", "'"), quoted("\"", Spelling::Json)],
+            Strings::Python(quotes) => {
+                quotes.iter().map(|quote| quoted(&quote.to_string(), Spelling::Python(*quote))).collect()
+            }
+            Strings::Marked(open, close) => vec![as_it_is(open, close)],
+        }
+    }
+
+    fn quoted_text(&self, open: &str, body: Node, close: &str) -> Node {
+        Node::sequence([self.literal(open), body, self.literal(close)])
+    }
+
+    /// One exact value, in every spelling it has; the spelling that a parser takes for a mark is left out.
+    pub fn value(&self, value: &Value, clear: &Automaton) -> Node {
+        let keep = |text: String| {
+            let node = self.literal(&text);
+            match &node {
+                Node::Literal(raw) if !clear.accepts(raw) => Node::never(),
+                _ => node,
+            }
+        };
+        match value {
+            Value::Null | Value::Bool(_) => {
+                let mut words = Vec::new();
+                if self.json_words {
+                    words.push(keep(value.to_string()));
+                }
+                if self.python_words {
+                    words.push(keep(python::spelling(value)));
+                }
+                Node::choice(words)
+            }
+            Value::Number(number) => keep(number.as_str().to_owned()),
+            Value::String(text) => {
+                let as_json = || {
+                    let plain = keep(value.to_string());
+                    if plain.is_never() { keep(numbered(text)) } else { Node::choice([plain, keep(ascii(text))]) }
+                };
+                let as_it_is = |open: &str, close: &str| match text.contains(close) {
+                    true => Node::never(),
+                    false => keep(format!("{open}{text}{close}")),
+                };
+                match &self.strings {
+                    Strings::Json => as_json(),
+                    Strings::Single => Node::choice([as_it_is("'", "'"), as_json()]),
+                    Strings::Python(quotes) => {
+                        Node::choice(quotes.iter().map(|quote| keep(python::quoted(text, *quote))))
+                    }
+                    Strings::Marked(open, close) => as_it_is(open, close),
+                }
+            }
+            Value::List(items) => {
+                let comma = self.literal(match &self.space {
+                    Space::Exact { comma, .. } => comma,
+                    Space::Flexible => ", ",
+                });
+                let mut parts = vec![self.literal("[")];
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        parts.push(comma.clone());
+                    }
+                    parts.push(self.value(item, clear));
+                }
+                parts.push(self.literal("]"));
+                Node::sequence(parts)
+            }
+            Value::Object(entries) => {
+                let (colon, comma) = match &self.space {
+                    Space::Exact { colon, comma } => (self.literal(colon), self.literal(comma)),
+                    Space::Flexible => (self.literal(": "), self.literal(", ")),
+                };
+                let mut entries: Vec<(&String, &Value)> = entries.iter().collect();
+                if self.sorted {
+                    entries.sort_by_key(|(key, _)| (*key).clone());
+                }
+                let mut parts = vec![self.literal("{")];
+                for (at, (key, value)) in entries.into_iter().enumerate() {
+                    if at > 0 {
+                        parts.push(comma.clone());
+                    }
+                    parts.extend([self.key(key), colon.clone(), self.value(value, clear)]);
+                }
+                parts.push(self.literal("}"));
+                Node::sequence(parts)
+            }
+        }
+    }
+
+    /// The key of an object; nothing if it cannot be written.
+    pub fn key(&self, key: &str) -> Node {
+        if self.bare_keys {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            return match !key.is_empty() && key.chars().all(is_word) {
+                true => self.literal(key),
+                false => Node::never(),
+            };
+        }
+        self.value(&Value::from(key), &Automaton::anything())
+    }
+}
+
+impl Rules {
+    /// A rule that several places share under one name.
+    pub fn shared(&mut self, name: &str, node: Node) -> Node {
+        if let Some(number) = self.rules.iter().position(|rule| rule.name == name && rule.node == node) {
+            return Node::Rule(number);
+        }
+        self.add(name, node)
+    }
+}
+
+fn sorted<const N: usize>(mut ranges: [(u32, u32); N]) -> [(u32, u32); N] {
+    ranges.sort_unstable();
+    ranges
+}
+
+/// A text as JSON, without the quotes.
+pub(super) fn unquoted_json(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    slice(&quoted, 1..quoted.len() - 1).to_owned()
+}
+
+/// A string of JSON in nothing but ASCII.
+fn ascii(text: &str) -> String {
+    escaped(text, |c| c.is_ascii())
+}
+
+/// A string of JSON in which only letters and digits are unescaped.
+fn numbered(text: &str) -> String {
+    escaped(text, |c| c.is_ascii_alphanumeric())
+}
+
+fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        if plain(c) {
+            out.push_str(&unquoted_json(c.encode_utf8(&mut [0; 4])));
+            continue;
+        }
+        let mut halves = [0; 2];
+        for half in c.encode_utf16(&mut halves) {
+            out.push_str(&format!("\\u{half:04x}"));
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Regular text as it is written inside a JSON string.
+fn within_json(automaton: &Automaton) -> Option<Automaton> {
+    let plain = |low: u32, high: u32| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
+    let escapes = [('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
+    automaton.respelled(&plain, &escapes)
+}

@@ -1,0 +1,169 @@
+//! The tools of a request: functions with a schema, and custom tools, which take one text.
+
+use super::calls::Tool;
+use super::custom;
+use super::notes::{Effect, Note};
+use backchat_core::json::{Object, Value};
+
+/// The argument of the function that a custom tool is shown as.
+pub(crate) const INPUT: &str = "input";
+
+/// Why a tool cannot be used.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub name: Option<String>,
+    /// The list itself is wrong: whatever is called, the request is.
+    pub of_list: bool,
+    pub message: String,
+}
+
+/// The name of a tool, in either form of it.
+pub(crate) fn name(tool: &Value) -> Option<&str> {
+    own(tool).get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
+}
+
+/// The part of a tool that describes it: under the key of its type, or, flat, the tool itself.
+fn own(tool: &Value) -> &Value {
+    tool.get("function").or_else(|| tool.get("custom")).unwrap_or(tool)
+}
+
+/// Whether a tool takes a text instead of arguments.
+pub(crate) fn is_custom(tool: &Value) -> bool {
+    tool.get("type").and_then(Value::as_str) == Some("custom")
+}
+
+/// Reads a list of tools; the faults are in its order.
+pub(crate) fn read(given: &[Value], notes: &mut Vec<Note>) -> (Vec<Tool>, Vec<Fault>) {
+    let mut tools: Vec<Tool> = Vec::new();
+    let mut faults = Vec::new();
+    for (at, item) in given.iter().enumerate() {
+        if let Some(kind) =
+            item.get("type").and_then(Value::as_str).filter(|kind| !matches!(*kind, "function" | "custom"))
+        {
+            let message = format!(
+                "the tool at `/{at}` is of the type `{kind}`: only `function` and `custom` are written by the model"
+            );
+            faults.push(Fault { name: name(item).map(str::to_owned), of_list: false, message });
+            continue;
+        }
+        let Some(name) = name(item) else {
+            faults.push(Fault { name: None, of_list: true, message: format!("the tool at `/{at}` has no name") });
+            continue;
+        };
+        if tools.iter().any(|known| known.name == name) {
+            let message = format!("the tool at `/{at}` has the same name as another: `{name}`");
+            faults.push(Fault { name: None, of_list: true, message });
+            continue;
+        }
+        let own = own(item);
+        if is_custom(item) {
+            let mut own_notes = Vec::new();
+            match custom::read(own.get("format"), &mut own_notes) {
+                Ok(input) => {
+                    tools.push(Tool { name: name.to_owned(), parameters: input_parameters(), is_open: false, input });
+                    notes.extend(own_notes.into_iter().map(|note| Note { tool: Some(name.to_owned()), ..note }));
+                }
+                Err(message) => faults.push(Fault { name: Some(name.to_owned()), of_list: false, message }),
+            }
+            continue;
+        }
+        let is_open = match own.get("strict") {
+            None | Some(Value::Null | Value::Bool(true)) => false,
+            Some(Value::Bool(false)) => true,
+            Some(other) => {
+                let message = format!("`strict` at `/{at}` must be true or false, not {}", other.kind());
+                faults.push(Fault { name: Some(name.to_owned()), of_list: false, message });
+                continue;
+            }
+        };
+        let parameters = match own.get("parameters").or_else(|| own.get("input_schema")) {
+            None | Some(Value::Null) => {
+                notes.push(Note {
+                    tool: Some(name.to_owned()),
+                    ..Note::new(
+                        Effect::Assumed,
+                        "the tool has no parameters: its only valid argument is an empty object",
+                    )
+                });
+                let none = [("type", "object".into()), ("properties", Value::Object(Object::new()))];
+                Value::from(none)
+            }
+            Some(parameters) => parameters.clone(),
+        };
+        tools.push(Tool { name: name.to_owned(), parameters, is_open, input: None });
+    }
+    (tools, faults)
+}
+
+/// The parameters of the function that a custom tool is shown as.
+fn input_parameters() -> Value {
+    let text = Value::from([("type", "string".into())]);
+    Value::from([
+        ("type", "object".into()),
+        ("properties", Value::from([(INPUT, text)])),
+        ("required", Value::List(vec![INPUT.into()])),
+        ("additionalProperties", false.into()),
+    ])
+}
+
+/// The tools as chat templates know them: each a function below the key `function`. What is no tool stays as it is.
+pub fn shown(tools: &Value) -> Value {
+    let Value::List(items) = tools else { return tools.clone() };
+    let shown = items.iter().map(|item| {
+        if is_custom(item) {
+            let mut function = Object::new();
+            for key in ["name", "description"] {
+                if let Some(value) = own(item).get(key) {
+                    function.insert(key.to_owned(), value.clone());
+                }
+            }
+            function.insert("parameters".to_owned(), input_parameters());
+            return Value::from([("type", "function".into()), ("function", Value::Object(function))]);
+        }
+        match item {
+            Value::Object(entries) if !entries.contains_key("function") && entries.contains_key("name") => {
+                let function: Object = entries
+                    .iter()
+                    .filter(|(key, _)| *key != "type")
+                    .map(|(key, value)| (key.clone(), value.clone()))
+                    .collect();
+                Value::from([("type", "function".into()), ("function", Value::Object(function))])
+            }
+            other => other.clone(),
+        }
+    });
+    Value::List(shown.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backchat_core::json;
+
+    #[test]
+    fn every_form_of_a_tool_is_shown_as_a_function() {
+        let text = |name: &str| {
+            format!(
+                r#"{{"type": "function", "function": {{"name": "{name}", "description": "d", "parameters": {{"type": "object", "properties": {{"input": {{"type": "string"}}}}, "required": ["input"], "additionalProperties": false}}}}}}"#
+            )
+        };
+        for (given, expected) in [
+            (
+                r#"{"type": "custom", "custom": {"name": "run", "description": "d", "format": {"type": "text"}}}"#,
+                text("run"),
+            ),
+            (r#"{"type": "custom", "name": "run", "description": "d"}"#, text("run")),
+            (
+                r#"{"type": "function", "name": "f", "parameters": {}}"#,
+                r#"{"type": "function", "function": {"name": "f", "parameters": {}}}"#.to_owned(),
+            ),
+            (
+                r#"{"type": "function", "function": {"name": "f"}}"#,
+                r#"{"type": "function", "function": {"name": "f"}}"#.to_owned(),
+            ),
+        ] {
+            let list = Value::List(vec![json::read(given).unwrap()]);
+            assert_eq!(shown(&list), Value::List(vec![json::read(&expected).unwrap()]), "{given}");
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! The turn: the order of thoughts, content and calls, and the point at which the prompt ends.
+
+use super::automaton::Automaton;
+use super::begun::begun;
+use super::machine::Machine;
+use super::marks::Clear;
+use super::notes::{Effect, Note};
+use super::own_mark::first_of_its_own;
+use super::rules::{Node, Rules};
+use super::thinking::{self, Thinking};
+use super::varying::fixed_start;
+use super::{Lazily, Trigger};
+use backchat_core::text::{common_end, common_start, slice};
+use backchat_derive::wire::structure::WireFormat;
+pub use backchat_derive::wire::written::{Group, Part, Shape, Written};
+use backchat_parser::pattern::Regular;
+
+/// Whether a region may be there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Presence {
+    /// As the wire and the choice of tools have it.
+    #[default]
+    Auto,
+    /// It is there and not empty.
+    Always,
+    /// It is not there.
+    Never,
+}
+
+/// Whether the model thinks first, and who waits for the end of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reasoning {
+    /// As the wire has it at the end of the prompt.
+    #[default]
+    Auto,
+    /// It does, and writes something.
+    Always,
+    /// It does not; reasoning that the prompt opened is closed at once.
+    Never,
+    /// The engine holds the grammar back until reasoning is over: the grammar begins after it.
+    Outside,
+}
+
+/// The parts of the turn.
+pub(crate) struct Turn<'t> {
+    pub wire: &'t WireFormat,
+    pub written: &'t Written,
+    pub clear: &'t Clear,
+    pub prompt: Option<&'t str>,
+    pub reasoning: Reasoning,
+    /// The content, if it is not free.
+    pub answer: Option<Node>,
+    /// Whether content beside calls is allowed, and whether it is required.
+    pub content: Presence,
+    /// The calls, if there are any.
+    pub call: Option<Node>,
+    /// Whether a turn without calls is allowed, and whether more than one call is.
+    pub may_be_silent: bool,
+    pub several: bool,
+}
+
+/// The start of the grammar.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// The region the prompt left open.
+    pub inside: Option<&'static str>,
+    /// The end of the prompt that may be the beginning of a mark.
+    pub held: String,
+    /// The prompt's own part of the turn.
+    pub begun: String,
+    /// Where reasoning begins and ends.
+    pub thinking: Thinking,
+}
+
+/// A shape with its calls as one.
+type Parts = Vec<Node>;
+
+impl Turn<'_> {
+    /// The rule of the whole turn from the end of the prompt on.
+    pub fn root(&self, rules: &mut Rules, notes: &mut Vec<Note>) -> Option<(Node, Start)> {
+        let content = self.free_or_answer(rules);
+        let thought = self.clear.reasoning.as_ref().map_or_else(Node::never, |thought| {
+            let is_required = self.reasoning == Reasoning::Always;
+            rules.text("reasoning", if is_required { not_empty(thought) } else { thought.clone() })
+        });
+        let (groups, is_known) = self.groups();
+        if !is_known {
+            let message = match self.prompt {
+                Some(_) => {
+                    "this prompt ends differently from all prompts in the renders: it is read as if it were one of them"
+                }
+                None => "no prompt is given: the grammar begins after the plainest prompt",
+            };
+            notes.push(Note::new(Effect::Assumed, message));
+        }
+        let mut ways: Vec<Node> = Vec::new();
+        let mut start = Start::default();
+        for group in groups {
+            let tail = self.tail(group);
+            let shapes = self.wanted(group, &tail);
+            let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
+            let mut alive: Vec<Parts> = Vec::new();
+            let mut behind: Vec<Parts> = Vec::new();
+            let mut kinds: Vec<(bool, bool)> = Vec::new();
+            let mut others: Vec<&Shape> = Vec::new();
+            let thinks = self.start(group, &tail).inside.is_some();
+            for shape in shapes {
+                let parts = self.parts(shape, &content, &thought);
+                let whole = Node::sequence(parts.iter().cloned());
+                // A render may put the answer after the prompt as it is, inside the thought that the prompt opened.
+                let is_read = !thinks || self.leaves_thought(shape);
+                if is_read && !whole.is_never() && after(rules, &whole, &tail).is_some() {
+                    behind.extend(self.behind_thought(shape, &parts));
+                    alive.push(parts);
+                    kinds.push(kind(shape));
+                } else {
+                    others.push(shape);
+                }
+            }
+            // Renders of some kinds of turns may lack what the prompt writes. In a thought that the prompt opened, the
+            // other renders show what may follow its bare close.
+            others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
+            let is_outside = self.reasoning == Reasoning::Outside;
+            let own = match is_outside && !behind.is_empty() {
+                true => factored(&behind),
+                false => after(rules, &factored(&alive), &tail).unwrap_or_else(Node::never),
+            };
+            let more = self.beyond(rules, group, &others, &tail, &content, &thought).unwrap_or_else(Node::never);
+            let after = Node::choice([own, more]);
+            start = self.start(group, &tail);
+            if is_outside && start.inside.is_none() {
+                let message = "the prompt leaves no reasoning open: the engine has to wait until reasoning is over, if there is any";
+                notes.push(Note::new(Effect::Assumed, message));
+            }
+            if !ways.contains(&after) {
+                ways.push(after);
+            }
+        }
+        let root = Node::choice(ways);
+        (!root.is_never()).then_some((root, start))
+    }
+
+    /// The groups of turns that this prompt can begin; the plainest if none is found.
+    fn groups(&self) -> (Vec<&Group>, bool) {
+        let groups = &self.written.groups;
+        let plain = || groups.first().into_iter().collect::<Vec<_>>();
+        let Some(prompt) = self.prompt else { return (plain(), false) };
+        let shared = |group: &Group| common_end(prompt, &group.prompt).len();
+        // Whole ends of prompts first; an end may name what the conversation said.
+        let whole = groups.iter().filter(|group| shared(group) == group.prompt.len() && !group.prompt.is_empty());
+        if let Some(best) = whole.max_by_key(|group| group.prompt.len()) {
+            return (vec![best], true);
+        }
+        let best = groups.iter().map(|group| (shared(group), group)).max_by_key(|(length, _)| *length);
+        let begun = groups.iter().filter_map(|group| {
+            let header = group.header.trim_start();
+            let at = prompt.rfind(header).filter(|_| !header.is_empty())?;
+            Some((at + header.len(), group))
+        });
+        let begun = begun.max_by_key(|(at, group)| (*at, std::cmp::Reverse(group.prompt.len())));
+        match (best, begun) {
+            (Some((length, group)), begun) if length >= 4 && begun.is_none_or(|(at, _)| at >= prompt.len()) => {
+                (vec![group], true)
+            }
+            (_, Some((_, group))) => (vec![group], true),
+            (Some((length, group)), None) if length > 0 => (vec![group], true),
+            _ => (plain(), false),
+        }
+    }
+
+    /// The end of the prompt, from the last words of the conversation on.
+    fn tail(&self, group: &Group) -> String {
+        let Some(prompt) = self.prompt else { return group.prompt.clone() };
+        if prompt.ends_with(&group.prompt) {
+            return group.prompt.clone();
+        }
+        let header = group.header.trim_start();
+        match prompt.rfind(header).filter(|_| !header.is_empty()) {
+            Some(at) => format!("{}{}", group.header, slice(prompt, at + header.len()..)),
+            None => group.prompt.clone(),
+        }
+    }
+
+    /// The shapes that the request allows.
+    fn wanted<'g>(&self, group: &'g Group, tail: &str) -> Vec<&'g Shape> {
+        let has_call = |shape: &Shape| shape.has(&Part::Call);
+        let mut shapes: Vec<&Shape> = group.shapes.iter().collect();
+        match (&self.call, self.may_be_silent) {
+            (None, _) => shapes.retain(|shape| !has_call(shape)),
+            (Some(_), false) => shapes.retain(|shape| has_call(shape)),
+            (Some(_), true) => {}
+        }
+        match self.content {
+            Presence::Never => shapes.retain(|shape| !shape.has(&Part::Content)),
+            Presence::Always => shapes.retain(|shape| shape.has(&Part::Content)),
+            Presence::Auto if !self.may_be_silent => {
+                let without: Vec<&Shape> = shapes.iter().copied().filter(|shape| !shape.has(&Part::Content)).collect();
+                if !without.is_empty() {
+                    shapes = without;
+                }
+            }
+            Presence::Auto => {}
+        }
+        if self.answer.is_some() {
+            // The answer is said or a tool is called: what stands beside a call is no answer, and silence is none.
+            let beside = self.content == Presence::Always;
+            shapes.retain(|shape| beside || !(shape.has(&Part::Content) && has_call(shape)));
+            shapes.retain(|shape| shape.has(&Part::Content) || has_call(shape));
+        }
+        let thinks = |shape: &Shape| shape.has(&Part::Reasoning);
+        match self.reasoning {
+            Reasoning::Always if shapes.iter().any(|shape| thinks(shape)) => shapes.retain(|shape| thinks(shape)),
+            Reasoning::Never if tail.len() <= group.header.len() => shapes.retain(|shape| !thinks(shape)),
+            _ => {}
+        }
+        shapes
+    }
+
+    /// A shape as nodes, with any number of calls if it shows two.
+    fn parts(&self, shape: &Shape, content: &Node, thought: &Node) -> Parts {
+        let count = shape.parts.iter().filter(|part| **part == Part::Call).count();
+        let mut nodes = Vec::new();
+        let mut seen = 0;
+        let mut between = String::new();
+        let mut is_between = false;
+        let is_single = count > 1 && !self.several;
+        if is_single || count > 2 {
+            return vec![Node::never()];
+        }
+        for (at, part) in shape.parts.iter().enumerate() {
+            let is_thought = at > 0 && shape.parts.get(at - 1) == Some(&Part::Reasoning);
+            match part {
+                Part::Text(text) if is_between => between.clone_from(text),
+                Part::Text(text) if is_thought => nodes.extend(self.thought_end(text)),
+                Part::Text(text) => nodes.push(Node::literal(text.as_str())),
+                Part::Content => nodes.push(content.clone()),
+                Part::Reasoning if self.reasoning == Reasoning::Never => {}
+                Part::Reasoning => nodes.push(thought.clone()),
+                Part::Call => {
+                    seen += 1;
+                    is_between = seen == 1 && count > 1;
+                    let call = self.call.clone().unwrap_or_else(Node::never);
+                    if seen == 1 {
+                        nodes.push(call);
+                    } else {
+                        let next = Node::sequence([Node::literal(between.as_str()), call]);
+                        nodes.push(next.repeat(1, None));
+                    }
+                }
+            }
+        }
+        nodes
+    }
+
+    /// The text that ends a thought. Who forces the end writes the mark alone, in the middle of a word: the white space
+    /// around it may be there or not.
+    fn thought_end(&self, text: &str) -> Vec<Node> {
+        let parts = self.clear.thought.as_ref().and_then(|(_, close)| Some((text.split_once(close.as_str())?, close)));
+        let Some(((before, after), close)) = parts else { return vec![Node::literal(text)] };
+        // White space before it is the end of the thought, if there is one.
+        let is_thoughts = before.trim().is_empty() && self.reasoning != Reasoning::Never;
+        let before = if is_thoughts { Node::empty() } else { Node::literal(before).optional() };
+        let rest = after.trim_start();
+        let blank = slice(after, ..after.len() - rest.len());
+        let after = if blank.is_empty() { Node::empty() } else { Node::literal(blank).optional() };
+        vec![before, Node::literal(close.as_str()), after, Node::literal(rest)]
+            .into_iter()
+            .filter(|node| *node != Node::empty() && *node != Node::literal(""))
+            .collect()
+    }
+
+    /// Whether a shape shows a thought, if only as an empty one.
+    fn leaves_thought(&self, shape: &Shape) -> bool {
+        let lead = |close: &str| matches!(shape.parts.first(), Some(Part::Text(lead)) if lead.contains(close));
+        shape.has(&Part::Reasoning) || self.clear.thought.as_ref().is_some_and(|(_, close)| lead(close))
+    }
+
+    /// The parts of a shape after the mark that ends its thought.
+    fn behind_thought(&self, shape: &Shape, parts: &Parts) -> Option<Parts> {
+        let (_, close) = self.clear.thought.as_ref()?;
+        shape.parts.contains(&Part::Reasoning).then_some(())?;
+        let end = parts.iter().position(|node| *node == Node::literal(close.as_str()))?;
+        Some(parts.get(end + 1..)?.to_vec())
+    }
+
+    /// The content: free text, or the answer that was asked for.
+    fn free_or_answer(&self, rules: &mut Rules) -> Node {
+        if let Some(answer) = &self.answer {
+            return answer.clone();
+        }
+        let free = &self.clear.content;
+        rules.text("content", if self.content == Presence::Always { not_empty(free) } else { free.clone() })
+    }
+
+    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that
+    /// it opened, and what follows a header.
+    fn beyond(
+        &self,
+        rules: &mut Rules,
+        group: &Group,
+        shapes: &[&Shape],
+        tail: &str,
+        content: &Node,
+        thought: &Node,
+    ) -> Option<Node> {
+        let written = slice(tail, self.header_end(group, shapes)..);
+        let mut ways = Vec::new();
+        for shape in shapes.iter().filter(|shape| !shape.has(&Part::Reasoning)) {
+            let mut parts = self.parts(shape, content, thought);
+            let Some(Part::Text(lead)) = shape.parts.first() else { continue };
+            if parts.iter().any(Node::is_never) {
+                continue;
+            }
+            if let Some(first) = parts.first_mut() {
+                let rest = slice(lead, begun(self.wire.segmentation, &group.header, lead).lead..);
+                // A thought shown as empty was written by the prompt already, and what it wrote after that.
+                let rest = self.clear.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
+                    Some(at) => {
+                        let rest = slice(rest, at + close.len()..);
+                        match written.rsplit_once(close.as_str()) {
+                            Some((_, after)) => slice(rest, common_start(rest, after).len()..),
+                            None => rest.trim_start(),
+                        }
+                    }
+                    None => rest.strip_prefix(written).unwrap_or(rest),
+                });
+                *first = Node::literal(rest);
+            }
+            ways.push(parts);
+        }
+        if ways.is_empty() {
+            return None;
+        }
+        let rest = factored(&ways);
+        let (Some(own), Some((open, close))) = (&self.wire.reasoning, &self.clear.thought) else { return Some(rest) };
+        let (open, close) = (open.as_str(), close.as_str());
+        let is_open = match (written.rfind(open), written.rfind(close)) {
+            (Some(opened), Some(closed)) => opened > closed,
+            (Some(_), None) => !open.is_empty(),
+            (None, _) => false,
+        };
+        if !is_open {
+            return Some(rest);
+        }
+        if self.reasoning == Reasoning::Outside {
+            let assumed = thinking::assumed_close(tail, close);
+            let blank = assumed.rsplit_once(close).map_or("", |(_, blank)| blank).to_owned();
+            return Some(Node::sequence([Node::literal(blank).optional(), rest]));
+        }
+        let thought = if self.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
+        let rest = rules.add("answer", rest);
+        // The white space of the close may be the model's or not; where no render shows it, it is that of the opening.
+        let assumed = self.thought_end(&thinking::assumed_close(tail, close));
+        let ends = [Node::literal(own.close.as_str()), Node::literal(close), Node::sequence(assumed)];
+        Some(Node::sequence([thought, Node::choice(ends), rest]))
+    }
+
+    /// How far the prompt's header agrees with the turns after it.
+    fn header_end(&self, group: &Group, shapes: &[&Shape]) -> usize {
+        let leads = shapes.iter().filter_map(|shape| match shape.parts.first() {
+            Some(Part::Text(text)) => Some(begun(self.wire.segmentation, &group.header, text).header),
+            _ => None,
+        });
+        leads.max().unwrap_or(group.header.len())
+    }
+
+    /// The rest of the turn from the first mark of its calls on, and what starts it.
+    pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<Lazily> {
+        let content = self.free_or_answer(rules);
+        let thought = self.clear.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
+        let call = self.call.clone()?;
+        let (groups, _) = self.groups();
+        let mut found: Vec<(String, Parts)> = Vec::new();
+        let segmentation = self.wire.segmentation;
+        // Text that occurs elsewhere in turns starts no call.
+        let mut elsewhere: Vec<&str> = Vec::new();
+        for group in groups {
+            let tail = self.tail(group);
+            for shape in self.wanted(group, &tail) {
+                let call_at = shape.parts.iter().position(|part| *part == Part::Call);
+                let texts = shape.parts.iter().take(call_at.map_or(usize::MAX, |at| at.saturating_sub(1)));
+                elsewhere
+                    .extend(texts.filter_map(|part| if let Part::Text(text) = part { Some(&**text) } else { None }));
+                let Some(first) = call_at else { continue };
+                let Some(Part::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
+                    return None;
+                };
+                // The prompt's own part of the turn is none of the text to come.
+                let begun = if first == 1 { begun(segmentation, &group.header, before).lead } else { 0 };
+                let parts = self.parts(shape, &content, &thought);
+                if let Some(at) = parts.iter().position(|node| *node == call) {
+                    found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
+                }
+            }
+        }
+        if let Some((open, close)) = &self.clear.thought {
+            elsewhere.extend([open.as_str(), close.as_str()]);
+        }
+        let shared =
+            found.iter().map(|(before, _)| before.as_str()).reduce(|a, b| segmentation.shared_end(a, b))?.to_owned();
+        let (from, mark) = first_of_its_own(segmentation, &shared, &elsewhere)?;
+        let lead = shared.get(from..)?;
+        let ways: Vec<Parts> = found
+            .iter()
+            .map(|(_, parts)| std::iter::once(Node::literal(lead)).chain(parts.iter().cloned()).collect())
+            .collect();
+        let root = factored(&ways);
+        let root = Node::sequence([rules.add("calls", root)]);
+        let mark = fixed_start(&mark);
+        Some(Lazily { root, triggers: vec![self.trigger(mark, start)] })
+    }
+
+    /// The start of the grammar at a mark that a thought may also name.
+    fn trigger(&self, mark: &str, start: &Start) -> Trigger {
+        let Some((open, close)) = &self.clear.thought else { return Trigger { kind: "word", value: mark.to_owned() } };
+        let is_over = start.begun.contains(close.as_str());
+        let (open, close, sign) = (escaped(open), escaped(close), escaped(mark));
+        let before = match start.inside {
+            Some(_) => format!("^[\\s\\S]*?{close}"),
+            None if open.is_empty() || is_over => {
+                return Trigger { kind: "word", value: mark.to_owned() };
+            }
+            None => format!("^(?:\\s*{open}[\\s\\S]*?{close}|(?!\\s*{open}))"),
+        };
+        Trigger { kind: "pattern", value: format!("{before}[\\s\\S]*?({sign}[\\s\\S]*)") }
+    }
+
+    fn start(&self, group: &Group, tail: &str) -> Start {
+        let begun = slice(tail, group.header.len()..).to_owned();
+        let inside = self.clear.thought.as_ref().and_then(|(open, close)| {
+            let opened = begun.rfind(open.as_str()).filter(|_| !open.is_empty())?;
+            let is_closed = begun.rfind(close.as_str()).is_some_and(|closed| closed > opened);
+            (!is_closed).then_some("reasoning_content")
+        });
+        let thinking = thinking::find(self.wire, self.clear.thought.as_ref(), group, tail, inside.is_some());
+        Start { inside, held: String::new(), begun, thinking }
+    }
+}
+
+/// A text as a regular expression of ECMAScript.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if "\\^$.|?*+()[]{}/".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The rest of the node after a text that it begins with; nothing if it does not.
+fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
+    let mut machine = Machine::new(rules, node);
+    if !machine.feed_text(text) {
+        return None;
+    }
+    Some(machine.rest()).filter(|rest| !rest.is_never())
+}
+
+/// The texts of an automaton apart from the empty one, and from nothing but white space.
+fn not_empty(automaton: &Automaton) -> Automaton {
+    let any = Regular::anything();
+    let word = Regular::Class(vec![(0, 8), (14, 31), (33, super::automaton::LAST)]);
+    let some = Automaton::of(&Regular::Concat(vec![any.clone(), word, any]));
+    some.and_then(|some| some.both(automaton)).unwrap_or_else(|| automaton.clone())
+}
+
+/// Several sequences as one node, what they begin with in common written once.
+pub(crate) fn factored(ways: &[Parts]) -> Node {
+    let ways: Vec<Parts> = ways
+        .iter()
+        .filter(|parts| !parts.iter().any(Node::is_never))
+        .map(|parts| parts.iter().filter(|node| **node != Node::literal("")).cloned().collect())
+        .collect();
+    let mut done = Vec::new();
+    let mut left: Vec<Parts> = ways;
+    while !left.is_empty() {
+        let first = left.remove(0);
+        let Some(head) = first.first().cloned() else {
+            done.push(Node::empty());
+            continue;
+        };
+        let (mut same, mut other): (Vec<Parts>, Vec<Parts>) = (vec![first], Vec::new());
+        for parts in left {
+            let is_same = match (&head, parts.first()) {
+                (Node::Literal(a), Some(Node::Literal(b))) => a.chars().next() == b.chars().next(),
+                (a, Some(b)) => a == b,
+                (_, None) => false,
+            };
+            if is_same {
+                same.push(parts);
+            } else {
+                other.push(parts);
+            }
+        }
+        left = other;
+        if same.len() == 1 {
+            done.push(Node::sequence(same.remove(0)));
+            continue;
+        }
+        if let Node::Literal(head) = &head {
+            let mut length = head.len();
+            for parts in &same {
+                if let Some(Node::Literal(text)) = parts.first() {
+                    length = length.min(common_start(head, text).len());
+                }
+            }
+            for parts in &mut same {
+                if let Some(Node::Literal(text)) = parts.first_mut() {
+                    let rest = text.split_off(length);
+                    *text = rest;
+                }
+            }
+            let rest = factored(&same);
+            done.push(Node::sequence([Node::literal(slice(head, ..length)), rest]));
+        } else {
+            same.iter_mut().for_each(|parts| {
+                parts.remove(0);
+            });
+            done.push(Node::sequence([head, factored(&same)]));
+        }
+    }
+    Node::choice(done)
+}

@@ -1,0 +1,150 @@
+//! Text of the chat template's own that is another each time: numbers that it counts, words that it looks up, and the values
+//! of variables that nobody gave. The wire has a sign in their place, and so have the rules until the last step.
+
+use super::automaton::Automaton;
+use super::marks::Clear;
+use super::notes::{Effect, Note};
+use super::rules::{Node, Rules};
+use backchat_core::text::slice;
+use backchat_derive::derive::FILLED;
+use backchat_derive::wire::steady::{self, is_varying};
+use backchat_derive::wire::written::Group;
+use backchat_parser::pattern::Regular;
+
+/// Everything in a text up to the first sign.
+pub(super) fn fixed_start(text: &str) -> &str {
+    let filled = FILLED.iter().filter_map(|filled| text.find(filled));
+    let end = text.find(is_varying).into_iter().chain(filled).min();
+    slice(text, ..end.unwrap_or(text.len()))
+}
+
+/// A prompt with the sign of a variable that nobody gave in place of its value, and the value: the prompt tells it.
+pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<String>) {
+    let found = groups.iter().find_map(|group| {
+        let sign = FILLED.iter().find(|sign| group.prompt.contains(**sign))?;
+        let (before, after) = group.prompt.split_once(sign)?;
+        // Every further sign has the same value, which the last one ends.
+        let after = after.rsplit(sign).next()?;
+        let rest = prompt.strip_suffix(after)?;
+        let value = slice(rest, rest.rfind(before.trim_start()).filter(|_| !before.trim().is_empty())?..);
+        let value = value.strip_prefix(before.trim_start())?.rsplit(before.trim_start()).next()?;
+        let shown = group.prompt.trim_start().replace(sign, value);
+        let start = prompt.strip_suffix(&shown)?;
+        (!value.is_empty()).then(|| (format!("{start}{}", group.prompt.trim_start()), value.to_owned()))
+    });
+    match found {
+        Some((prompt, value)) => (prompt, Some(value)),
+        None => (prompt, None),
+    }
+}
+
+/// What the signs of one grammar stand for.
+pub(super) struct Signs {
+    number: Node,
+    word: Node,
+    value: Node,
+}
+
+impl Signs {
+    /// The nodes that the signs of these rules become; nothing if they hold none. `value` is what the prompt tells.
+    pub fn of(
+        rules: &mut Rules,
+        roots: &[&Node],
+        clear: &Clear,
+        value: Option<&str>,
+        notes: &mut Vec<Note>,
+    ) -> Option<Self> {
+        let holds = |sign: &str| roots.iter().any(|root| rules.hold(root, sign));
+        let counts = holds(&steady::NUMBER.to_string()) || holds(&steady::WORD.to_string());
+        let is_filled = FILLED.iter().any(|sign| holds(sign));
+        if !counts && !is_filled {
+            return None;
+        }
+        if counts {
+            let message = "numbers and words that the chat template counts or looks up may be any";
+            notes.push(Note::new(Effect::Looser, message));
+        }
+        if is_filled && value.is_none() {
+            let message = "the turn holds the value of a variable that was not given: any text without brackets, quotes and \
+                           line breaks is allowed there";
+            notes.push(Note::new(Effect::Looser, message));
+        }
+        let digit = vec![(u32::from('0'), u32::from('9'))];
+        let number = repeated(rules, "number", digit, None);
+        let signs = [('-', '-'), ('.', '.'), ('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z'), ('\u{c0}', '\u{24f}')];
+        let word = signs.map(|(low, high)| (u32::from(low), u32::from(high))).to_vec();
+        let word = repeated(rules, "word", word, None);
+        // A value that could hold what comes after it would never end.
+        let line = vec![(32, 33), (35, 59), (61, 61), (63, 90), (92, 92), (94, 122), (126, super::automaton::LAST)];
+        let value = match value {
+            Some(value) => Node::literal(value),
+            None => repeated(rules, "value", line, Some(&clear.content)),
+        };
+        Some(Self { number, word, value })
+    }
+
+    /// A node without signs.
+    pub fn resolved(&self, node: Node) -> Node {
+        match node {
+            Node::Literal(text) => self.spelled(&text),
+            Node::Sequence(items) => Node::sequence(items.into_iter().map(|item| self.resolved(item))),
+            Node::Choice(items) => Node::choice(items.into_iter().map(|item| self.resolved(item))),
+            Node::Repeat(node, min, max) => Node::Repeat(Box::new(self.resolved(*node)), min, max),
+            Node::Rule(_) | Node::Text(..) => node,
+        }
+    }
+
+    fn spelled(&self, text: &str) -> Node {
+        let fixed = fixed_start(text);
+        let rest = slice(text, fixed.len()..);
+        let (sign, length) = match (rest.chars().next(), FILLED.iter().find(|sign| rest.starts_with(**sign))) {
+            (None, _) => return Node::literal(text),
+            (_, Some(sign)) => (&self.value, sign.len()),
+            (Some(steady::NUMBER), _) => (&self.number, steady::NUMBER.len_utf8()),
+            (Some(sign), _) => (&self.word, sign.len_utf8()),
+        };
+        Node::sequence([Node::literal(fixed), sign.clone(), self.spelled(slice(rest, length..))])
+    }
+}
+
+/// One or more characters of these ranges that are clear of markers.
+fn repeated(rules: &mut Rules, name: &str, ranges: Vec<(u32, u32)>, clear: Option<&Automaton>) -> Node {
+    let pattern = Regular::Repeat { node: Box::new(Regular::Class(ranges)), min: 1, max: None };
+    let text = Automaton::of(&pattern);
+    let text = match clear {
+        Some(clear) => text.and_then(|text| text.both(clear)),
+        None => text,
+    };
+    text.map_or_else(Node::never, |text| rules.text(name, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_tells_the_value_of_a_variable_that_nobody_gave() {
+        let filled = FILLED[0];
+        let group = |prompt: String| Group { header: prompt.clone(), prompt, shapes: Vec::new() };
+        for (shown, prompt, value) in [
+            (format!("<end><bot {filled}>\n"), "hi<end><bot kind one>\n", Some("kind one")),
+            (format!("<end><bot {filled}>\n"), "hi<bot x><end><bot kind>\n", Some("kind")),
+            (format!("<bot {filled}> {filled}:"), "hi<bot kind> kind:", Some("kind")),
+            (format!("<bot {filled}> {filled}:"), "hi<bot kind> other:", None),
+            (format!("<bot {filled}>"), "hi<bot>", None),
+            ("<bot>".to_owned(), "hi<bot>", None),
+        ] {
+            let (signed, found) = with_signs(prompt.to_owned(), &[group(shown.clone())]);
+            assert_eq!(found.as_deref(), value, "{shown} {prompt}");
+            assert_eq!(signed.ends_with(&shown), value.is_some() || prompt.ends_with(&shown), "{signed}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_fixed_up_to_its_first_sign() {
+        let filled = FILLED[0];
+        for (text, fixed) in [("<do_\u{2}>", "<do_"), ("<end>", "<end>"), (&format!("<{filled} \u{3}>"), "<")] {
+            assert_eq!(fixed_start(text), fixed, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,600 @@
+//! How a schema reads calls: the delimiters of a call, the place of its name, and the form of its arguments.
+
+use super::Loss;
+use super::marks::{self, Context, Mark};
+use crate::schema::{Additional, Node, Parser, Substitution, parse_node};
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use backchat_parser::pattern::{Part, Pattern, escape_literal, source_of};
+
+/// How calls are written, and what becomes of one.
+#[derive(Clone, Debug)]
+pub(super) struct Calls {
+    pub open: Vec<Mark>,
+    /// The first of them as outputs have it, white space included.
+    pub lead: String,
+    /// The pattern after the opening mark, up to the arguments; `{name}` is its group.
+    pub header: Option<String>,
+    pub close: Vec<Mark>,
+    pub body: Body,
+    /// The shape of a call; none if the JSON is the call.
+    pub shape: Option<Value>,
+    /// What opens and closes the list around the calls, if the schema names it.
+    pub section: Option<(Mark, Mark)>,
+    /// Whether the end of the list alone closes the last call.
+    pub is_last_bare: bool,
+    /// Whether one region holds a list of calls.
+    pub each: bool,
+    /// Whether the schema reads one call only.
+    pub single: bool,
+    /// How a call is written.
+    pub written: Written,
+}
+
+/// How arguments become a value.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    Json(Value),
+    Tags {
+        pattern: String,
+        value_parser: Option<Value>,
+    },
+    /// The arguments stay text.
+    Text,
+}
+
+/// How a call is written between its marks.
+#[derive(Clone, Debug)]
+pub(super) enum Written {
+    /// A JSON object with the name and the arguments under these paths of keys.
+    Object { name: String, arguments: String },
+    /// The text before the name, between it and the arguments, and after these.
+    Parts { before: String, between: String, after: String },
+}
+
+type Place<'p> = Option<(&'p Part, Context)>;
+
+/// Whether a node reads a list of calls.
+pub(super) fn is_list(node: &Node) -> bool {
+    node.type_name() == Some("array")
+}
+
+/// Arguments of the content parser `json` that reads as the node's parser does.
+pub(super) fn json_args(parser: &Parser) -> Value {
+    let mut args = Object::new();
+    if parser.name.as_str() != Some("json") {
+        args.insert("unquoted_keys".to_owned(), true.into());
+        let pair = vec![TOOL_CALL_STRING.into(), TOOL_CALL_STRING.into()];
+        args.insert("string_delims".to_owned(), Value::List(vec![Value::List(pair)]));
+    }
+    if parser.allow_non_json {
+        args.insert("allow_non_json".to_owned(), true.into());
+    }
+    if args.is_empty() { Value::Null } else { Value::Object(args) }
+}
+
+/// The mark on both sides of a string that `gemma4-tool-call` reads.
+pub(super) const TOOL_CALL_STRING: &str = "<|\"|>";
+
+/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's. `foreign` are the marks that
+/// close text fields, which open no call.
+pub(super) fn read(
+    node: &Node,
+    own: Place<'_>,
+    outer: Place<'_>,
+    foreign: &dyn Fn(&Mark) -> bool,
+) -> Result<Calls, Loss> {
+    let cannot = |construct: &str| Loss::new(node, construct, "the calls are not carried over");
+    if let Some(args) = &node.parser
+        && node.iterator.is_none()
+    {
+        // One region of JSON, which is a list or is made one.
+        let (group, context) = own.or(outer).ok_or_else(|| cannot("x-parser over the whole output"))?;
+        return from_json(node, bounded(group, context, false, foreign), args, true);
+    }
+    let section = section(node, outer.as_ref());
+    let item = node.items.as_deref().ok_or_else(|| cannot("list without items"))?;
+    let (group, context, single) = match (own, outer) {
+        // A pattern that takes all of what the root's group took.
+        (Some((own, inner)), Some((group, context)))
+            if inner.open.is_empty() && inner.close.is_empty() && takes_all(own) =>
+        {
+            (group, context, true)
+        }
+        (Some((group, context)), _) if node.iterator.is_some() => (group, context, false),
+        (Some((group, context)), _) | (None, Some((group, context))) => (group, context, true),
+        (None, None) => return Err(cannot("list that no pattern reads")),
+    };
+    let Part::Group { parts, .. } = group else { return Err(cannot("x-regex-iterator")) };
+    let is_last_bare = context.at_end && !context.close.is_empty();
+    let mut calls = match &item.parser {
+        Some(parser) if item.substitutions.is_empty() => {
+            from_json(item, bounded(group, context, !single, foreign), parser, false)?
+        }
+        Some(parser) => match from_substitution(item, context.clone(), parser) {
+            Ok(calls) => calls,
+            Err(loss) => from_json(item, bounded(group, context, !single, foreign), parser, false).map_err(|_| loss)?,
+        },
+        None => from_parts(item, parts, context)?,
+    };
+    calls.single = single;
+    if let Some((_, close)) = section.as_ref().filter(|_| is_last_bare) {
+        calls.close.push(close.clone());
+        calls.is_last_bare = true;
+    }
+    calls.section = section.filter(|(_, close)| !calls.close.contains(close));
+    Ok(calls)
+}
+
+/// Whether a group takes any text.
+fn takes_all(group: &Part) -> bool {
+    let is_any = |part: &Part| matches!(part, Part::Run { any: true, .. } | Part::Space);
+    matches!(group, Part::Group { parts, .. } if parts.iter().all(is_any))
+}
+
+/// The marks around the whole list, if another pattern takes the calls out of it.
+fn section(node: &Node, outer: Option<&(&Part, Context)>) -> Option<(Mark, Mark)> {
+    let around = |group: &Part, context: &Context| {
+        let inside = match group {
+            Part::Group { parts, .. } => marks::beginning(parts).zip(marks::ending(parts)),
+            _ => None,
+        };
+        inside.or_else(|| context.open.first().cloned().zip(context.close.first().cloned()))
+    };
+    let regex = node.regex.as_ref().filter(|_| node.iterator.is_some());
+    let own = regex.and_then(|regex| regex.pattern.as_ref().ok()).map(Pattern::outline);
+    let own = own.as_deref().and_then(marks::only).and_then(|(group, context)| around(group, &context));
+    own.or_else(|| outer.and_then(|(group, context)| around(group, context)))
+}
+
+/// The surroundings of JSON, whose own brackets bound it where no mark does.
+fn bounded(group: &Part, mut context: Context, repeats: bool, foreign: &dyn Fn(&Mark) -> bool) -> Context {
+    let Part::Group { parts, .. } = group else { return context };
+    context.open.retain(|mark| !foreign(mark));
+    let text = |part: Option<&Part>| match part {
+        Some(Part::Text(text)) => text.trim().to_owned(),
+        _ => String::new(),
+    };
+    let visible = || parts.iter().filter(|part| !matches!(part, Part::Space | Part::Start | Part::End));
+    let last = text(visible().next_back()).chars().next_back().filter(|c| matches!(c, ']' | '}'));
+    let json = if last == Some(']') { r"(?=\[\s*(?:\{|\]))" } else { r#"(?=[\[{]\s*["{])"# };
+    if context.open.is_empty() {
+        let start = if context.at_start || matches!(parts.first(), Some(Part::Start)) { r"^\s*" } else { "" };
+        context.open = vec![Mark::Pattern { source: format!("{start}{json}"), sample: String::new() }];
+    } else if context.open_optional {
+        let open: Vec<String> = context.open.iter().map(Mark::source).collect();
+        let source = format!(r"(?:(?:{})\s*)?{json}", open.join("|"));
+        context.open = vec![Mark::Pattern { source, sample: context.lead.clone() }];
+    }
+    if let Some(last) = last.filter(|_| context.close.is_empty()) {
+        context.close = vec![json_end(last, repeats)];
+    }
+    context
+}
+
+/// The end of JSON that no mark closes: the last bracket of the text, or each after which JSON cannot go on.
+fn json_end(bracket: char, repeats: bool) -> Mark {
+    let after = if repeats { r#"\s*(?:[^\s,\]}"]|\Z)"#.to_owned() } else { format!(r"[^\{bracket}]*\Z") };
+    Mark::Pattern { source: format!(r"(?<=\{bracket})(?={after})"), sample: String::new() }
+}
+
+/// Calls that are JSON.
+fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> Result<Calls, Loss> {
+    let around = match (&node.regex, is_list) {
+        (Some(_), true) => [context.lead.as_str(), context.close.first().map_or("", Mark::sample)],
+        _ => ["", ""],
+    };
+    let probed = super::shape::probe(node, parser, is_list, around);
+    let shape =
+        probed.ok_or_else(|| Loss::new(node, "transform", "the shape of a call cannot be determined from it"))?;
+    Ok(Calls {
+        open: context.open,
+        lead: context.lead,
+        header: None,
+        close: context.close,
+        body: Body::Json(json_args(parser)),
+        written: Written::Object { name: shape.name, arguments: shape.arguments },
+        section: None,
+        is_last_bare: false,
+        each: shape.each,
+        single: is_list && !shape.each,
+        shape: shape.shape,
+    })
+}
+
+/// Calls that a substitution writes as JSON before they are read: the groups of its pattern are the name and arguments.
+fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<Calls, Loss> {
+    let cannot = || Loss::new(node, "x-regex-substitutions", "calls that are rewritten before they are parsed");
+    let [substitution] = node.substitutions.as_slice() else { return Err(cannot()) };
+    let pattern = substitution.regex.pattern.as_ref().map_err(|_| cannot())?;
+    let replacement = substitution.replacement.as_ref().map_err(|_| cannot())?;
+    let outline = pattern.outline();
+    let arguments = pattern.group_count();
+    let name = arguments.checked_sub(1).filter(|name| *name == 1).ok_or_else(cannot)?;
+    let text = replacement.filled(&|group| if group == arguments { "{\"a\": 1}".to_owned() } else { "n".to_owned() });
+    let json = backchat_core::json::read(&text).map_err(|_| cannot())?;
+    let entries = json.as_object().ok_or_else(cannot)?;
+    let key = |wanted: &Value| entries.iter().find(|(_, value)| *value == wanted).map(|(key, _)| key.clone());
+    let name_key = key(&"n".into()).ok_or_else(cannot)?;
+    let arguments_key = key(&Value::from([("a", 1_i64.into())])).ok_or_else(cannot)?;
+    let probed = super::shape::probe(node, parser, false, ["", ""]).ok_or_else(cannot)?;
+    let renamed = probed.shape.unwrap_or_else(|| "{content}".into());
+    let entries = Value::from([(name_key.as_str(), "{name}".into()), (arguments_key.as_str(), "{content}".into())]);
+    let shape = super::shape::spelled(&renamed, &entries);
+    let (_, around) =
+        marks::context(&outline, &|part| matches!(part, Part::Group { number, .. } if *number == arguments))
+            .ok_or_else(cannot)?;
+    let place = outline
+        .iter()
+        .position(|part| matches!(part, Part::Group { number, .. } if *number == arguments))
+        .ok_or_else(cannot)?;
+    let head = outline.get(..place).ok_or_else(cannot)?;
+    let header = source_of(head, &|group, _| (group == name).then(|| "name".to_owned())).ok_or_else(cannot)?;
+    let before = marks::sample(head, &|_, _| "\0".to_owned());
+    let (before, between) = before.split_once('\0').ok_or_else(cannot)?;
+    let close = if around.close.is_empty() { context.close } else { around.close };
+    Ok(Calls {
+        open: Vec::new(),
+        lead: String::new(),
+        header: Some(header),
+        close,
+        body: Body::Json(json_args(parser)),
+        shape: Some(shape),
+        section: None,
+        is_last_bare: false,
+        each: false,
+        single: false,
+        written: Written::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() },
+    })
+}
+
+/// Calls whose name and arguments patterns take apart.
+fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, Loss> {
+    let cannot = |construct: &str| Loss::new(item, construct, "the calls are not carried over");
+    let function = item
+        .children()
+        .into_iter()
+        .find(|node| node.type_name() == Some("object") && node.property("name").is_some())
+        .filter(|_| item.property("name").is_none())
+        .unwrap_or(item);
+    let arguments = function.property("arguments").ok_or_else(|| cannot("call without arguments"))?;
+    let name = function.property("name").ok_or_else(|| cannot("call without a name"))?;
+    let outline = |node: &Node| match node.regex.as_ref().map(|regex| &regex.pattern) {
+        Some(Ok(pattern)) => Some(pattern.outline()),
+        _ => None,
+    };
+    let base = |header: String, before: String, between: String, captures: &[String]| Calls {
+        open: context.open.clone(),
+        lead: context.lead.clone(),
+        header: Some(header),
+        close: context.close.clone(),
+        body: Body::Json(Value::Null),
+        shape: Some(super::shape::written(item, function, captures)),
+        section: None,
+        is_last_bare: false,
+        each: false,
+        single: false,
+        written: Written::Parts { before, between, after: String::new() },
+    };
+    // One pattern with both groups.
+    if let Some(parts) = outline(function).or_else(|| outline(item)).or_else(|| Some(inside.to_vec()))
+        && let Some(place) =
+            parts.iter().position(|part| matches!(part, Part::Group { name: Some(name), .. } if name == "arguments"))
+        && marks::named(&parts, "name").is_some()
+    {
+        let (head, _) = parts.split_at(place);
+        let mut captures = own_texts(item, function).map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        captures.retain(|name| marks::named(head, name).is_some());
+        let named = |_: usize, name: Option<&str>| {
+            name.filter(|name| *name == "name" || captures.iter().any(|known| known == name)).map(str::to_owned)
+        };
+        let header = source_of(head, &named).ok_or_else(|| cannot("x-regex of a call"))?;
+        let fill = |_: usize, name: Option<&str>| if name == Some("name") { "\0" } else { "c1" }.to_owned();
+        let written = marks::sample(head, &fill);
+        let (before, between) = written.split_once('\0').ok_or_else(|| cannot("x-regex of a call"))?;
+        let mut calls = base(header, before.to_owned(), between.to_owned(), &captures);
+        calls.body = body(arguments)?;
+        let (group, around) = marks::named(&parts, "arguments").ok_or_else(|| cannot("x-regex of a call"))?;
+        calls.close_with(group, &around);
+        return Ok(calls);
+    }
+    // A pattern for the name, and one for the arguments.
+    let parts = outline(name).ok_or_else(|| cannot("name that no pattern reads"))?;
+    let place = parts
+        .iter()
+        .position(|part| matches!(part, Part::Group { .. }))
+        .ok_or_else(|| cannot("x-regex of the name"))?;
+    let (head, from_group) = parts.split_at(place);
+    let [Part::Group { parts: taken, .. }, tail @ ..] = from_group else { return Err(cannot("x-regex of the name")) };
+    let taken = source_of(taken, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"))?;
+    let source = |parts: &[Part]| source_of(parts, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"));
+    let is_bounded = marks::beginning(tail).is_some();
+    let taken = match (is_bounded, context.close.first()) {
+        // A name that only white space ends would run over the end of the call.
+        (false, Some(close)) if !taken.starts_with(r"\w") => {
+            let first = close.sample().chars().next().map_or(String::new(), |c| escape_literal(&c.to_string()));
+            if taken == r"\S+" { format!(r"[^\s{first}]+") } else { format!("(?:(?!{}){taken})", close.source()) }
+        }
+        _ => taken,
+    };
+    let not_close = context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()));
+    let before_mark = |parts: &[Part]| match parts.first() {
+        None | Some(Part::Start) => String::new(),
+        // The pattern finds its mark wherever it is in the call.
+        Some(_) if not_close.is_empty() => r"\s*".to_owned(),
+        Some(_) => format!("(?:{not_close}.)*?"),
+    };
+    let mut captures = Vec::new();
+    let mut header = String::new();
+    for (name, parts) in own_texts(item, function).filter_map(|(name, node)| Some((name, outline(node)?))) {
+        let number = parts.iter().position(|part| matches!(part, Part::Group { .. }));
+        let read = number.and_then(|_| source_of(&parts, &|_, _| Some(name.clone())));
+        if let Some(read) = read {
+            header.push_str(&format!("(?={}{read})", before_mark(&parts)));
+            captures.push(name.clone());
+        }
+    }
+    let header = format!("{header}{}{}(?P<name>{taken})", before_mark(head), source(head)?);
+    let tail_source = source(tail)?;
+    let plain = |parts: &[Part]| marks::sample(parts, &|_, _| String::new());
+    let (before, between) = (plain(head), plain(tail));
+    let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) else {
+        let mut calls = base(header + &tail_source, before, between, &captures);
+        calls.body = body(arguments)?;
+        calls.end(&context, None);
+        return Ok(calls);
+    };
+    let (group, around) = marks::only(&parts).ok_or_else(|| cannot("x-regex of the arguments"))?;
+    let bracket = match group {
+        Part::Group { parts, .. } => marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '['])),
+        _ => None,
+    };
+    let written = format!("{before}n{between}");
+    let is_open_behind = |open: &Mark| {
+        let found = Pattern::new(&open.source()).ok().and_then(|open| open.find_at(&written, 0).ok()?);
+        found.is_some_and(|found| found.span().1 == written.len())
+    };
+    let (to_arguments, between) = match (around.open.first(), bracket) {
+        // What ends the name opens the arguments.
+        (Some(open), _) if is_open_behind(open) => (tail_source, between),
+        (Some(open), _) => {
+            let is_spaced = parts.windows(2).any(|pair| matches!(pair, [Part::Space, Part::Group { .. }]));
+            let space = if is_spaced { r"\s*" } else { "" };
+            let skipped = format!("(?:{not_close}.)*?{}{space}", open.source());
+            let skipped = if around.open_optional { format!("(?:{skipped})?") } else { skipped };
+            (tail_source + &skipped, format!("{between}{}", open.sample()))
+        }
+        // What ends the name may begin the arguments.
+        (None, Some(bracket)) => {
+            let between = between.strip_suffix(bracket.sample()).unwrap_or(&between).to_owned();
+            let ahead = if tail.is_empty() { String::new() } else { format!("(?={tail_source})") };
+            (format!("{ahead}(?:{not_close}.)*?(?={})", bracket.source()), between)
+        }
+        (None, None) => (tail_source, between),
+    };
+    let mut calls = base(header + &to_arguments, before, between, &captures);
+    calls.body = body(arguments)?;
+    calls.close_with(group, &around);
+    Ok(calls)
+}
+
+/// The texts of a call besides its name and arguments, such as its id, with their nodes.
+fn own_texts<'n>(item: &'n Node, function: &'n Node) -> impl Iterator<Item = &'n (String, Node)> {
+    let is_text = |node: &Node| {
+        let is_read = node.parser.is_some() || node.key_value.is_some() || !node.substitutions.is_empty();
+        node.constant.is_none() && matches!(node.type_name(), None | Some("string" | "any")) && !is_read
+    };
+    let inner = (!std::ptr::eq(item, function)).then_some(function);
+    let nodes = [Some(item), inner].into_iter().flatten().flat_map(|node| node.properties.iter().flatten());
+    nodes.filter(move |(name, node)| !["name", "arguments"].contains(&name.as_str()) && is_text(node))
+}
+
+/// How the node of the arguments reads them.
+fn body(node: &Node) -> Result<Body, Loss> {
+    let cannot = |construct: &str| Loss::new(node, construct, "the arguments are not carried over");
+    if let Some(parser) = &node.parser {
+        return Ok(node.substitutions.iter().find_map(written_pairs).unwrap_or_else(|| Body::Json(json_args(parser))));
+    }
+    let Some(regex) = &node.key_value else {
+        let is_text = matches!(node.type_name(), None | Some("string" | "any")) && node.substitutions.is_empty();
+        return if is_text { Ok(Body::Text) } else { Err(cannot("arguments that no parser reads")) };
+    };
+    let outline = regex.pattern.as_ref().map(|pattern| pattern.outline()).map_err(|_| cannot("x-regex-key-value"))?;
+    let pattern = source_of(&outline, &|_, name| name.map(str::to_owned)).ok_or_else(|| cannot("x-regex-key-value"))?;
+    let value_parser = match &node.additional {
+        Additional::Parsed(value) => value.parser.as_ref().map(|parser| {
+            let mut spec = Object::new();
+            spec.insert("name".to_owned(), "json".into());
+            if let args @ Value::Object(_) = json_args(parser) {
+                spec.insert("args".to_owned(), args);
+            }
+            Value::Object(spec)
+        }),
+        _ => None,
+    };
+    let quotes: Vec<char> = match &node.additional {
+        Additional::Parsed(value) if value.parser.is_none() && !value.substitutions.is_empty() => {
+            let strips =
+                |quote: &char| parse_node(value, &format!("{quote}a b{quote}")).is_ok_and(|read| read == "a b".into());
+            ['"', '\''].into_iter().filter(strips).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(Body::Tags { pattern: unquoted(&pattern, &quotes), value_parser })
+}
+
+/// The pairs that a substitution writes as members of a JSON object: its first group is the key, its second the value.
+fn written_pairs(substitution: &Substitution) -> Option<Body> {
+    let pattern = substitution.regex.pattern.as_ref().ok().filter(|pattern| pattern.group_count() == 2)?;
+    let written = substitution.replacement.as_ref().ok()?;
+    let written = written.filled(&|group| if group == 1 { "k".to_owned() } else { "1".to_owned() });
+    let member = written.trim().trim_matches([',', '{', '}']);
+    let read = backchat_core::json::read(&format!("{{{member}}}")).ok()?;
+    let value = read.as_object().filter(|entries| entries.len() == 1)?.get("k")?;
+    let name = |group: usize, _: Option<&str>| Some(if group == 1 { "key" } else { "value" }.to_owned());
+    let pattern = source_of(&pattern.outline(), &name)?;
+    let json = || Value::from([("name", "json".into()), ("args", Value::from([("allow_non_json", true.into())]))]);
+    Some(Body::Tags { pattern, value_parser: value.as_str().is_none().then(json) })
+}
+
+/// A tag pattern whose values may be in quotes that are not part of them.
+fn unquoted(pattern: &str, quotes: &[char]) -> String {
+    let group = "(?P<value>";
+    let end = pattern
+        .find(group)
+        .and_then(|at| Some((at, at + group.len() + group_length(pattern.get(at + group.len()..)?)?)));
+    let Some((at, end)) = end.filter(|_| !quotes.is_empty()) else { return pattern.to_owned() };
+    let quoted: String = quotes.iter().map(|quote| format!("{quote}(?P<value>[^{quote}]*){quote}|")).collect();
+    let (before, value, after) = (slice(pattern, ..at), slice(pattern, at..end), slice(pattern, end..));
+    format!("{before}(?:{quoted}{value}){after}")
+}
+
+/// The length of a group's inside and its closing bracket.
+fn group_length(inside: &str) -> Option<usize> {
+    let (mut depth, mut is_escaped, mut is_class) = (1_usize, false, false);
+    for (at, c) in inside.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            ']' => is_class = false,
+            _ if is_class => {}
+            '[' => is_class = true,
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+impl Calls {
+    /// Ends a call with what ends its arguments, and then with what ends the call.
+    fn close_with(&mut self, group: &Part, around: &Context) {
+        let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else {
+            return self.end(around, Some(group));
+        };
+        if let Written::Parts { after, .. } = &mut self.written {
+            *after = own.sample().to_owned();
+        }
+        self.close = match self.close.as_slice() {
+            [] => vec![own.clone()],
+            closes => closes.iter().map(|close| marks::then(own, close, marks::is_greedy(group))).collect(),
+        };
+    }
+
+    /// Ends a call that no mark closes: at the bracket of its arguments, or before what comes next.
+    fn end(&mut self, around: &Context, arguments: Option<&Part>) {
+        if !self.close.is_empty() {
+            return;
+        }
+        let last = arguments.and_then(|group| match group {
+            Part::Group { parts, .. } => marks::ending(parts)?.sample().trim_end().chars().next_back(),
+            _ => None,
+        });
+        match last.filter(|last| matches!(last, '}' | ']')) {
+            Some(bracket) => self.close.push(json_end(bracket, true)),
+            None if around.ahead.is_empty() => {}
+            None => {
+                let ahead: Vec<String> = around.ahead.iter().map(Mark::source).collect();
+                let source = format!("(?={})", ahead.join("|"));
+                self.close.push(Mark::Pattern { source, sample: String::new() });
+            }
+        }
+    }
+
+    /// The text before the name of a call.
+    pub fn lead_text(&self) -> String {
+        match &self.written {
+            Written::Parts { before, .. } => format!("{}{before}", self.lead),
+            Written::Object { .. } => self.lead.clone(),
+        }
+    }
+
+    /// A call as a model writes it.
+    pub fn write(&self, calls: &[(&str, Value)], gap: &str) -> String {
+        let open = &self.lead;
+        let close = self.close.first().map_or("", Mark::sample);
+        // What ends the arguments is part of the close.
+        let close = match &self.written {
+            Written::Parts { after, .. } => close.strip_prefix(after.as_str()).unwrap_or(close),
+            Written::Object { .. } => close,
+        };
+        let one = |(name, arguments): &(&str, Value)| match &self.written {
+            Written::Object { name: key, arguments: arguments_key } => {
+                let mut call = Value::Object(Object::new());
+                put(&mut call, key, (*name).into());
+                put(&mut call, arguments_key, arguments.clone());
+                call.to_string()
+            }
+            Written::Parts { before, between, after } => {
+                format!("{before}{name}{between}{}{after}", self.write_arguments(arguments))
+            }
+        };
+        let (lead, tail) = self.section.as_ref().map_or(("", ""), |(open, close)| (open.sample(), close.sample()));
+        if self.each {
+            let list: Vec<String> = calls.iter().map(one).collect();
+            return format!("{open}{gap}[{}]{gap}{close}", list.join(", "));
+        }
+        let gap = if matches!(self.written, Written::Object { .. }) { gap } else { "" };
+        let calls: Vec<String> = calls.iter().map(|call| format!("{open}{gap}{}{gap}{close}", one(call))).collect();
+        let mut calls = calls.join("");
+        if self.is_last_bare && gap.is_empty() {
+            calls.truncate(calls.len() - close.len());
+        }
+        format!("{lead}{calls}{tail}")
+    }
+
+    fn write_arguments(&self, arguments: &Value) -> String {
+        match &self.body {
+            Body::Json(args) if args.get("unquoted_keys").is_some() => bare(arguments),
+            Body::Json(_) | Body::Text => arguments.to_string(),
+            Body::Tags { pattern, .. } => {
+                let Ok(pattern) = backchat_parser::pattern::Pattern::new(pattern) else { return String::new() };
+                let outline = pattern.outline();
+                let tag = |(key, value): (&String, &Value)| {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let fill = |_: usize, name: Option<&str>| match name {
+                        Some("key") => key.clone(),
+                        _ => value.clone(),
+                    };
+                    format!("\n{}", marks::sample(&outline, &fill))
+                };
+                let tags: String =
+                    arguments.as_object().into_iter().flat_map(|entries| entries.iter()).map(tag).collect();
+                tags + "\n"
+            }
+        }
+    }
+}
+
+/// Puts a value at a path of keys.
+fn put(call: &mut Value, path: &str, value: Value) {
+    let Value::Object(entries) = call else { return };
+    match path.split_once('.') {
+        None => drop(entries.insert(path.to_owned(), value)),
+        Some((key, rest)) => {
+            if entries.get(key).is_none() {
+                entries.insert(key.to_owned(), Value::Object(Object::new()));
+            }
+            if let Some(inside) = entries.get_mut(key) {
+                put(inside, rest, value);
+            }
+        }
+    }
+}
+
+/// Arguments as `gemma4-tool-call` reads them.
+fn bare(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{TOOL_CALL_STRING}{text}{TOOL_CALL_STRING}"),
+        Value::List(items) => format!("[{}]", items.iter().map(bare).collect::<Vec<_>>().join(",")),
+        Value::Object(entries) => {
+            let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}:{}", bare(value))).collect();
+            format!("{{{}}}", entries.join(","))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,166 @@
+//! Outputs as the schema's marks let a model write them, and what each means.
+
+use super::marks::Mark;
+use super::plan::{Plan, TextField};
+use backchat_core::json::Value;
+
+/// An output and, if it is known, its message.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub text: String,
+    pub meaning: Option<Meaning>,
+    /// Whether a stop token ends it.
+    pub is_stopped: bool,
+    /// Whether it is an output only if the schema reads its meaning.
+    pub is_guess: bool,
+}
+
+impl Case {
+    /// An output that a model wrote.
+    pub fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), meaning: None, is_stopped: false, is_guess: false }
+    }
+}
+
+/// The intended message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Meaning {
+    /// The texts of fields by name.
+    pub texts: Vec<(String, String)>,
+    pub calls: Vec<(&'static str, Value)>,
+}
+
+/// A piece of an output.
+struct Written {
+    text: String,
+    meant: Option<(String, String)>,
+}
+
+/// The outputs of a plan. `order` names the fields in the order in which they are written.
+pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> {
+    let mut tails: Vec<String> = vec![String::new()];
+    let closes: Vec<Mark> = plan.texts.iter().filter(|field| field.is_implicit()).flat_map(TextField::closes).collect();
+    for stop in closes.iter().chain(stops) {
+        tails.extend([stop.sample().to_owned(), format!("{}\n", stop.sample())]);
+    }
+    // What ends content may open the list of calls, which the schema need not say.
+    let sections: Vec<String> =
+        std::iter::once(String::new()).chain(closes.iter().map(|close| close.sample().to_owned())).collect();
+    let calls = call_lists(plan);
+    let mut cases = Vec::new();
+    let mut turn = 0;
+    let texts: Vec<Vec<Written>> = plan.texts.iter().map(written).collect();
+    let sizes: Vec<usize> = texts.iter().map(Vec::len).chain([calls.len()]).collect();
+    for combination in combinations(&sizes) {
+        let has_calls = combination.last().is_some_and(|pick| *pick > 0);
+        let sections = sections.iter().take(if has_calls { usize::MAX } else { 1 });
+        for (section, gap) in sections.flat_map(|section| ["\n", ""].map(|gap| (section.as_str(), gap))) {
+            let mut meaning = Meaning::default();
+            let mut text = String::new();
+            for name in order {
+                if let Some(index) = plan.texts.iter().position(|field| field.name == *name) {
+                    let pick = combination.get(index).copied().unwrap_or(0);
+                    let Some(written) = texts.get(index).and_then(|texts| texts.get(pick)) else { continue };
+                    text.push_str(&written.text);
+                    meaning.texts.extend(written.meant.clone());
+                } else if let Some(field) = plan.calls.as_ref().filter(|field| field.name == *name) {
+                    let pick = combination.last().copied().unwrap_or(0);
+                    let Some(calls) = calls.get(pick).filter(|calls| !calls.is_empty()) else { continue };
+                    if !text.is_empty() && !text.ends_with('\n') {
+                        text.push_str(gap);
+                    }
+                    text.push_str(section);
+                    text.push_str(&field.calls.write(calls, gap));
+                    meaning.calls.extend(calls.iter().cloned());
+                }
+            }
+            if text.trim().is_empty() {
+                continue;
+            }
+            let tail = tails.get(turn % tails.len()).map_or("", String::as_str);
+            let lead = if turn % LEADS == LEADS - 1 { "\n" } else { "" };
+            turn += 1;
+            let text = format!("{lead}{text}{tail}");
+            let is_guess = !section.is_empty();
+            cases.push(Case { text, meaning: Some(meaning), is_stopped: !tail.is_empty(), is_guess });
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    cases.retain(|case| seen.insert(case.text.clone()));
+    cases
+}
+
+/// Text that may follow the calls of a turn without a meaning: a token the schema does not know, and prose.
+pub(super) const AFTER_CALLS: [&str; 2] = ["<|eot|>", "\nMore."];
+
+/// The period of outputs that begin with a line break, as those of some models do.
+const LEADS: usize = 7;
+
+/// The most outputs that are made.
+const MOST: usize = 400;
+
+fn combinations(sizes: &[usize]) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for &size in sizes {
+        let longer =
+            |known: &Vec<usize>| (0..size.max(1)).map(|pick| [known.as_slice(), &[pick]].concat()).collect::<Vec<_>>();
+        all = all.iter().flat_map(longer).take(MOST).collect();
+    }
+    all
+}
+
+/// The ways to write a field.
+fn written(field: &TextField) -> Vec<Written> {
+    let values: &[&str] = match field.content {
+        None => &["Let me see.", "a < b, **c**\n\nand \"d\""],
+        Some(("bool", _)) => &["true", "false"],
+        Some(("float", _)) => &["2.5", "3"],
+        Some(_) => &["7", "12"],
+    };
+    let mut ways = vec![Written { text: String::new(), meant: None }];
+    let meant = |value: &str| Some((field.name.clone(), value.to_owned()));
+    if field.is_implicit() {
+        ways.extend(values.iter().map(|value| Written { text: (*value).to_owned(), meant: meant(value) }));
+        return ways;
+    }
+    for (open, closes) in field.pairs() {
+        let is_first = field.context.open.first() == Some(&open);
+        let open = if is_first { field.context.lead.as_str() } else { open.sample() };
+        let close = closes.first().map_or("", Mark::sample);
+        for (value, around, after) in [(values.first(), "\n", "\n\n"), (values.get(1), "", "")] {
+            let value = value.copied().unwrap_or("");
+            let around = if field.content.is_some() { "" } else { around };
+            ways.push(Written { text: format!("{open}{around}{value}{around}{close}{after}"), meant: meant(value) });
+        }
+        if field.content.is_none() && !close.is_empty() && field.name != "content" {
+            ways.push(Written { text: format!("{open}\n\n{close}\n\n"), meant: None });
+        }
+        if field.context.open_optional && !close.is_empty() {
+            let value = values.first().copied().unwrap_or("");
+            ways.push(Written { text: format!("{value}\n{close}\n\n"), meant: meant(value) });
+        }
+    }
+    ways
+}
+
+/// Turns with no call, with one, with two, and with one that has no arguments.
+fn call_lists(plan: &Plan) -> Vec<Vec<(&'static str, Value)>> {
+    if plan.calls.is_none() {
+        return vec![Vec::new()];
+    }
+    let city = Value::from([("city", "Oslo".into())]);
+    let several = Value::from([
+        ("query", "a < b: 'c'".into()),
+        ("limit", 3_i64.into()),
+        ("exact", true.into()),
+        ("tags", Value::List(vec!["x".into(), 1.5.into(), Value::Null])),
+        ("more", Value::from([("k", "v".into())])),
+    ]);
+    let empty = Value::from([]);
+    vec![
+        Vec::new(),
+        vec![("get_weather", city.clone())],
+        vec![("search", several), ("get_weather", city)],
+        vec![("stop", empty)],
+    ]
+}

@@ -1,0 +1,239 @@
+//! A candidate compared with the schema: equal, better, or worse, and why.
+
+use super::cases::{AFTER_CALLS, Case, Meaning};
+use super::plan::{Plan, TextField};
+use super::{Counterexample, Loss};
+use crate::schema::{ErrorKind, Schema};
+use backchat_core::json::{self, Number, Object, Value};
+use backchat_parser::parser;
+use backchat_parser::template::Template;
+
+/// An output with the schema's message; none if it fails.
+pub(super) struct Expected {
+    case: Case,
+    message: Option<Value>,
+}
+
+/// How a candidate does. More is better: outputs that are right, then outputs that are equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Score {
+    /// Outputs for which the template's message is equal or better.
+    pub right: usize,
+    /// Outputs for which it is equal.
+    pub equal: usize,
+}
+
+/// The result of a candidate's proof.
+#[derive(Default)]
+pub(super) struct Verdict {
+    pub score: Score,
+    pub losses: Vec<Loss>,
+    pub counterexamples: Vec<Counterexample>,
+}
+
+/// After this many outputs on which a pattern takes too long, the rest is not tried.
+const MOST_EXHAUSTED: usize = 3;
+
+pub(super) fn expected(plan: &Plan, schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
+    let mut expected = Vec::new();
+    let mut exhausted = 0;
+    for case in cases {
+        let parsed = schema.parse(&case.text);
+        exhausted += usize::from(parsed.as_ref().is_err_and(|error| error.kind == ErrorKind::Pattern));
+        if exhausted > MOST_EXHAUSTED {
+            break;
+        }
+        let message = parsed.ok();
+        let is_read =
+            || message.as_ref().zip(case.meaning.as_ref()).is_some_and(|(read, meant)| means(plan, read, meant));
+        if case.is_guess && !is_read() {
+            continue;
+        }
+        let meaning = case.meaning.as_ref().filter(|meaning| !meaning.calls.is_empty() && !case.is_stopped);
+        if let (Some(message), Some(meaning)) = (message.as_ref().filter(|message| !message.is_null()), meaning) {
+            // The template has to skip the text that the schema skips after the calls.
+            for tail in AFTER_CALLS {
+                let text = format!("{}{tail}", case.text);
+                if schema.parse(&text).is_ok_and(|longer| longer == *message) {
+                    let case = Case { text, meaning: Some(meaning.clone()), is_stopped: false, is_guess: false };
+                    expected.push(Expected { case, message: Some(message.clone()) });
+                }
+            }
+        }
+        expected.push(Expected { case, message });
+    }
+    expected
+}
+
+pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected]) -> Verdict {
+    let mut verdict = Verdict::default();
+    for Expected { case, message: want } in expected {
+        let finished = parser::parse(template, "", &case.text, None).ok();
+        let failed = finished.as_ref().is_none_or(|finished| !finished.missing.is_empty());
+        let got = finished.map(|finished| Value::Object(finished.message)).unwrap_or_default();
+        let equal = match want {
+            None => failed,
+            Some(want) => !failed && same(&got, want),
+        };
+        if equal {
+            verdict.score.right += 1;
+            verdict.score.equal += 1;
+            continue;
+        }
+        let better = case.meaning.as_ref().is_some_and(|meaning| means(plan, &got, meaning));
+        verdict.score.right += usize::from(better);
+        verdict.losses.extend(causes(plan, &got, want.as_ref(), &case.text, better));
+        let (output, schema) = (case.text.clone(), want.clone());
+        verdict.counterexamples.push(Counterexample { output, schema, template: got, better });
+    }
+    verdict
+}
+
+/// A message without what is empty, texts without the white space around them.
+fn plain(message: &Value) -> Option<Object> {
+    let entries = message.as_object()?;
+    let value = |(key, value): (&String, &Value)| {
+        let value = match value {
+            Value::String(text) => text.trim().into(),
+            other => other.clone(),
+        };
+        (!value.is_empty()).then(|| (key.clone(), value))
+    };
+    Some(entries.iter().filter_map(value).collect())
+}
+
+/// Whether two messages say the same.
+fn same(one: &Value, other: &Value) -> bool {
+    match (plain(one), plain(other)) {
+        (Some(one), Some(other)) => alike(&Value::Object(one), &Value::Object(other)),
+        // A schema that does not match gives null.
+        (one, other) => one.or(other).is_none_or(|message| message.is_empty()),
+    }
+}
+
+fn alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => numbers_alike(one, other),
+        (Value::List(one), Value::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| alike(value, other)))
+        }
+        (one, other) => one == other,
+    }
+}
+
+fn numbers_alike(one: &Number, other: &Number) -> bool {
+    one == other || one.as_f64() == other.as_f64() && !(one.is_integer() && other.is_integer())
+}
+
+/// Whether a message is what was meant.
+fn means(plan: &Plan, message: &Value, meaning: &Meaning) -> bool {
+    let Some(message) = plain(message) else { return false };
+    let text = |field: &TextField| {
+        let meant = meaning.texts.iter().find(|(name, _)| *name == field.name).map_or("", |(_, text)| text.trim());
+        match message.get(&field.name) {
+            Some(Value::String(text)) => text == meant,
+            Some(other) => other.to_string() == meant,
+            None => meant.is_empty(),
+        }
+    };
+    let calls = plan.calls.as_ref().and_then(|field| message.get(&field.name));
+    let calls = calls.and_then(Value::as_list).unwrap_or_default();
+    let call = |(call, (name, arguments)): (&Value, &(&str, Value))| {
+        let call = call.get("function").unwrap_or(call);
+        let given = call.get("arguments").cloned().unwrap_or_else(|| Value::Object(Object::new()));
+        call.get("name").and_then(Value::as_str) == Some(name) && spelled_alike(&given, arguments)
+    };
+    plan.texts.iter().all(text) && calls.len() == meaning.calls.len() && calls.iter().zip(&meaning.calls).all(call)
+}
+
+/// Whether arguments are the same, or are written the same if the wire format has no types.
+fn spelled_alike(given: &Value, meant: &Value) -> bool {
+    let spell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match (given, meant) {
+        (Value::String(text), meant) => json::read(text).is_ok_and(|given| alike(&given, meant)),
+        (Value::Object(given), Value::Object(meant)) => {
+            given.len() == meant.len()
+                && meant.iter().all(|(key, value)| {
+                    given.get(key).is_some_and(|given| alike(given, value) || spell(given) == spell(value))
+                })
+        }
+        _ => false,
+    }
+}
+
+/// Why two messages differ, field by field.
+fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: bool) -> Vec<Loss> {
+    let loss = |path: &str, construct: &str, message: String| Loss {
+        path: path.to_owned(),
+        construct: construct.to_owned(),
+        message,
+        better,
+    };
+    let Some(want) = want else {
+        let message =
+            "the schema fails on outputs that the template reads, so code that expects the error gets a message";
+        return vec![loss("$", "error of the schema", message.to_owned())];
+    };
+    if want.is_null() {
+        let message = "the schema's pattern gives null for outputs in which the template finds fields";
+        return vec![loss("$", "x-regex over the whole output", message.to_owned())];
+    }
+    let (got, want) = (plain(got).unwrap_or_default(), plain(want).unwrap_or_default());
+    let differs = |name: &str| match (got.get(name), want.get(name)) {
+        (Some(got), Some(want)) => !alike(got, want),
+        (got, want) => got.is_some() != want.is_some(),
+    };
+    let mut losses = Vec::new();
+    for field in plan.texts.iter().filter(|field| differs(&field.name)) {
+        let text = |message: &Object| message.get(&field.name).and_then(Value::as_str).unwrap_or("").to_owned();
+        let (got, want) = (text(&got), text(&want));
+        let holds_mark = |text: &str| {
+            let others = plan.texts.iter().filter(|other| other.name != field.name);
+            let mut marks = others.flat_map(|other| [other.opens(), other.closes()].concat());
+            marks.any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
+                || plan
+                    .calls
+                    .iter()
+                    .flat_map(|field| &field.calls.open)
+                    .any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
+        };
+        let what = &field.name;
+        losses.push(if !got.is_empty() && want.starts_with(&got) && !holds_mark(&want) {
+            let message = format!("the schema leaves the stop token in `{what}`; the template ends before it");
+            loss(&field.path, "stop token in the text", message)
+        } else if holds_mark(&want) {
+            let message = format!("the schema's `{what}` extends over the markers of other fields; the template's does not");
+            loss(&field.path, "x-regex over the whole output", message)
+        } else if got.is_empty() {
+            let message =
+                format!("the schema finds `{what}` in outputs in which the template, which reads from marker to marker, does not");
+            loss(&field.path, "x-regex look-around over the whole output", message)
+        } else {
+            let message = format!("the template's `{what}` contains text that the schema's pattern drops");
+            loss(&field.path, "x-regex over the whole output", message)
+        });
+    }
+    if let Some(field) = plan.calls.as_ref().filter(|field| differs(&field.name)) {
+        let count = |message: &Object| message.get(&field.name).and_then(Value::as_list).map_or(0, <[Value]>::len);
+        let (got, want) = (count(&got), count(&want));
+        losses.push(if field.calls.single && got > want {
+            let message = "the schema reads one call and drops the others; the template reads all of them".to_owned();
+            loss(&field.path, "single call of x-regex", message)
+        } else if got != want {
+            let message = format!("the schema reads {want} calls, the template {got}");
+            loss(&field.path, "x-regex-iterator", message)
+        } else {
+            let message = "a call's name or arguments are read differently".to_owned();
+            loss(&field.path, "patterns of a call", message)
+        });
+    }
+    if losses.is_empty() {
+        let message = format!("the messages differ for an output of {} characters", output.chars().count());
+        losses.push(loss("$", "message", message));
+    }
+    losses
+}

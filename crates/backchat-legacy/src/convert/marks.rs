@@ -1,0 +1,308 @@
+//! The marks around a group of a pattern: what opens the text it takes, and what closes it.
+
+use backchat_parser::pattern::{Part, escape_literal, source_of};
+
+/// The beginning or end of a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Literal(String),
+    /// A pattern in the dialect of response templates, and a text it matches.
+    Pattern {
+        source: String,
+        sample: String,
+    },
+}
+
+impl Mark {
+    pub fn source(&self) -> String {
+        match self {
+            Mark::Literal(text) => escape_literal(text),
+            Mark::Pattern { source, .. } => source.clone(),
+        }
+    }
+
+    pub fn sample(&self) -> &str {
+        match self {
+            Mark::Literal(text) => text,
+            Mark::Pattern { sample, .. } => sample,
+        }
+    }
+
+    /// Whether it is a look-ahead, which takes no text.
+    pub fn is_ahead(&self) -> bool {
+        matches!(self, Mark::Pattern { source, .. } if source.starts_with("(?="))
+    }
+
+    /// Whether it is that text, white space around it aside.
+    pub fn is(&self, text: &str) -> bool {
+        self.sample().trim() == text.trim()
+    }
+}
+
+/// The surroundings of a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Context {
+    /// The text right before the group; empty if none is required.
+    pub open: Vec<Mark>,
+    /// The first of them as outputs have it, white space included.
+    pub lead: String,
+    /// Whether the group may also begin without it.
+    pub open_optional: bool,
+    /// The text that ends the group and is consumed with it.
+    pub close: Vec<Mark>,
+    /// Whether the end of the text ends it, too.
+    pub at_end: bool,
+    /// The text that ends the group and is not consumed, such as the opening of another field.
+    pub ahead: Vec<Mark>,
+    /// The characters that the text of the group cannot contain.
+    pub excluded: Vec<Mark>,
+    /// Whether only white space is before the group.
+    pub at_start: bool,
+}
+
+type Step<'p> = (&'p [Part], usize);
+
+/// The parts that a part may hold, one list for each way.
+fn inside(part: &Part) -> Vec<&[Part]> {
+    match part {
+        Part::Group { parts, .. } | Part::Maybe(parts) | Part::Many(parts) => vec![parts],
+        Part::Either(branches) => branches.iter().map(Vec::as_slice).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The way to a group, from the outermost level: at each the parts, and which of them.
+fn path_to<'p>(parts: &'p [Part], is: &dyn Fn(&Part) -> bool) -> Option<Vec<Step<'p>>> {
+    for (index, part) in parts.iter().enumerate() {
+        if is(part) {
+            return Some(vec![(parts, index)]);
+        }
+        for inside in inside(part) {
+            if let Some(mut path) = path_to(inside, is) {
+                path.insert(0, (parts, index));
+                return Some(path);
+            }
+        }
+    }
+    None
+}
+
+/// The group that a condition picks, and its surroundings.
+pub(super) fn context<'p>(parts: &'p [Part], is: &dyn Fn(&Part) -> bool) -> Option<(&'p Part, Context)> {
+    let path = path_to(parts, is)?;
+    let (last, index) = path.last()?;
+    let group = last.get(*index)?;
+    let mut context = Context::default();
+    before(&path, &mut context);
+    after(&path, &mut context);
+    excluded(std::slice::from_ref(group), &mut context.excluded);
+    Some((group, context))
+}
+
+/// The group of that name.
+pub(super) fn named<'p>(parts: &'p [Part], wanted: &str) -> Option<(&'p Part, Context)> {
+    context(parts, &|part| matches!(part, Part::Group { name: Some(name), .. } if name == wanted))
+}
+
+/// The first group.
+pub(super) fn only(parts: &[Part]) -> Option<(&Part, Context)> {
+    context(parts, &|part| matches!(part, Part::Group { .. }))
+}
+
+pub(super) fn holds_group(parts: &[Part]) -> bool {
+    path_to(parts, &|part| matches!(part, Part::Group { .. })).is_some()
+}
+
+fn before(path: &[Step<'_>], context: &mut Context) {
+    for (parts, index) in path.iter().rev() {
+        for (at, part) in parts.iter().enumerate().take(*index).rev() {
+            let marks: Vec<Option<Mark>> = match part {
+                Part::Space | Part::Ahead(_) | Part::NotAhead(_) => continue,
+                Part::Text(text) if text.trim().is_empty() => continue,
+                Part::Text(_) => vec![ending(parts.get(..=at).unwrap_or(parts))],
+                Part::Maybe(inside) if !holds_group(inside) => vec![ending(inside), None],
+                Part::Either(branches) if !branches.iter().any(|branch| holds_group(branch)) => {
+                    branches.iter().map(|branch| ending(branch)).collect()
+                }
+                part => {
+                    context.at_start = matches!(part, Part::Start);
+                    return;
+                }
+            };
+            context.open_optional = marks.iter().any(Option::is_none);
+            context.lead = marks.iter().flatten().next().map_or(String::new(), |mark| mark.sample().to_owned());
+            context.open.extend(marks.into_iter().flatten().map(Mark::trimmed));
+            return;
+        }
+    }
+}
+
+fn after(path: &[Step<'_>], context: &mut Context) {
+    for (parts, index) in path.iter().rev() {
+        let mut at = index + 1;
+        while let Some((rest, part)) = parts.get(at..).and_then(|rest| Some((rest, rest.first()?))) {
+            match part {
+                Part::Space | Part::NotAhead(_) | Part::Start => {}
+                Part::Text(text) if text.trim().is_empty() => {}
+                Part::Text(_) | Part::Run { any: false, .. } => {
+                    context.close.extend(beginning(rest));
+                    return;
+                }
+                Part::Ahead(inside) => ahead(inside, context),
+                Part::Maybe(inside) | Part::Many(inside) if holds_group(inside) => {
+                    context.ahead.extend(beginning(inside));
+                    if matches!(part, Part::Many(_)) {
+                        return;
+                    }
+                }
+                Part::Maybe(inside) => {
+                    context.ahead.extend(beginning(inside).filter(|_| opens_a_group(parts, at)));
+                    if !opens_a_group(parts, at) {
+                        context.close.extend(beginning(inside));
+                    }
+                }
+                Part::Either(branches) => {
+                    context.at_end = branches.iter().any(|branch| ends(branch));
+                    for branch in branches {
+                        match beginning(branch) {
+                            Some(mark) if holds_group(branch) => context.ahead.push(mark),
+                            Some(mark) => context.close.push(mark),
+                            None => {}
+                        }
+                    }
+                    return;
+                }
+                Part::Group { parts: inside, .. } => {
+                    context.ahead.extend(beginning(inside));
+                    return;
+                }
+                _ => return,
+            }
+            at += 1;
+        }
+    }
+}
+
+/// Whether what comes right after a part is a group, so that the part opens it.
+fn opens_a_group(parts: &[Part], at: usize) -> bool {
+    let mut rest = parts.iter().skip(at + 1).filter(|part| !matches!(part, Part::Space));
+    matches!(rest.next(), Some(Part::Group { .. }))
+}
+
+fn ahead(parts: &[Part], context: &mut Context) {
+    match parts {
+        [Part::Either(branches)] => branches.iter().for_each(|branch| ahead(branch, context)),
+        parts => context.ahead.extend(beginning(parts)),
+    }
+}
+
+fn ends(parts: &[Part]) -> bool {
+    parts.iter().all(|part| matches!(part, Part::End | Part::Space))
+}
+
+/// The marks of every look-ahead that says no.
+fn excluded(parts: &[Part], marks: &mut Vec<Mark>) {
+    for part in parts {
+        match part {
+            Part::NotAhead(inside) => marks.extend(beginning(inside)),
+            part => inside(part).into_iter().for_each(|parts| excluded(parts, marks)),
+        }
+    }
+}
+
+/// The mark that parts begin with, unless it is white space alone.
+pub(super) fn beginning(parts: &[Part]) -> Option<Mark> {
+    let mut parts = parts;
+    while let [Part::Space | Part::Start | Part::NotAhead(_), rest @ ..] = parts {
+        parts = rest;
+    }
+    match parts {
+        [Part::Maybe(inside) | Part::Many(inside) | Part::Group { parts: inside, .. }, ..] => beginning(inside),
+        parts => {
+            let length = parts.iter().take_while(|part| is_exact(part)).count();
+            let run = parts.get(..length)?;
+            let end = run.iter().rposition(|part| matches!(part, Part::Text(_)))?;
+            mark(run.get(..=end)?).map(Mark::trimmed).filter(|mark| *mark != Mark::Literal(String::new()))
+        }
+    }
+}
+
+/// The mark that parts end with.
+pub(super) fn ending(parts: &[Part]) -> Option<Mark> {
+    let mut parts = parts;
+    while let [rest @ .., Part::Space] = parts {
+        parts = rest;
+    }
+    if let [.., Part::Maybe(inside) | Part::Group { parts: inside, .. }] = parts {
+        return ending(inside);
+    }
+    let length = parts.iter().rev().take_while(|part| is_exact(part)).count();
+    let run = parts.get(parts.len() - length..)?;
+    let start = run.iter().position(|part| matches!(part, Part::Text(_)))?;
+    mark(run.get(start..)?)
+}
+
+/// Whether a part can be in a mark: characters of a set that ends somewhere.
+fn is_exact(part: &Part) -> bool {
+    matches!(part, Part::Text(_) | Part::Run { any: false, .. })
+}
+
+fn mark(parts: &[Part]) -> Option<Mark> {
+    match parts {
+        [Part::Text(text)] => Some(Mark::Literal(text.clone())),
+        parts => Some(Mark::Pattern {
+            source: source_of(parts, &|_, _| None)?,
+            sample: sample(parts, &|_, _| String::new()),
+        }),
+    }
+}
+
+impl Mark {
+    /// Without white space around a literal: values are stripped anyhow.
+    fn trimmed(self) -> Self {
+        match self {
+            Mark::Literal(text) => Mark::Literal(text.trim().to_owned()),
+            pattern => pattern,
+        }
+    }
+}
+
+/// The mark of one close after another, with any text that is not the second between them; nor the first, if the region
+/// ends with the last one that there is.
+pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
+    let not = if is_last { format!("{}|{}", second.source(), first.source()) } else { second.source() };
+    Mark::Pattern {
+        source: format!("{}(?:(?!{not}).)*?{}", first.source(), second.source()),
+        sample: format!("{}{}", first.sample(), second.sample()),
+    }
+}
+
+/// Whether a group takes as much as it can, so that the last of the marks after it ends it.
+pub(super) fn is_greedy(group: &Part) -> bool {
+    let Part::Group { parts, .. } = group else { return false };
+    let runs = parts.iter().filter_map(|part| match part {
+        Part::Run { source, any: true, .. } => Some(source),
+        _ => None,
+    });
+    runs.last().is_some_and(|source| !source.ends_with('?'))
+}
+
+/// A text that parts match, the least there is; groups are filled in.
+pub(super) fn sample(parts: &[Part], fill: &dyn Fn(usize, Option<&str>) -> String) -> String {
+    let mut out = String::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Run { sample, .. } => out.push_str(sample),
+            Part::Group { number, name, .. } => out.push_str(&fill(*number, name.as_deref())),
+            Part::Many(inside) => out.push_str(&sample(inside, fill)),
+            Part::Either(branches) => {
+                if let Some(branch) = branches.iter().find(|branch| !ends(branch)) {
+                    out.push_str(&sample(branch, fill));
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}

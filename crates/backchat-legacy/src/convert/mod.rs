@@ -1,0 +1,207 @@
+//! From a response schema to a response template: drafted from what the schema's patterns say, chosen by proof.
+//!
+//! Outputs are made from the schema's own markers, and each candidate is compared with the schema on them. Every
+//! construct that does not carry over is a named loss; if the schema was wrong and the template is right, the loss says
+//! so.
+
+mod calls;
+mod cases;
+mod draft;
+mod judge;
+mod marks;
+mod plan;
+mod shape;
+mod stops;
+
+use std::collections::HashSet;
+
+use cases::Case;
+use judge::{Score, Verdict};
+
+use crate::schema::{Node, Schema};
+use backchat_core::json::Value;
+use backchat_parser::template::Template;
+
+/// Options of a conversion.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `start_anchor` and its value, or `start_anchor_pattern` and its pattern.
+    pub anchor: Option<(&'static str, Value)>,
+    /// Outputs the model really wrote.
+    pub samples: Vec<String>,
+    /// The response template that was derived from the model's chat template.
+    pub derived: Option<Template>,
+}
+
+/// How far a conversion got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The template gives the schema's message for every output.
+    Proved,
+    /// It does for some; the losses say what is different.
+    Partial,
+    /// No response template can do what the schema does.
+    Inexpressible,
+}
+
+impl Status {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Proved => "proved",
+            Status::Partial => "partial",
+            Status::Inexpressible => "inexpressible",
+        }
+    }
+}
+
+/// Something that the template does not do as the schema does it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The node of the schema: `$.properties.content`.
+    pub path: String,
+    /// The construct that does not carry over.
+    pub construct: String,
+    /// The difference, and its effect.
+    pub message: String,
+    /// Whether the schema was wrong and the template is right.
+    pub better: bool,
+}
+
+impl Loss {
+    fn new(node: &Node, construct: &str, message: &str) -> Self {
+        Self { path: node.json_path(), construct: construct.to_owned(), message: message.to_owned(), better: false }
+    }
+
+    /// The loss as rows give it.
+    pub fn to_value(&self) -> Value {
+        let mut value = Value::from([
+            ("path", self.path.as_str().into()),
+            ("construct", self.construct.as_str().into()),
+            ("message", self.message.as_str().into()),
+        ]);
+        if let (Value::Object(entries), true) = (&mut value, self.better) {
+            entries.insert("better".to_owned(), true.into());
+        }
+        value
+    }
+}
+
+/// An output that the two read differently.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Counterexample {
+    /// The output.
+    pub output: String,
+    /// The schema's message; none if it fails.
+    pub schema: Option<Value>,
+    /// The template's message.
+    pub template: Value,
+    /// Whether the template gives what the output means, and the schema does not.
+    pub better: bool,
+}
+
+/// The result of a conversion.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Conversion {
+    /// How far it got.
+    pub status: Status,
+    /// The response template, unless there is none.
+    pub template: Option<Template>,
+    /// The constructs that do not carry over.
+    pub losses: Vec<Loss>,
+    /// How many outputs both were given.
+    pub cases: usize,
+    /// For how many the messages are the same.
+    pub passed: usize,
+    /// Outputs for which they are not, the shortest first.
+    pub counterexamples: Vec<Counterexample>,
+}
+
+/// How many counterexamples are kept.
+const MOST_COUNTEREXAMPLES: usize = 5;
+
+/// Converts a schema. Without an anchor the template begins at the start of the prompt's last text.
+///
+/// ```
+/// # use backchat_legacy as backchat;
+/// use backchat::convert::{Options, Status, convert};
+/// use backchat::schema::Schema;
+///
+/// let schema = r#"{"type": "object", "properties": {
+///     "thinking": {"type": "string", "x-regex": "<t>(.*?)</t>"},
+///     "content": {"type": "string", "x-regex": "<a>(.*?)</a>"}}}"#;
+/// let schema = Schema::load(schema).map_err(|found| found[0].message.clone())?.schema;
+/// let anchor = Some(("start_anchor", "<|assistant|>".into()));
+/// let conversion = convert(&schema, &Options { anchor, ..Options::default() });
+/// assert_eq!(conversion.status, Status::Proved);
+/// let template = conversion.template.unwrap().to_value().to_string();
+/// assert!(template.contains(r#""thinking": {"open": "<t>", "close": "</t>"}"#));
+/// # Ok::<(), String>(())
+/// ```
+pub fn convert(schema: &Schema, options: &Options) -> Conversion {
+    let none = |loss: Loss| Conversion {
+        status: Status::Inexpressible,
+        template: None,
+        losses: vec![loss],
+        cases: 0,
+        passed: 0,
+        counterexamples: Vec::new(),
+    };
+    let plan = match plan::plan(schema) {
+        Ok(plan) => plan,
+        Err(loss) => return none(loss),
+    };
+    let anchor = options.anchor.clone().unwrap_or(("start_anchor_pattern", "^".into()));
+    let mut stops = stops::of_anchor(&anchor.1);
+    let closes: Vec<_> =
+        plan.texts.iter().filter(|field| !field.is_implicit()).flat_map(|field| field.closes()).collect();
+    stops.retain(|stop| !closes.contains(stop));
+    let mut cases = cases::cases(&plan, &plan.order(schema), &stops);
+    cases.extend(options.samples.iter().map(|text| Case::of(text)));
+    let expected = judge::expected(&plan, schema, cases);
+
+    let mut best: Option<(Score, Template, Verdict)> = None;
+    let drafts = draft::styles(&plan, &stops).into_iter().map(|style| draft::draft(&plan, &anchor, &style));
+    for value in options.derived.iter().flat_map(|derived| plan.renamed(derived)).chain(drafts) {
+        let Ok(loaded) = Template::from_value(&value) else { continue };
+        let verdict = judge::judge(&plan, &loaded.template, &expected);
+        if best.as_ref().is_none_or(|(score, ..)| verdict.score > *score) {
+            best = Some((verdict.score, loaded.template, verdict));
+        }
+    }
+    let Some((score, template, verdict)) = best else {
+        return none(Loss::new(schema.root(), "patterns", "no response template with these markers loads"));
+    };
+    let mut losses = plan.losses;
+    losses.extend(verdict.losses);
+    let mut seen = HashSet::new();
+    losses.retain(|loss| seen.insert((loss.path.clone(), loss.construct.clone(), loss.better)));
+    let cases = expected.len();
+    let is_whole = score.equal == cases && losses.iter().all(|loss| loss.better);
+    let status = if is_whole { Status::Proved } else { Status::Partial };
+    let mut counterexamples = verdict.counterexamples;
+    counterexamples.sort_by_key(|example| (example.better, example.output.len()));
+    counterexamples.truncate(MOST_COUNTEREXAMPLES);
+    Conversion { status, template: Some(template), losses, cases, passed: score.equal, counterexamples }
+}
+
+impl Conversion {
+    /// Whether nothing gets worse: the schema was wrong in every difference.
+    pub fn is_no_worse(&self) -> bool {
+        self.template.is_some() && self.losses.iter().all(|loss| loss.better)
+    }
+
+    /// The report of a row, without its id.
+    pub fn to_value(&self) -> Value {
+        let template = self.template.as_ref().map_or(Value::Null, Template::to_value);
+        Value::from([
+            ("status", self.status.name().into()),
+            ("response_template", template),
+            ("losses", Value::List(self.losses.iter().map(Loss::to_value).collect())),
+            ("verification", Value::from([("cases", self.cases.into()), ("passed", self.passed.into())])),
+        ])
+    }
+}

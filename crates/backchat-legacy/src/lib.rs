@@ -1,0 +1,4 @@
+//! Response schemas, the format before response templates, and their conversion.
+
+pub mod convert;
+pub mod schema;

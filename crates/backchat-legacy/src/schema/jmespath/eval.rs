@@ -1,0 +1,245 @@
+//! Evaluating an expression on a value.
+
+use std::cmp::Ordering;
+
+use super::number;
+use super::parse::{Ast, Comparison};
+use backchat_core::json::{Object, Value};
+
+/// How much may be copied in one evaluation, in addition to some for each byte of the value.
+const ROOM: usize = 1 << 20;
+/// How often the value itself may be copied.
+const COPIES: usize = 64;
+
+/// Evaluates; copied values are counted.
+pub(super) struct Evaluator {
+    room: usize,
+}
+
+impl Evaluator {
+    pub fn new(value: &Value) -> Self {
+        Self { room: ROOM + size(value).saturating_mul(COPIES) }
+    }
+
+    pub fn eval(&mut self, node: &Ast, value: Value) -> Result<Value, String> {
+        Ok(match node {
+            Ast::Current => value,
+            Ast::Field(name) => match value {
+                Value::Object(mut entries) => entries.get_mut(name).map_or(Value::Null, std::mem::take),
+                _ => Value::Null,
+            },
+            Ast::Literal(literal) => self.copy(literal)?,
+            Ast::Then(first, then) => {
+                let value = self.eval(first, value)?;
+                self.eval(then, value)?
+            }
+            Ast::Index(steps) => steps.iter().try_fold(value, |value, step| self.eval(step, value))?,
+            Ast::At(place) => item(value, *place),
+            Ast::Slice(parts) => match value {
+                Value::List(items) => Value::List(slice(items, *parts)?),
+                _ => Value::Null,
+            },
+            Ast::Flatten(of) => match self.eval(of, value)? {
+                Value::List(items) => Value::List(flat(items)),
+                _ => Value::Null,
+            },
+            Ast::Project(of, then) => match self.eval(of, value)? {
+                Value::List(items) => self.project(items.into_iter(), then)?,
+                _ => Value::Null,
+            },
+            Ast::ProjectValues(of, then) => match self.eval(of, value)? {
+                Value::Object(mut entries) => self.project(entries.values_mut().map(std::mem::take), then)?,
+                _ => Value::Null,
+            },
+            Ast::Select { of, then, condition } => match self.eval(of, value)? {
+                Value::List(items) => {
+                    let kept = self.select(items, condition)?;
+                    self.project(kept.into_iter(), then)?
+                }
+                _ => Value::Null,
+            },
+            Ast::Compare(comparison, left, right) => {
+                let copy = self.copy(&value)?;
+                let (left, right) = (self.eval(left, copy)?, self.eval(right, value)?);
+                compare(*comparison, &left, &right)?
+            }
+            Ast::Or(one, other) => {
+                let copy = self.copy(&value)?;
+                let first = self.eval(one, copy)?;
+                if is_false(&first) { self.eval(other, value)? } else { first }
+            }
+            Ast::And(one, other) => {
+                let copy = self.copy(&value)?;
+                let first = self.eval(one, copy)?;
+                if is_false(&first) { first } else { self.eval(other, value)? }
+            }
+            Ast::Not(of) => is_false(&self.eval(of, value)?).into(),
+            Ast::List(_) | Ast::Object(_) if value.is_null() => Value::Null,
+            Ast::List(items) => self.list(items, &value)?,
+            Ast::Object(entries) => self.object(entries, &value)?,
+            Ast::Call(name, arguments) => self.call(name, arguments, &value)?,
+            Ast::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
+        })
+    }
+
+    /// The items for which the condition holds.
+    fn select(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, String> {
+        let mut kept = Vec::new();
+        for item in items {
+            let tested = self.copy(&item)?;
+            if !is_false(&self.eval(condition, tested)?) {
+                kept.push(item);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn list(&mut self, items: &[Ast], value: &Value) -> Result<Value, String> {
+        let mut list = Vec::new();
+        for item in items {
+            let copy = self.copy(value)?;
+            list.push(self.eval(item, copy)?);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn object(&mut self, entries: &[(String, Ast)], value: &Value) -> Result<Value, String> {
+        let mut object = Object::new();
+        for (name, node) in entries {
+            let copy = self.copy(value)?;
+            object.insert(name.clone(), self.eval(node, copy)?);
+        }
+        Ok(Value::Object(object))
+    }
+
+    fn project(&mut self, items: impl Iterator<Item = Value>, then: &Ast) -> Result<Value, String> {
+        let mut kept = Vec::new();
+        for item in items {
+            let item = self.eval(then, item)?;
+            if !item.is_null() {
+                kept.push(item);
+            }
+        }
+        Ok(Value::List(kept))
+    }
+
+    /// A copy of a value, as long as there is room.
+    pub fn copy(&mut self, value: &Value) -> Result<Value, String> {
+        let room = self.room.checked_sub(size(value));
+        self.room = room.ok_or("the result of the expression does not fit into memory")?;
+        Ok(value.clone())
+    }
+}
+
+/// An item of a list, counted from its end if the index is negative.
+fn item(value: Value, index: i64) -> Value {
+    let Value::List(mut items) = value else { return Value::Null };
+    let index = if index < 0 { index.saturating_add(items.len() as i64) } else { index };
+    let item = usize::try_from(index).ok().and_then(|index| items.get_mut(index));
+    item.map_or(Value::Null, std::mem::take)
+}
+
+/// About how many bytes a value takes.
+fn size(value: &Value) -> usize {
+    8 + match value {
+        Value::String(text) => text.len(),
+        Value::Number(number) => number.as_str().len(),
+        Value::List(items) => items.iter().map(size).sum(),
+        Value::Object(entries) => entries.iter().map(|(key, item)| key.len() + size(item)).sum(),
+        Value::Null | Value::Bool(_) => 0,
+    }
+}
+
+/// Whether a value counts as false; zero does not.
+fn is_false(value: &Value) -> bool {
+    match value {
+        Value::Bool(value) => !value,
+        value => value.is_empty(),
+    }
+}
+
+fn flat(items: Vec<Value>) -> Vec<Value> {
+    let mut list = Vec::new();
+    for item in items {
+        match item {
+            Value::List(inner) => list.extend(inner),
+            item => list.push(item),
+        }
+    }
+    list
+}
+
+/// A slice of a list, as in Python.
+fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec<Value>, String> {
+    let step = step.unwrap_or(1);
+    if step == 0 {
+        return Err("the step of a slice cannot be 0".to_owned());
+    }
+    let length = items.len() as i64;
+    // The range of a bound: from one before the first element if the slice runs backwards.
+    let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
+    let bound = |given: Option<i64>, absent: i64| match given {
+        Some(place) if place < 0 => place.saturating_add(length).clamp(low, high),
+        Some(place) => place.clamp(low, high),
+        None => absent,
+    };
+    let (from, to) = if step > 0 { (low, high) } else { (high, low) };
+    let (mut place, stop) = (bound(start, from), bound(stop, to));
+    let mut items: Vec<Option<Value>> = items.into_iter().map(Some).collect();
+    let mut list = Vec::new();
+    while (step > 0 && place < stop) || (step < 0 && place > stop) {
+        let item = usize::try_from(place).ok().and_then(|place| items.get_mut(place));
+        list.extend(item.and_then(Option::take));
+        place = place.saturating_add(step);
+    }
+    Ok(list)
+}
+
+fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<Value, String> {
+    let holds: fn(Ordering) -> bool = match comparison {
+        Comparison::Equal => return Ok(equal(left, right).into()),
+        Comparison::NotEqual => return Ok((!equal(left, right)).into()),
+        Comparison::Less => Ordering::is_lt,
+        Comparison::LessOrEqual => Ordering::is_le,
+        Comparison::Greater => Ordering::is_gt,
+        Comparison::GreaterOrEqual => Ordering::is_ge,
+    };
+    let comparable = |value: &Value| matches!(value, Value::Number(_) | Value::String(_));
+    if !comparable(left) || !comparable(right) {
+        return Ok(Value::Null);
+    }
+    Ok(order(left, right)?.is_some_and(holds).into())
+}
+
+/// Which of two numbers or two strings is less; none if one is NaN.
+pub(super) fn order(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => Ok(number::compare(left, right)),
+        (Value::String(left), Value::String(right)) => Ok(Some(left.cmp(right))),
+        _ => Err(format!("{} and {} cannot be ordered", left.kind(), right.kind())),
+    }
+}
+
+/// `==` of an expression: 0 and 1 equal no bool.
+fn equal(left: &Value, right: &Value) -> bool {
+    let is_bool = |value: &Value| matches!(value, Value::Bool(_));
+    if is_bool(left) != is_bool(right) { false } else { python_equal(left, right) }
+}
+
+/// `==` of Python, to which `True` is 1.
+pub(super) fn python_equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => number::compare(left, right) == Some(Ordering::Equal),
+        (Value::Bool(truth), Value::Number(number)) | (Value::Number(number), Value::Bool(truth)) => {
+            number.as_f64() == f64::from(u8::from(*truth))
+        }
+        (Value::List(left), Value::List(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| python_equal(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| python_equal(value, other)))
+        }
+        (left, right) => left == right,
+    }
+}

@@ -1,0 +1,356 @@
+//! An expression as a tree: the Pratt parser of Python's `jmespath`, with its leniencies.
+
+use super::lex::Token;
+use backchat_core::json::Value;
+
+/// How deeply expressions may nest.
+const MAX_DEPTH: usize = 200;
+
+/// From this power on a token goes on with a projection.
+const PROJECTION_STOP: u8 = 10;
+
+#[derive(Clone, Debug)]
+pub(super) enum Ast {
+    /// The value itself.
+    Current,
+    Field(String),
+    Literal(Value),
+    /// One after the other: `a.b`, `a | b`.
+    Then(Box<Ast>, Box<Ast>),
+    /// A value and the steps that its brackets take, one after the other.
+    Index(Vec<Ast>),
+    At(i64),
+    Slice([Option<i64>; 3]),
+    Flatten(Box<Ast>),
+    /// Each element of a list.
+    Project(Box<Ast>, Box<Ast>),
+    /// Each value of an object.
+    ProjectValues(Box<Ast>, Box<Ast>),
+    /// Each element for which a condition holds.
+    Select {
+        of: Box<Ast>,
+        then: Box<Ast>,
+        condition: Box<Ast>,
+    },
+    Compare(Comparison, Box<Ast>, Box<Ast>),
+    Or(Box<Ast>, Box<Ast>),
+    And(Box<Ast>, Box<Ast>),
+    Not(Box<Ast>),
+    List(Vec<Ast>),
+    Object(Vec<(String, Ast)>),
+    Call(String, Vec<Ast>),
+    /// `&expression`, which a function applies.
+    Reference(Box<Ast>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Ast {
+    /// Visits the node and all below it.
+    pub fn walk(&self, visit: &mut impl FnMut(&Ast)) {
+        visit(self);
+        match self {
+            Ast::Then(one, other)
+            | Ast::Project(one, other)
+            | Ast::ProjectValues(one, other)
+            | Ast::Compare(_, one, other)
+            | Ast::Or(one, other)
+            | Ast::And(one, other) => [one, other].into_iter().for_each(|node| node.walk(visit)),
+            Ast::Select { of, then, condition } => [of, then, condition].into_iter().for_each(|node| node.walk(visit)),
+            Ast::Flatten(of) | Ast::Not(of) | Ast::Reference(of) => of.walk(visit),
+            Ast::Index(items) | Ast::List(items) | Ast::Call(_, items) => {
+                items.iter().for_each(|node| node.walk(visit))
+            }
+            Ast::Object(entries) => entries.iter().for_each(|(_, node)| node.walk(visit)),
+            Ast::Current | Ast::Field(_) | Ast::Literal(_) | Ast::At(_) | Ast::Slice(_) => {}
+        }
+    }
+}
+
+struct ExpressionParser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+pub(super) fn parse(tokens: Vec<Token>) -> Result<Ast, String> {
+    let mut parser = ExpressionParser { tokens, at: 0, depth: 0 };
+    let node = parser.expression(0)?;
+    parser.expect(&Token::End)?;
+    Ok(node)
+}
+
+impl ExpressionParser {
+    fn peek(&self) -> &Token {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, count: usize) -> &Token {
+        self.tokens.get(self.at + count).unwrap_or(&Token::End)
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.at += 1;
+        token
+    }
+
+    fn expect(&mut self, token: &Token) -> Result<(), String> {
+        if self.peek() != token {
+            return Err(format!("expected {token:?}, not {:?}", self.peek()));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn expression(&mut self, power: u8) -> Result<Ast, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("the expression is nested more than {MAX_DEPTH} deep"));
+        }
+        let mut left = self.first()?;
+        let mut length = 0;
+        while power < self.peek().power() {
+            length += 1;
+            if length > MAX_DEPTH {
+                return Err(format!("the expression goes more than {MAX_DEPTH} steps"));
+            }
+            left = self.after(left)?;
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// The beginning of an expression.
+    fn first(&mut self) -> Result<Ast, String> {
+        Ok(match self.next() {
+            Token::Literal(value) => Ast::Literal(value),
+            Token::Name(name) => Ast::Field(name),
+            Token::QuotedName(name) if *self.peek() == Token::LeftParen => {
+                return Err(format!("\"{name}\": the name of a function has no quotes"));
+            }
+            Token::QuotedName(name) => Ast::Field(name),
+            Token::Star => {
+                let then = if *self.peek() == Token::RightBracket {
+                    Ast::Current
+                } else {
+                    self.projected(Token::Star.power())?
+                };
+                Ast::ProjectValues(Box::new(Ast::Current), Box::new(then))
+            }
+            Token::Filter => self.filter(Ast::Current)?,
+            Token::LeftBrace => self.object()?,
+            Token::LeftParen => {
+                let node = self.expression(0)?;
+                self.expect(&Token::RightParen)?;
+                node
+            }
+            Token::Flatten => self.flatten(Ast::Current)?,
+            Token::Not => Ast::Not(Box::new(self.expression(Token::Not.power())?)),
+            Token::LeftBracket => match (self.peek(), self.ahead(1)) {
+                (Token::Number(_) | Token::Colon, _) => {
+                    let index = self.index()?;
+                    self.indexed(vec![Ast::Current], index)?
+                }
+                (Token::Star, Token::RightBracket) => {
+                    self.at += 2;
+                    let then = self.projected(Token::Star.power())?;
+                    Ast::Project(Box::new(Ast::Current), Box::new(then))
+                }
+                _ => self.list()?,
+            },
+            Token::Current => Ast::Current,
+            Token::ExprRef => Ast::Reference(Box::new(self.expression(0)?)),
+            other => return Err(format!("an expression cannot begin with {other:?}")),
+        })
+    }
+
+    /// The continuation of an expression.
+    fn after(&mut self, left: Ast) -> Result<Ast, String> {
+        let token = self.next();
+        let power = token.power();
+        let comparison = match token {
+            Token::Equal => Comparison::Equal,
+            Token::NotEqual => Comparison::NotEqual,
+            Token::Less => Comparison::Less,
+            Token::LessOrEqual => Comparison::LessOrEqual,
+            Token::Greater => Comparison::Greater,
+            Token::GreaterOrEqual => Comparison::GreaterOrEqual,
+            Token::Dot if *self.peek() == Token::Star => {
+                self.at += 1;
+                let then = self.projected(power)?;
+                return Ok(Ast::ProjectValues(Box::new(left), Box::new(then)));
+            }
+            Token::Dot => {
+                let then = self.after_dot(power)?;
+                return Ok(Ast::Then(Box::new(left), Box::new(then)));
+            }
+            Token::Pipe => {
+                let then = self.expression(power)?;
+                return Ok(Ast::Then(Box::new(left), Box::new(then)));
+            }
+            Token::Or => {
+                let other = self.expression(power)?;
+                return Ok(Ast::Or(Box::new(left), Box::new(other)));
+            }
+            Token::And => {
+                let other = self.expression(power)?;
+                return Ok(Ast::And(Box::new(left), Box::new(other)));
+            }
+            Token::LeftParen => return self.call(left),
+            Token::Filter => return self.filter(left),
+            Token::Flatten => return self.flatten(left),
+            Token::LeftBracket => return self.bracket(left),
+            other => return Err(format!("{other:?} is not expected here")),
+        };
+        let right = self.expression(power)?;
+        Ok(Ast::Compare(comparison, Box::new(left), Box::new(right)))
+    }
+
+    fn call(&mut self, left: Ast) -> Result<Ast, String> {
+        let Ast::Field(name) = left else { return Err("only a name can be called".to_owned()) };
+        let mut arguments = Vec::new();
+        while *self.peek() != Token::RightParen {
+            arguments.push(self.expression(0)?);
+            if *self.peek() == Token::Comma {
+                self.at += 1;
+            }
+        }
+        self.at += 1;
+        Ok(Ast::Call(name, arguments))
+    }
+
+    fn filter(&mut self, left: Ast) -> Result<Ast, String> {
+        let condition = self.expression(0)?;
+        self.expect(&Token::RightBracket)?;
+        let then = if *self.peek() == Token::Flatten { Ast::Current } else { self.projected(Token::Filter.power())? };
+        Ok(Ast::Select { of: Box::new(left), then: Box::new(then), condition: Box::new(condition) })
+    }
+
+    fn flatten(&mut self, left: Ast) -> Result<Ast, String> {
+        let then = self.projected(Token::Flatten.power())?;
+        Ok(Ast::Project(Box::new(Ast::Flatten(Box::new(left))), Box::new(then)))
+    }
+
+    fn bracket(&mut self, left: Ast) -> Result<Ast, String> {
+        if !matches!(self.peek(), Token::Number(_) | Token::Colon) {
+            self.expect(&Token::Star)?;
+            self.expect(&Token::RightBracket)?;
+            let then = self.projected(Token::Star.power())?;
+            return Ok(Ast::Project(Box::new(left), Box::new(then)));
+        }
+        let index = self.index()?;
+        match left {
+            // A slice after another index projects nothing: Python adds it to the same node.
+            Ast::Index(mut steps) => {
+                steps.push(index);
+                Ok(Ast::Index(steps))
+            }
+            left => self.indexed(vec![left], index),
+        }
+    }
+
+    fn indexed(&mut self, mut steps: Vec<Ast>, index: Ast) -> Result<Ast, String> {
+        let is_slice = matches!(index, Ast::Slice(_));
+        steps.push(index);
+        let node = Ast::Index(steps);
+        if !is_slice {
+            return Ok(node);
+        }
+        let then = self.projected(Token::Star.power())?;
+        Ok(Ast::Project(Box::new(node), Box::new(then)))
+    }
+
+    /// The text after a `[`: `0]` or `1:5:2]`.
+    fn index(&mut self) -> Result<Ast, String> {
+        if let (Token::Number(place), false) = (self.peek().clone(), *self.ahead(1) == Token::Colon) {
+            self.at += 1;
+            self.expect(&Token::RightBracket)?;
+            return Ok(Ast::At(place));
+        }
+        let mut parts = [None; 3];
+        let mut part = 0;
+        while *self.peek() != Token::RightBracket {
+            match self.next() {
+                Token::Colon if part < 2 => part += 1,
+                Token::Number(number) => {
+                    if let Some(part) = parts.get_mut(part) {
+                        *part = Some(number);
+                    }
+                }
+                other => return Err(format!("{other:?} is not allowed in a slice")),
+            }
+        }
+        self.at += 1;
+        Ok(Ast::Slice(parts))
+    }
+
+    fn list(&mut self) -> Result<Ast, String> {
+        let mut items = Vec::new();
+        loop {
+            items.push(self.expression(0)?);
+            if *self.peek() == Token::RightBracket {
+                break;
+            }
+            self.expect(&Token::Comma)?;
+        }
+        self.at += 1;
+        Ok(Ast::List(items))
+    }
+
+    fn object(&mut self) -> Result<Ast, String> {
+        let mut entries = Vec::new();
+        loop {
+            let (Token::Name(name) | Token::QuotedName(name)) = self.next() else {
+                return Err("an entry of an object begins with its name".to_owned());
+            };
+            self.expect(&Token::Colon)?;
+            entries.push((name, self.expression(0)?));
+            match self.peek() {
+                Token::Comma => self.at += 1,
+                Token::RightBrace => {
+                    self.at += 1;
+                    return Ok(Ast::Object(entries));
+                }
+                // Python asks for no comma.
+                _ => {}
+            }
+        }
+    }
+
+    /// The operation on each element of a projection.
+    fn projected(&mut self, power: u8) -> Result<Ast, String> {
+        match self.peek() {
+            token if token.power() < PROJECTION_STOP => Ok(Ast::Current),
+            Token::LeftBracket | Token::Filter => self.expression(power),
+            Token::Dot => {
+                self.at += 1;
+                self.after_dot(power)
+            }
+            other => Err(format!("{other:?} cannot follow a projection")),
+        }
+    }
+
+    fn after_dot(&mut self, power: u8) -> Result<Ast, String> {
+        match self.peek() {
+            Token::Name(_) | Token::QuotedName(_) | Token::Star => self.expression(power),
+            Token::LeftBracket => {
+                self.at += 1;
+                self.list()
+            }
+            Token::LeftBrace => {
+                self.at += 1;
+                self.object()
+            }
+            other => Err(format!("{other:?} cannot follow a `.`")),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Response schemas: JSON Schemas with `x-regex` keys, the format before response templates. They are loaded, and parse
+//! an output as `recursive_parse` of transformers 5.12.1 does, with its answers and its errors.
+//!
+//! A schema reads the whole output at once. Patterns and expressions are those of Python's `re` and `jmespath`; the
+//! work of a parse is bounded by a budget of steps. Nothing here streams; `convert` makes a response template of a
+//! schema.
+
+mod error;
+mod jmespath;
+mod load;
+mod node;
+mod parse;
+pub mod source;
+mod substitute;
+mod tool_call;
+
+pub use error::{ErrorKind, SchemaError};
+pub use load::Loaded;
+pub use node::{Additional, Node, Parser, Substitution};
+pub(crate) use parse::parse_node;
+
+use std::sync::Arc;
+
+/// A response schema that loads. Cloning it is cheap.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    root: Arc<Node>,
+}
+
+impl Schema {
+    pub(crate) fn new(root: Node) -> Self {
+        Self { root: Arc::new(root) }
+    }
+
+    /// The node of the message itself.
+    #[doc(hidden)]
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+}

@@ -1,0 +1,169 @@
+//! `re.sub` of Python: the replacement's own syntax, and every match replaced.
+
+use backchat_core::text::slice;
+use backchat_parser::pattern::{Pattern, Taken, TooMuchWork};
+
+/// A replacement that was read.
+#[derive(Clone, Debug)]
+pub struct Replacement(Vec<Part>);
+
+#[derive(Clone, Debug)]
+enum Part {
+    Text(String),
+    Group(usize),
+}
+
+impl Replacement {
+    /// Reads a replacement for matches of a pattern: `\1`, `\g<name>`, `\n` and the other escapes.
+    pub fn read(source: &str, pattern: &Pattern) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut chars = source.chars().peekable();
+        let mut text = String::new();
+        while let Some(c) = chars.next() {
+            if c != '\\' {
+                text.push(c);
+                continue;
+            }
+            let escape = chars.next().ok_or("a backslash ends the replacement")?;
+            let mut digits = String::new();
+            let mut take_digit = |most: usize, radix: u32| {
+                while digits.len() < most
+                    && let Some(digit) = chars.peek().copied().filter(|c| c.is_digit(radix))
+                {
+                    digits.push(digit);
+                    chars.next();
+                }
+                digits.clone()
+            };
+            let group = match escape {
+                'a' => push(&mut text, '\u{7}'),
+                'b' => push(&mut text, '\u{8}'),
+                'f' => push(&mut text, '\u{c}'),
+                'n' => push(&mut text, '\n'),
+                'r' => push(&mut text, '\r'),
+                't' => push(&mut text, '\t'),
+                'v' => push(&mut text, '\u{b}'),
+                '\\' => push(&mut text, '\\'),
+                '0' => {
+                    let code = u32::from_str_radix(&take_digit(2, 8), 8).unwrap_or(0);
+                    push(&mut text, char::from_u32(code).unwrap_or('\0'))
+                }
+                '1'..='9' => {
+                    let second = take_digit(1, 10);
+                    let octal = format!("{escape}{second}");
+                    let third = if second.len() == 1 && octal.chars().all(|c| c.is_digit(8)) {
+                        chars.next_if(|c| c.is_digit(8))
+                    } else {
+                        None
+                    };
+                    match third {
+                        Some(third) => {
+                            let code = u32::from_str_radix(&format!("{octal}{third}"), 8).unwrap_or(0);
+                            let c = char::from_u32(code).filter(|_| code <= 0o377);
+                            push(&mut text, c.ok_or_else(|| format!("`\\{octal}{third}` is outside of 0-0o377"))?)
+                        }
+                        None => octal.parse().ok(),
+                    }
+                }
+                'g' => Some(group_named(&mut chars, pattern)?),
+                c if c.is_ascii_alphabetic() => return Err(format!("unknown escape `\\{c}` in a replacement")),
+                c => {
+                    text.push('\\');
+                    push(&mut text, c)
+                }
+            };
+            if let Some(group) = group {
+                if group > pattern.group_count() {
+                    return Err(format!("the pattern has no group {group}"));
+                }
+                parts.push(Part::Text(std::mem::take(&mut text)));
+                parts.push(Part::Group(group));
+            }
+        }
+        parts.push(Part::Text(text));
+        Ok(Self(parts))
+    }
+
+    /// The replacement with texts for its groups.
+    pub fn filled(&self, text_of: &dyn Fn(usize) -> String) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Group(group) => text_of(*group),
+        };
+        self.0.iter().map(part).collect()
+    }
+
+    /// The text it writes before and after a group, if it writes nothing else.
+    pub fn around(&self, group: usize) -> Option<(String, String)> {
+        let text = self.filled(&|other| if other == group { "\0".to_owned() } else { String::new() });
+        let (before, after) = text.split_once('\0')?;
+        (!after.contains('\0')).then(|| (before.to_owned(), after.to_owned()))
+    }
+
+    fn write(&self, found: &Taken<'_>, out: &mut String) {
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                // A group that took no part in the match writes nothing, as in Python.
+                Part::Group(group) => found.group(*group).into_iter().for_each(|text| out.push_str(text)),
+            }
+        }
+    }
+}
+
+fn push(text: &mut String, c: char) -> Option<usize> {
+    text.push(c);
+    None
+}
+
+/// The group of `\g<name>`, after the `g`.
+fn group_named(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, pattern: &Pattern) -> Result<usize, String> {
+    if chars.next() != Some('<') {
+        return Err("`\\g` is followed by `<name>`".to_owned());
+    }
+    let mut name = String::new();
+    loop {
+        match chars.next() {
+            Some('>') => break,
+            Some(c) => name.push(c),
+            None => return Err("`>` is missing after the name of a group".to_owned()),
+        }
+    }
+    let named = pattern.named_groups().iter().find(|(known, _)| **known == *name);
+    match (named, name.parse()) {
+        (Some((_, group)), _) => Ok(*group as usize),
+        (None, Ok(group)) => Ok(group),
+        _ => Err(format!("the pattern has no group called `{name}`")),
+    }
+}
+
+/// The text with every match replaced; the steps it took are taken off the budget. The text may grow to `most` bytes.
+pub(super) fn substitute(
+    pattern: &Pattern,
+    replacement: &Replacement,
+    text: &str,
+    most: usize,
+    budget: &mut u64,
+) -> Result<String, TooMuchWork> {
+    let mut scan = pattern.scan(text, *budget);
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    let result = loop {
+        match scan.next() {
+            Ok(Some(found)) => {
+                let (start, end) = found.span();
+                out.push_str(slice(text, copied..start));
+                replacement.write(&found, &mut out);
+                copied = end;
+                if out.len() > most {
+                    break Err(TooMuchWork);
+                }
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    *budget = budget.saturating_sub(scan.spent());
+    out.push_str(slice(text, copied..));
+    result.map(|()| out)
+}

@@ -1,0 +1,351 @@
+//! A body of calls becomes a value: strictly first; what is wrong with it is told, and what the policies allow is read.
+
+use std::ops::Range;
+
+use super::call_form::CallForm;
+use super::call_keys;
+use super::kind::ProblemKind;
+use super::policy::{Policies, RecoveryPolicy};
+use super::tags::{self, Tags};
+use super::validate::{self, below};
+use super::{tolerant, tool_name};
+use crate::content::coerce::Tools;
+use crate::content::{self, Capture, Mode, Reason};
+use crate::template::{ContentSpec, Field, JsonArgs, XmlInlineArgs};
+use backchat_core::json::{self, Object, Value};
+
+/// How a body is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'r> {
+    /// The tools of the request, if there are any.
+    pub tools: Option<&'r Tools>,
+    pub policies: Policies,
+    /// Whether arguments are checked against the schemas of their tools.
+    pub validate: bool,
+    /// Whether a delimiter ended the body.
+    pub is_delimited: bool,
+    /// Whether the end of the text cut it before its closer.
+    pub is_cut: bool,
+    /// Whether one object counts as a list of one.
+    pub is_bare: bool,
+}
+
+/// A body of calls, read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// The value; none if the call is dropped as the text's end cut it.
+    pub value: Result<Option<Value>, Reason>,
+    pub deviations: Vec<Deviation>,
+    /// Whether the text's end cut the call before all of its arguments were there.
+    pub is_unfinished: bool,
+}
+
+/// Something wrong with a body.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Deviation {
+    pub kind: ProblemKind,
+    /// The bytes of the body that it is about; all of them if there is none.
+    pub range: Option<Range<usize>>,
+    /// The number of the call among those of the body.
+    pub call: Option<usize>,
+    /// Where in the arguments it is, as a JSON pointer.
+    pub path: Option<String>,
+    pub reason: Option<String>,
+    /// The policies that read it.
+    pub fix: Policies,
+    /// Whether they did.
+    pub is_fixed: bool,
+}
+
+impl Deviation {
+    fn new(kind: ProblemKind, call: Option<usize>) -> Self {
+        let fix = Policies::none();
+        Self { kind, range: None, call, path: None, reason: None, fix, is_fixed: false }
+    }
+
+    /// An opener that no value follows.
+    pub fn of_opener() -> Self {
+        Self { fix: RecoveryPolicy::FalseOpeners.into(), ..Self::new(ProblemKind::FalseOpener, None) }
+    }
+
+    fn fixed_by(self, policy: RecoveryPolicy, asked: Policies) -> Self {
+        Self { fix: policy.into(), is_fixed: asked.contains(policy), ..self }
+    }
+}
+
+/// What a body gave, and how.
+struct Content {
+    value: Value,
+    used: Policies,
+    /// Where keys came twice: the keys that lead there.
+    duplicates: Vec<Vec<String>>,
+}
+
+/// Reads the body of a region of calls.
+pub(crate) fn read(field: &Field, form: &CallForm, body: &str, captures: &[Capture], request: Request<'_>) -> Reading {
+    let mut reader = Reader { field, form, body, captures, request, deviations: Vec::new(), is_unfinished: false };
+    let value = reader.read();
+    Reading { value, deviations: reader.deviations, is_unfinished: reader.is_unfinished }
+}
+
+struct Reader<'r> {
+    field: &'r Field,
+    form: &'r CallForm,
+    body: &'r str,
+    captures: &'r [Capture],
+    request: Request<'r>,
+    deviations: Vec<Deviation>,
+    is_unfinished: bool,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) -> Result<Option<Value>, Reason> {
+        let read = match &self.field.content {
+            ContentSpec::Json(args) => self.json(args),
+            ContentSpec::XmlInline(args) => self.tags(args),
+            other => content::value(other, self.body, Mode::Stable).and_then(|value| self.shaped(value)),
+        };
+        let mut value = read?;
+        if self.is_unfinished && self.request.policies.contains(RecoveryPolicy::DropUnfinished) {
+            self.deviations.clear();
+            return Ok(None);
+        }
+        for (place, function) in functions(&mut value).into_iter().enumerate() {
+            self.judge(place, function);
+        }
+        if let Some(tools) = self.request.tools {
+            tools.apply(&mut value, Mode::Stable)?;
+        }
+        if self.request.validate {
+            for (place, function) in functions(&mut value).into_iter().enumerate() {
+                self.validate(place, function);
+            }
+        }
+        Ok(Some(value))
+    }
+
+    fn shaped(&self, content: Value) -> Result<Value, Reason> {
+        match &self.field.transform {
+            Some(shape) => content::transform(shape, content, self.captures),
+            None => Ok(content),
+        }
+    }
+
+    fn json(&mut self, args: &JsonArgs) -> Result<Value, Reason> {
+        let strict = self.strict_json(args);
+        let (value, duplicates) = match strict {
+            Ok(read) => read,
+            Err(reason) => return self.tolerant_json(args, reason),
+        };
+        self.tell_duplicates(&duplicates);
+        Ok(value)
+    }
+
+    /// The value of a body that is as it should be, and where keys came twice in it.
+    fn strict_json(&self, args: &JsonArgs) -> Result<(Value, Vec<Vec<String>>), Reason> {
+        if content::json::is_plain(args) && !self.request.is_bare {
+            // Almost every body ends here.
+            let (value, has_duplicates) = content::json::load_noting_duplicates(self.body)?;
+            let value = self.shaped(value)?;
+            let again = has_duplicates.then(|| tolerant::read(self.body, Policies::none(), true)).flatten();
+            return Ok((value, again.map(|read| read.duplicates).unwrap_or_default()));
+        }
+        let value = content::value(&self.field.content, self.body, Mode::Stable)?;
+        Ok((self.shaped(self.listed(value))?, Vec::new()))
+    }
+
+    fn listed(&self, value: Value) -> Value {
+        let is_list = self.form.paths.as_ref().is_some_and(|paths| paths.each);
+        match value {
+            one @ Value::Object(_) if self.request.is_bare && is_list => Value::List(vec![one]),
+            value => value,
+        }
+    }
+
+    /// Reads a body that strictly gives no value.
+    fn tolerant_json(&mut self, args: &JsonArgs, reason: Reason) -> Result<Value, Reason> {
+        let malformed = Deviation { reason: Some(reason.to_string()), ..Deviation::new(ProblemKind::Malformed, None) };
+        let asked = self.request.policies;
+        if !reason.is_exhausted_pattern()
+            && let Some(mut read) = self.with_policies(args, asked)
+        {
+            let call = functions(&mut read.value).first().map(|_| 0);
+            self.deviations.push(Deviation { fix: read.used, is_fixed: true, call, ..malformed });
+            self.tell_duplicates(&read.duplicates);
+            return Ok(read.value);
+        }
+        let fix = self.with_policies(args, Policies::every()).map(|read| read.used).unwrap_or_default();
+        self.deviations.push(Deviation { fix, ..malformed });
+        Err(reason)
+    }
+
+    fn with_policies(&self, args: &JsonArgs, policies: Policies) -> Option<Content> {
+        if policies.is_empty() {
+            return None;
+        }
+        let Content { value, mut used, duplicates } = match content::json::is_plain(args) {
+            true => {
+                let read = tolerant::read(self.body, policies, self.request.is_delimited)?;
+                Content { value: read.value, used: read.used, duplicates: read.duplicates }
+            }
+            false => {
+                let value = content::value(&self.field.content, self.body, Mode::Stable).ok()?;
+                Content { value, used: Policies::none(), duplicates: Vec::new() }
+            }
+        };
+        let mut content = self.listed(value);
+        if let Ok(value) = self.shaped(content.clone()) {
+            return Some(Content { value, used, duplicates });
+        }
+        let paths = self.form.paths.as_ref().filter(|_| policies.contains(RecoveryPolicy::CallKeys))?;
+        if !call_keys::rename(&mut content, paths, self.request.tools) {
+            return None;
+        }
+        used = used.with(RecoveryPolicy::CallKeys);
+        let value = self.shaped(content).ok()?;
+        Some(Content { value, used, duplicates })
+    }
+
+    fn tell_duplicates(&mut self, duplicates: &[Vec<String>]) {
+        for keys in duplicates {
+            let (place, inside) = match (self.form.paths.as_ref().is_some_and(|paths| paths.each), keys.as_slice()) {
+                (true, [place, inside @ ..]) => (place.parse().unwrap_or(0), inside),
+                (_, inside) => (0, inside),
+            };
+            let arguments = self.form.paths.as_ref().and_then(|paths| paths.arguments.as_deref());
+            let path = arguments.and_then(|arguments| inside.strip_prefix(arguments));
+            let path = path.map(|keys| keys.iter().fold(String::new(), |path, key| below(&path, key)));
+            self.deviations.push(Deviation { path, ..Deviation::new(ProblemKind::DuplicateKey, Some(place)) });
+        }
+    }
+
+    fn tags(&mut self, args: &XmlInlineArgs) -> Result<Value, Reason> {
+        let value = self.read_tags(args);
+        if let Err(reason) = &value {
+            let told = Deviation::new(ProblemKind::Malformed, None);
+            self.deviations.push(Deviation { reason: Some(reason.to_string()), ..told });
+        }
+        value
+    }
+
+    fn read_tags(&mut self, args: &XmlInlineArgs) -> Result<Value, Reason> {
+        let strictly = tags::Reading { tool: None, head: None };
+        let mut tags = tags::read(self.body, args, strictly)?;
+        let Request { tools, policies, is_delimited, is_cut, .. } = self.request;
+        if !tags.is_bare || is_cut || tags.may_hold && tools.is_some() {
+            let name = name_of(&self.shaped(Value::Object(tags.entries.clone()))?);
+            self.is_unfinished = is_cut && !(tags.is_bare && self.has_required(name.as_deref(), &tags.entries));
+            let tool = tools.zip(name.as_deref()).and_then(|(tools, name)| {
+                let known = if tools.has(name) { Some(name) } else { tool_name::meant(name, tools) };
+                Some((tools, known?))
+            });
+            let head = self.form.head(self.field);
+            let tolerant = tags::read(self.body, args, tags::Reading { tool, head })?;
+            self.tell_tags(&tolerant);
+            // The end of the text ends no value.
+            if policies.contains(RecoveryPolicy::UnclosedTags) && (is_delimited || tolerant.ignored.is_empty()) {
+                tags = tolerant;
+            }
+        }
+        for key in tags.duplicates {
+            let told = Deviation::new(ProblemKind::DuplicateKey, Some(0));
+            self.deviations.push(Deviation { path: Some(below("", &key)), ..told });
+        }
+        self.shaped(Value::Object(tags.entries))
+    }
+
+    fn tell_tags(&mut self, tags: &Tags) {
+        let asked = self.request.policies;
+        for (key, range) in &tags.absorbed {
+            let told =
+                Deviation::new(ProblemKind::ArgumentAbsorbed, Some(0)).fixed_by(RecoveryPolicy::UnclosedTags, asked);
+            let path = Some(below("", key));
+            self.deviations.push(Deviation { range: Some(range.clone()), path, ..told });
+        }
+        for (range, is_read) in tags.ignored.iter().filter(|_| self.request.is_delimited) {
+            let told = Deviation::new(ProblemKind::TextIgnored, Some(0));
+            let told = if *is_read { told.fixed_by(RecoveryPolicy::UnclosedTags, asked) } else { told };
+            self.deviations.push(Deviation { range: Some(range.clone()), ..told });
+        }
+    }
+
+    /// Whether a call has the arguments that its tool cannot do without; of an unknown tool, whether it has any.
+    fn has_required(&self, name: Option<&str>, entries: &Object) -> bool {
+        let required = self.request.tools.zip(name).and_then(|(tools, name)| tools.requires(name));
+        match required {
+            Some(required) => required.iter().all(|key| entries.contains_key(key)),
+            None => !entries.is_empty(),
+        }
+    }
+
+    /// Judges the name and the arguments of a call.
+    fn judge(&mut self, place: usize, function: &mut Object) {
+        let asked = self.request.policies;
+        let told = |kind| Deviation::new(kind, Some(place));
+        match function.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty()) {
+            None => self.deviations.push(told(ProblemKind::NamelessCall)),
+            Some(name) => {
+                if let Some(tools) = self.request.tools.filter(|tools| !tools.has(name)) {
+                    let told = told(ProblemKind::UnknownTool);
+                    let Some(meant) = tool_name::meant(name, tools) else {
+                        self.deviations.push(told);
+                        return self.judge_arguments(place, function);
+                    };
+                    let told = told.fixed_by(RecoveryPolicy::ToolNames, asked);
+                    if told.is_fixed {
+                        function.insert("name".to_owned(), meant.into());
+                    }
+                    self.deviations.push(told);
+                }
+            }
+        }
+        self.judge_arguments(place, function);
+    }
+
+    fn judge_arguments(&mut self, place: usize, function: &mut Object) {
+        let told = Deviation::new(ProblemKind::ArgumentsNotObject, Some(place));
+        match function.get_mut("arguments") {
+            None | Some(Value::Null | Value::Object(_)) => {}
+            Some(arguments) => {
+                let inside = arguments.as_str().and_then(|text| json::read(text).ok());
+                let Some(inside @ Value::Object(_)) = inside else { return self.deviations.push(told) };
+                let told = told.fixed_by(RecoveryPolicy::EncodedArguments, self.request.policies);
+                if told.is_fixed {
+                    *arguments = inside;
+                }
+                self.deviations.push(told);
+            }
+        }
+    }
+
+    fn validate(&mut self, place: usize, function: &Object) {
+        let name = function.get("name").and_then(Value::as_str);
+        let schema = self.request.tools.zip(name).and_then(|(tools, name)| tools.schema(name));
+        let arguments = function.get("arguments").filter(|arguments| matches!(arguments, Value::Object(_)));
+        let (Some(schema), Some(arguments)) = (schema, arguments) else { return };
+        for violation in validate::violations(arguments, schema) {
+            let told = Deviation::new(ProblemKind::InvalidArguments, Some(place));
+            let (path, reason) = (Some(violation.path), Some(violation.keyword.to_owned()));
+            self.deviations.push(Deviation { path, reason, ..told });
+        }
+    }
+}
+
+/// The functions of the calls that a region's value is, or has.
+fn functions(value: &mut Value) -> Vec<&mut Object> {
+    fn function(call: &mut Value) -> Option<&mut Object> {
+        let Value::Object(call) = call else { return None };
+        match call.get_mut("function") {
+            Some(Value::Object(function)) => Some(function),
+            _ => None,
+        }
+    }
+    match value {
+        Value::List(calls) => calls.iter_mut().filter_map(function).collect(),
+        one => function(one).into_iter().collect(),
+    }
+}
+
+fn name_of(call: &Value) -> Option<String> {
+    call.get("function")?.get("name").and_then(Value::as_str).map(str::to_owned)
+}

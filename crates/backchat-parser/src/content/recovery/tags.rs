@@ -1,0 +1,136 @@
+//! The tags of a body, where they are, and the values of tags that have no closer.
+
+use std::ops::Range;
+
+use super::tag_head::TagHead;
+use crate::content::coerce::Tools;
+use crate::content::{Mode, Reason, insert_tag, tagged_value};
+use crate::template::XmlInlineArgs;
+use backchat_core::json::Object;
+
+/// What a body of tags holds.
+#[derive(Debug, Default)]
+pub(super) struct Tags {
+    pub entries: Object,
+    /// The stretches outside of all tags that have a word character, and whether they were read as tags.
+    pub ignored: Vec<(Range<usize>, bool)>,
+    /// Whether nothing but blanks is beside the tags.
+    pub is_bare: bool,
+    /// Whether a value could hold the beginning of a tag.
+    pub may_hold: bool,
+    /// The keys that came before.
+    pub duplicates: Vec<String>,
+    /// Tags whose values hold the heads of others: the key, and the bytes of the tag.
+    pub absorbed: Vec<(String, Range<usize>)>,
+}
+
+/// A tag in its body.
+struct Tag<'t> {
+    key: Option<&'t str>,
+    value: Option<&'t str>,
+    span: Range<usize>,
+}
+
+/// How tags are read.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'r> {
+    /// The tool, if its arguments are known.
+    pub tool: Option<(&'r Tools, &'r str)>,
+    /// The beginning of a tag, where the value of a tag without its closer ends at the next one, or at the end.
+    pub head: Option<&'r TagHead>,
+}
+
+/// Reads every tag of a body.
+pub(super) fn read(body: &str, args: &XmlInlineArgs, reading: Reading<'_>) -> Result<Tags, Reason> {
+    let has_value = args.tag_pattern.names().any(|name| name == "value");
+    let mut found = Vec::new();
+    for tag in args.tag_pattern.matches(body) {
+        let tag = tag.map_err(|error| Reason::Pattern(error.to_string()))?;
+        let value = if has_value { tag.name("value") } else { Some("") };
+        found.push(Tag { key: tag.name("key"), value, span: tag.span().0..tag.span().1 });
+    }
+    let may_hold = found.iter().any(|tag| tag.value.is_some_and(|value| may_hold_tag(args, value)));
+    let mut tags = Tags { is_bare: true, may_hold, ..Tags::default() };
+    let given: Vec<&str> = found.iter().filter_map(|tag| tag.key).collect();
+    let mut at = 0;
+    for tag in &found {
+        tags.read_gap(body, at..tag.span.start, args, reading.head)?;
+        at = tag.span.end;
+        let Some(inside) = reading.absorbed(tag, &given) else {
+            tags.add(args, tag.key, tag.value)?;
+            continue;
+        };
+        tags.absorbed.push((tag.key.unwrap_or_default().to_owned(), tag.span.clone()));
+        let value = tag.value.unwrap_or_default();
+        let first = inside.first().map_or(value.len(), |(_, span)| span.start);
+        tags.add(args, tag.key, value.get(..first).map(str::trim_end))?;
+        let ends = inside.iter().skip(1).map(|(_, span)| span.start).chain([value.len()]);
+        for ((key, span), end) in inside.iter().zip(ends) {
+            let is_last = end == value.len();
+            let text = value.get(span.end..end);
+            tags.add(args, Some(key), if is_last { text } else { text.map(str::trim_end) })?;
+        }
+    }
+    tags.read_gap(body, at..body.len(), args, reading.head)?;
+    Ok(tags)
+}
+
+impl Tags {
+    fn add(&mut self, args: &XmlInlineArgs, key: Option<&str>, text: Option<&str>) -> Result<(), Reason> {
+        let (key, value) = tagged_value(args, key, text, Mode::Stable)?;
+        if !args.merge_duplicates && self.entries.contains_key(key) {
+            self.duplicates.push(key.to_owned());
+        }
+        insert_tag(&mut self.entries, key, value, args.merge_duplicates);
+        Ok(())
+    }
+
+    /// Looks at the text between two tags: it may be tags without closers.
+    fn read_gap(
+        &mut self,
+        body: &str,
+        gap: Range<usize>,
+        args: &XmlInlineArgs,
+        head: Option<&TagHead>,
+    ) -> Result<(), Reason> {
+        let text = body.get(gap.clone()).unwrap_or_default();
+        self.is_bare &= text.trim().is_empty();
+        if !text.chars().any(|c| c.is_alphanumeric() || c == '_') {
+            return Ok(());
+        }
+        self.ignored.push((gap, false));
+        let Some(head) = head else { return Ok(()) };
+        let heads = head.heads(text)?;
+        // Text before the first head belongs to no tag: then nothing is certain.
+        if !heads.first().is_some_and(|(_, span)| text.get(..span.start).is_some_and(|text| text.trim().is_empty())) {
+            return Ok(());
+        }
+        if let Some((_, is_read)) = self.ignored.last_mut() {
+            *is_read = true;
+        }
+        let ends = heads.iter().skip(1).map(|(_, span)| span.start).chain([text.len()]);
+        for ((key, span), end) in heads.iter().zip(ends) {
+            self.add(args, Some(key), text.get(span.end..end).map(str::trim_end))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a text could hold the beginning of a tag. Most values cannot, and cost no more than this.
+fn may_hold_tag(args: &XmlInlineArgs, value: &str) -> bool {
+    let pairs = value.as_bytes().windows(2);
+    pairs.into_iter().any(|pair| matches!(pair, [one, next] if args.tag_pattern.can_tell_with(*one, *next)))
+}
+
+impl Reading<'_> {
+    /// The heads in a tag's value, if they are of other arguments of the tool, each of which the call does not give.
+    fn absorbed<'t>(&self, tag: &Tag<'t>, given: &[&str]) -> Option<Vec<(&'t str, Range<usize>)>> {
+        let (tools, name) = self.tool?;
+        let heads = self.head?.heads(tag.value?).ok().filter(|heads| !heads.is_empty())?;
+        let are_distinct = heads.iter().enumerate().all(|(place, (key, _))| {
+            let is_new = !given.contains(key) && !heads.iter().take(place).any(|(other, _)| other == key);
+            is_new && tools.has_argument(name, key)
+        });
+        are_distinct.then_some(heads)
+    }
+}

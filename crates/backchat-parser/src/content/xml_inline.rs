@@ -1,0 +1,142 @@
+//! The `xml-inline` parser: an object of tagged values, found with a pattern.
+
+use super::{Mode, Reason, value};
+use crate::template::{ContentSpec, XmlInlineArgs};
+use backchat_core::json::{Object, Value};
+
+/// One match of the tag pattern.
+struct Tag<'t> {
+    /// The match of the group `key`; nothing if there is no such group or it did not take part.
+    key: Option<&'t str>,
+    /// The match of the group `value`; nothing if it did not take part. A pattern without the group gives empty values.
+    value: Option<&'t str>,
+}
+
+pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result<Value, Reason> {
+    let mut entries = Object::new();
+    for tag in tags(body, args)? {
+        let (key, value) = tagged_value(args, tag.key, tag.value, mode)?;
+        insert_tag(&mut entries, key, value, args.merge_duplicates);
+    }
+    Ok(Value::Object(entries))
+}
+
+/// The key and the value of a tag, by what the pattern's groups took.
+pub(crate) fn tagged_value<'t>(
+    args: &XmlInlineArgs,
+    key: Option<&'t str>,
+    text: Option<&str>,
+    mode: Mode,
+) -> Result<(&'t str, Value), Reason> {
+    let key = key.ok_or_else(|| Reason::NoKey { pattern: args.tag_pattern.source().to_owned() })?;
+    let value = match &args.value_parser {
+        Some(parser) => parsed(parser, key, text, mode)?,
+        None => text.map_or(Value::Null, Value::from),
+    };
+    Ok((key, value))
+}
+
+/// Every match of the tag pattern, from left to right.
+fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t>>, Reason> {
+    let has_value = args.tag_pattern.names().any(|name| name == "value");
+    let tags = args.tag_pattern.matches(body).map(|found| {
+        let found = found.map_err(|error| Reason::Pattern(error.to_string()))?;
+        let value = if has_value { found.name("value") } else { Some("") };
+        Ok(Tag { key: found.name("key"), value })
+    });
+    tags.collect()
+}
+
+/// Reads a value with its parser. Without a text, only an unstripped text can be given.
+fn parsed(parser: &ContentSpec, key: &str, text: Option<&str>, mode: Mode) -> Result<Value, Reason> {
+    match (text, parser) {
+        (Some(text), _) => value(parser, text, mode),
+        (None, ContentSpec::Text { strip: false }) => Ok(Value::Null),
+        (None, _) => Err(Reason::NoValue { key: key.to_owned() }),
+    }
+}
+
+/// Adds a tag's value to those before it.
+pub(crate) fn insert_tag(entries: &mut Object, key: &str, value: Value, merge_duplicates: bool) {
+    match entries.get_mut(key) {
+        Some(Value::List(items)) if merge_duplicates => items.push(value),
+        Some(first) if merge_duplicates => *first = Value::List(vec![std::mem::take(first), value]),
+        Some(first) => *first = value,
+        None => {
+            entries.insert(key.to_owned(), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::pattern::Pattern;
+    use crate::template::JsonArgs;
+
+    fn args(tag_pattern: &str, value_parser: Option<ContentSpec>, merge_duplicates: bool) -> XmlInlineArgs {
+        XmlInlineArgs {
+            tag_pattern: Pattern::new(tag_pattern).unwrap(),
+            value_parser: value_parser.map(Arc::new),
+            merge_duplicates,
+        }
+    }
+
+    fn json() -> ContentSpec {
+        let string_delims = Vec::new();
+        ContentSpec::Json(JsonArgs { strip: true, unquoted_keys: false, string_delims, allow_non_json: false })
+    }
+
+    const PLAIN: &str = r"<(?P<key>\w+)>(?P<value>[^<]*)";
+
+    #[test]
+    fn what_the_reference_reads() {
+        let optional_value = "(?P<key>a)(?P<value>b)?";
+        let cases = [
+            (args(PLAIN, None, false), " <a> 1 <b>2", r#"{"a": " 1 ", "b": "2"}"#),
+            (args(PLAIN, None, false), "none", "{}"),
+            (args(PLAIN, None, false), "", "{}"),
+            (args(PLAIN, None, false), "<a>1<b>x<a>2", r#"{"a": "2", "b": "x"}"#),
+            (args(PLAIN, None, true), "<a>1<b>x<a>2<a>3", r#"{"a": ["1", "2", "3"], "b": "x"}"#),
+            (args(PLAIN, Some(json()), true), "<a>[1]<a>2<a>[3]", r#"{"a": [1, 2, [3]]}"#),
+            (args(PLAIN, Some(ContentSpec::Text { strip: true }), false), "<a> 1 ", r#"{"a": "1"}"#),
+            (args(r"^<(?P<key>\w+)>(?P<value>.*)$", None, false), "\n<a>1", "{}"),
+            (args(r"<(?P<key>\w+)>(?P<value>.*)", None, false), "<a>1\n2", r#"{"a": "1\n2"}"#),
+            (args(r"(?P<value>\d+)-(?P<key>\w+)", None, false), "1-a 2-b", r#"{"a": "1", "b": "2"}"#),
+            (args("(?P<key>a)", None, false), "aab", r#"{"a": ""}"#),
+            (args("(?P<key>a*)", None, false), "baac", r#"{"": "", "aa": ""}"#),
+            (args(optional_value, None, false), "a", r#"{"a": null}"#),
+            (args(optional_value, Some(ContentSpec::Text { strip: false }), false), "a", r#"{"a": null}"#),
+            (args(optional_value, None, true), "aaba", r#"{"a": [null, "b", null]}"#),
+            (args("(?P<k>z)", None, false), "a", "{}"),
+        ];
+        for (args, body, want) in cases {
+            let got = xml_inline(body, &args, Mode::Reference).map(|value| value.to_string());
+            assert_eq!(got.as_deref(), Ok(want), "{body:?} with {}", args.tag_pattern.source());
+        }
+    }
+
+    #[test]
+    fn a_match_without_key_gives_no_value() {
+        for pattern in ["(?P<value>a)", "(?P<key>x)?(?P<value>a)", "a*"] {
+            let got = xml_inline("aa", &args(pattern, None, false), Mode::Stable);
+            assert_eq!(got, Err(Reason::NoKey { pattern: pattern.into() }));
+        }
+    }
+
+    #[test]
+    fn a_value_that_took_no_part_needs_no_parser() {
+        for parser in [json(), ContentSpec::Text { strip: true }, ContentSpec::Bool { strip: false }] {
+            let got = xml_inline("a", &args("(?P<key>a)(?P<value>b)?", Some(parser), false), Mode::Reference);
+            assert_eq!(got, Err(Reason::NoValue { key: "a".into() }));
+        }
+    }
+
+    #[test]
+    fn a_value_that_its_parser_refuses_is_the_regions_reason() {
+        let args = args(PLAIN, Some(ContentSpec::Int { strip: true }), false);
+        assert_eq!(xml_inline("<a>x", &args, Mode::Stable), Err(Reason::NotInteger("x".into())));
+    }
+}

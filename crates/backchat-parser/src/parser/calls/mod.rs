@@ -1,0 +1,279 @@
+//! Calls as they grow: a call's name as soon as it is certain, then the JSON text of its arguments piece by piece.
+//!
+//! What has been said of a call is never taken back. The pieces joined are the JSON text of the arguments that the
+//! region closes with; if the model writes a key twice, they hold both, of which JSON's readers keep the last, as the
+//! value does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported
+//! early comes whole, just before its region closes.
+
+mod json;
+mod shape;
+mod tags;
+
+pub(super) use shape::CallShape;
+
+use std::sync::Arc;
+
+use self::json::{Reader, Sink, Use};
+use self::shape::Part;
+use self::tags::Tags;
+use super::event::EventRef;
+use super::part::part;
+use crate::content::coerce::Tools;
+use crate::content::{Capture, Mode};
+use crate::template::{ContentSpec, Field};
+use backchat_core::json::Value;
+
+/// Something new of a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum News<'n> {
+    Start { index: usize, name: &'n str, id: Option<&'n str> },
+    Arguments { index: usize, delta: &'n str },
+}
+
+impl<'n> News<'n> {
+    /// The event that reports it.
+    pub fn event(self, field: &'n Arc<str>) -> EventRef<'n> {
+        match self {
+            News::Start { index, name, id } => EventRef::CallStart { field, index, name, id },
+            News::Arguments { index, delta } => EventRef::CallArguments { field, index, delta },
+        }
+    }
+}
+
+/// The calls of the region the parser is in.
+#[derive(Clone, Debug)]
+pub(super) struct Growth {
+    body: Body,
+    calls: Calls,
+}
+
+/// How the body is read.
+#[derive(Clone, Debug)]
+enum Body {
+    Json(Reader),
+    Tags(Tags),
+    /// Its calls come whole.
+    Whole,
+}
+
+/// The calls of a region, as far as they are known.
+#[derive(Clone, Debug)]
+struct Calls {
+    shape: Option<CallShape>,
+    /// The captures of the open pattern.
+    captures: Vec<Capture>,
+    all: Vec<Call>,
+    /// Whether the last of them is still being read.
+    is_open: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Call {
+    /// Its number in the message, once it has one.
+    index: Option<usize>,
+    name: Option<String>,
+    id: Option<String>,
+    /// The text of its arguments so far.
+    text: String,
+    /// How many bytes of that have been reported.
+    reported: usize,
+}
+
+impl Growth {
+    /// Begins with a region of the field. Without a shape its calls come whole.
+    pub fn new(field: &Field, shape: Option<&CallShape>, captures: &[Capture]) -> Self {
+        let body = match (&field.content, shape) {
+            (_, None) => Body::Whole,
+            (ContentSpec::XmlInline(_), Some(_)) => Body::Tags(Tags::default()),
+            _ => Body::Json(Reader::default()),
+        };
+        let calls = Calls { shape: shape.cloned(), captures: captures.to_vec(), all: Vec::new(), is_open: false };
+        Self { body, calls }
+    }
+
+    /// Reports the part of a call that the opening holds: the name, if the open pattern took it.
+    pub fn begin(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+        if let Some(CallShape { each: false, .. }) = &self.calls.shape {
+            self.calls.open();
+            self.calls.report(next, sink);
+        }
+    }
+
+    /// Reads more of the body, `text` being its new part.
+    pub fn grow(
+        &mut self,
+        field: &Field,
+        body: &str,
+        text: &str,
+        tools: Option<&Tools>,
+        next: &mut usize,
+        sink: &mut impl FnMut(News<'_>),
+    ) {
+        match &mut self.body {
+            Body::Whole => return,
+            Body::Json(reader) => reader.push(text, &mut Reading { calls: &mut self.calls, tools }),
+            Body::Tags(tags) => {
+                let (Some(call), ContentSpec::XmlInline(args)) = (self.calls.all.last_mut(), &field.content) else {
+                    return;
+                };
+                if tags.read(args, body, call.name.as_deref(), tools, &mut call.text).is_err() {
+                    // The region will close without a value, and its reason says why.
+                    self.body = Body::Whole;
+                }
+            }
+        }
+        self.calls.report(next, sink);
+    }
+
+    /// Reports the rest of the calls in the region's value.
+    pub fn finish(mut self, value: &Value, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+        let values = match value {
+            Value::List(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        for (place, value) in values.iter().enumerate() {
+            let Some(function) = value.get("function") else { continue };
+            let (Some(name), Some(arguments)) = (function["name"].as_str(), function.get("arguments")) else {
+                continue;
+            };
+            let whole = arguments.to_string();
+            let mut call = self.calls.all.get_mut(place).map(std::mem::take).unwrap_or_default();
+            let reported = part(&call.text, 0..call.reported);
+            if whole.starts_with(reported) {
+                call.text = whole;
+            } else if matches!(self.body, Body::Tags(_)) {
+                // A tag came twice. The reported part stays; the object ends.
+                call.text.push('}');
+            }
+            call.name = Some(name.to_owned());
+            call.id = call.id.or_else(|| value["id"].as_str().map(str::to_owned));
+            call.report(next, sink);
+        }
+    }
+}
+
+impl Calls {
+    /// Begins a call. Its captures from the open pattern are known at once.
+    fn open(&mut self) {
+        let captured = |part: Option<&Part>| match part {
+            Some(Part::Capture(name)) => self.captures.iter().find(|capture| *capture.name == **name),
+            // Under `transform_each` an element may lack the key that a group has.
+            _ => None,
+        };
+        let shape = self.shape.as_ref();
+        let name = captured(shape.map(|shape| &shape.name)).map(|capture| capture.text.clone());
+        let id = captured(shape.and_then(|shape| shape.id.as_ref())).map(|capture| capture.text.clone());
+        self.all.push(Call { name, id, ..Call::default() });
+        self.is_open = true;
+    }
+
+    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+        // Those before are reported whole; a new one waits for the name of the one before.
+        for call in &mut self.all {
+            if call.name.is_none() {
+                return;
+            }
+            call.report(next, sink);
+        }
+    }
+}
+
+impl Call {
+    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+        let Some(name) = &self.name else { return };
+        let index = *self.index.get_or_insert_with(|| {
+            let index = *next;
+            *next += 1;
+            sink(News::Start { index, name, id: self.id.as_deref() });
+            index
+        });
+        if let Some(delta) = self.text.get(self.reported..).filter(|delta| !delta.is_empty()) {
+            sink(News::Arguments { index, delta });
+            self.reported = self.text.len();
+        }
+    }
+}
+
+/// The values that the calls of a region take from the JSON of its body.
+struct Reading<'r> {
+    calls: &'r mut Calls,
+    tools: Option<&'r Tools>,
+}
+
+impl Reading<'_> {
+    /// The keys from the call's root to a value; nothing for a value that is in none.
+    fn below<'p>(&self, path: &'p [Option<String>]) -> Option<Vec<&'p str>> {
+        let inside = match (self.calls.shape.as_ref()?.each, path) {
+            (true, [None, inside @ ..]) => inside,
+            (true, _) => return None,
+            (false, inside) => inside,
+        };
+        inside.iter().map(Option::as_deref).collect()
+    }
+}
+
+fn is(keys: &[&str], path: &[String]) -> bool {
+    keys.len() == path.len() && keys.iter().zip(path).all(|(key, step)| key == step)
+}
+
+impl Sink for Reading<'_> {
+    fn begins(&mut self, path: &[Option<String>]) -> Use {
+        let Some(keys) = self.below(path) else { return Use::Enter };
+        if keys.is_empty() && !self.calls.is_open {
+            self.calls.open();
+        }
+        let Some(shape) = &self.calls.shape else { return Use::Enter };
+        let is_part = |part: &Part| matches!(part, Part::Path(path) if is(&keys, path));
+        if is_part(&shape.name) || shape.id.as_ref().is_some_and(is_part) {
+            return Use::Take;
+        }
+        let name = self.calls.all.last().and_then(|call| call.name.as_deref());
+        if is(&keys, &shape.arguments) {
+            return match (self.tools, name) {
+                (None, _) => Use::Write,
+                // Their types are not known yet.
+                (Some(_), None) => Use::Take,
+                (Some(_), Some(_)) => Use::Write,
+            };
+        }
+        Use::Enter
+    }
+
+    fn write(&mut self, text: &str) {
+        if let Some(call) = self.calls.all.last_mut() {
+            call.text.push_str(text);
+        }
+    }
+
+    fn holds(&self, path: &[Option<String>]) -> bool {
+        let name = self.calls.all.last().and_then(|call| call.name.as_deref());
+        match (self.tools, name, path.last()) {
+            (Some(tools), Some(name), Some(Some(key))) => tools.casts(name, key),
+            _ => false,
+        }
+    }
+
+    fn release(&self, path: &[Option<String>], mut value: Value) -> Option<String> {
+        let name = self.calls.all.last()?.name.as_deref()?;
+        self.tools?.cast(name, path.last()?.as_deref()?, &mut value, Mode::Stable).ok()?;
+        Some(value.to_string())
+    }
+
+    fn take(&mut self, path: &[Option<String>], value: Value) {
+        let Some(keys) = self.below(path) else { return };
+        let (Some(shape), Some(call)) = (&self.calls.shape, self.calls.all.last_mut()) else { return };
+        let is_part = |part: &Part| matches!(part, Part::Path(path) if is(&keys, path));
+        if is_part(&shape.name) {
+            // The first of two counts here; a second one changes arguments that were reported already.
+            call.name = call.name.take().or_else(|| value.as_str().map(str::to_owned));
+        } else if shape.id.as_ref().is_some_and(is_part) {
+            call.id = call.id.take().or_else(|| value.as_str().map(str::to_owned));
+        }
+    }
+
+    fn leave(&mut self, path: &[Option<String>]) {
+        if self.below(path).is_some_and(|keys| keys.is_empty()) {
+            self.calls.is_open = false;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Where the parts of a call are in a region of a field, as the field's transform says.
+
+use crate::template::{ContentSpec, Field, Placeholder, Shape};
+
+/// Where a part of a call comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A named group of the open pattern.
+    Capture(String),
+    /// Keys to go down from the region's value, or from each element of it.
+    Path(Vec<String>),
+}
+
+/// The calls of a region.
+#[derive(Clone, Debug)]
+pub(in crate::parser) struct CallShape {
+    pub(super) name: Part,
+    pub(super) id: Option<Part>,
+    /// Keys to go down to the arguments.
+    pub(super) arguments: Vec<String>,
+    /// Whether the region is a list of calls.
+    pub(super) each: bool,
+}
+
+impl CallShape {
+    /// The calls that regions of the field give, if their parts can be reported before the region is whole: the body is
+    /// plain JSON or tagged values, and the transform puts a name and arguments under `function`.
+    pub fn of(field: &Field) -> Option<Self> {
+        let transform = field.transform.as_ref()?;
+        let each = transform.each;
+        let Shape::Object(call) = &transform.shape else { return None };
+        let part = |shape: &Shape| match shape {
+            Shape::Placeholder(placeholder) => Some(part_of(placeholder, each)),
+            _ => None,
+        };
+        let (name, arguments) = match call.get("function")? {
+            Shape::Object(function) => (part(function.get("name")?)?, part(function.get("arguments")?)?),
+            // The wire has a whole function; its keys are those of the call.
+            Shape::Placeholder(placeholder) => {
+                let Part::Path(path) = part_of(placeholder, each) else { return None };
+                let below = |key: &str| Part::Path(path.iter().cloned().chain([key.to_owned()]).collect());
+                (below("name"), below("arguments"))
+            }
+            _ => return None,
+        };
+        let Part::Path(arguments) = arguments else { return None };
+        let is_readable = match &field.content {
+            ContentSpec::Json(args) => !args.allow_non_json && !args.unquoted_keys && args.string_delims.is_empty(),
+            ContentSpec::XmlInline(args) => {
+                !args.merge_duplicates && !each && arguments.is_empty() && matches!(name, Part::Capture(_))
+            }
+            _ => false,
+        };
+        is_readable.then(|| Self { name, id: call.get("id").and_then(part), arguments, each })
+    }
+}
+
+fn part_of(placeholder: &Placeholder, each: bool) -> Part {
+    match (each, placeholder.name.as_str()) {
+        (false, "content") => Part::Path(placeholder.keys.clone()),
+        (false, name) => Part::Capture(name.to_owned()),
+        // An element's keys come before the captures; only the element shows which of the two it is.
+        (true, name) => Part::Path([name.to_owned()].into_iter().chain(placeholder.keys.iter().cloned()).collect()),
+    }
+}

@@ -1,0 +1,334 @@
+//! The end of a region: its text becomes a value of the message, and what is wrong with it is told.
+
+use super::error::{Cause, ParseError};
+use super::event::EventRef;
+use super::machine::Parser;
+use super::message::{self, NoValue};
+use super::plan::{DelimiterPlan, FieldPlan, Plan};
+use super::problem::Problem;
+use super::recovery::{Known, LaterCloser, Stretch};
+use super::region::{Ended, Origin, Region, count, ended_of};
+use super::scan::{Buffer, Scan};
+use super::signals::Malformed;
+use super::span::Span;
+use crate::content::recovery::{self, Deviation, ProblemKind, RecoveryPolicy, Request};
+use crate::content::{self, Mode};
+use crate::parser::error::Stage;
+use crate::template::{ContentSpec, Field, Regions, Template};
+use backchat_core::json::Value;
+
+/// A region that ends.
+struct Closing<'c> {
+    region: Region,
+    field: &'c Field,
+    plan: &'c FieldPlan,
+    body: Span,
+    /// The delimiter that ends it.
+    closer: Span,
+    /// Whether the end of the text does.
+    at_end: bool,
+    /// Its number among the regions of its field.
+    number: usize,
+    /// The number of its first call among those of the message.
+    first_call: usize,
+}
+
+/// What the text of a region gives.
+struct Reading {
+    /// The value; none if a policy drops the call, as the end of the text cuts it.
+    value: Result<Option<Value>, NoValue>,
+    deviations: Vec<Deviation>,
+    /// The closer that may be the right one.
+    later: Option<LaterCloser>,
+    /// Whether the end of the text cut the call before all of its arguments were there.
+    is_unfinished: bool,
+}
+
+impl Closing<'_> {
+    fn text<'b>(&self, buffer: &'b Buffer) -> &'b str {
+        buffer.slice(self.body.start, self.body.end)
+    }
+
+    fn problem(&self, found: Deviation) -> Problem {
+        let inside =
+            |range: std::ops::Range<usize>| Span::new(self.body.start + range.start, self.body.start + range.end);
+        let span = match found.kind {
+            ProblemKind::FalseOpener => self.region.opener,
+            _ => found.range.map_or(self.body, inside),
+        };
+        // Text is a value where what is not JSON is taken as text, however little of it there is.
+        let takes_text = matches!(&self.field.content, ContentSpec::Json(args) if args.allow_non_json);
+        let is_text = takes_text && found.kind == ProblemKind::ArgumentsNotObject && !found.is_fixed;
+        Problem {
+            at_end: self.at_end && is_text,
+            call: found.call.map(|call| self.first_call + call),
+            region: Some(self.number),
+            path: found.path,
+            reason: found.reason,
+            policies: found.fix,
+            is_recovered: found.is_fixed,
+            ..Problem::of(found.kind, span, &self.field.name)
+        }
+    }
+
+    /// What a policy did to the region.
+    fn recovered(&self) -> Option<Problem> {
+        let of = |kind, span, policy| {
+            let problem = Problem { call: Some(self.first_call), ..Problem::of(kind, span, &self.field.name) };
+            Some(problem.read_by(policy, true))
+        };
+        match self.region.origin {
+            Origin::Opened => None,
+            Origin::Bare => of(ProblemKind::BareCall, self.body, RecoveryPolicy::MissingCallOpener),
+            Origin::ClosedLater { first } => {
+                let span = Span::new(self.body.start, first);
+                of(ProblemKind::Malformed, span, RecoveryPolicy::ClosersInStrings)
+            }
+        }
+    }
+}
+
+impl Parser {
+    /// Closes the region the parser is in, if any; `closer` is the delimiter that closes it.
+    pub(super) fn close(&mut self, closer: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
+        let (plan, template) = (self.plan.clone(), self.template.clone());
+        let (Some(field), Some(known)) = (template.fields().get(region.field), plan.fields.get(region.field)) else {
+            return Ok(());
+        };
+        let is_left_out = match known.regions {
+            Regions::Read => false,
+            // The model did not write the prompt.
+            Regions::AsWritten => self.stage == Stage::Prefix,
+            Regions::Dropped => true,
+        };
+        if is_left_out {
+            return Ok(());
+        }
+        let body = Span::new(region.body, self.position);
+        let text = self.buffer.slice(body.start, body.end);
+        let may_close = plan.implicit == Some(region.field) && plan.may_close(text);
+        if may_close {
+            self.signals.look_for_marks(&plan, text);
+        }
+        if self.mode == Mode::Stable
+            && self.is_left_over(&region, field, body, closer.end)
+            && let Ok(value) = content::region_value(field, text, &region.captures, self.mode)
+        {
+            // The reference reads nothing from here on. The events hold the text, and the message keeps its value.
+            sink(EventRef::Close { field: &known.name, value: &value, span: closer, body });
+            return Ok(());
+        }
+        let number = count(&mut self.ended, region.field);
+        let at_end = self.ends_with_text(region.field, closer);
+        let calls = self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats);
+        let first_call = calls.map_or(0, <[Value]>::len);
+        let closing = Closing { region, field, plan: known, body, closer, at_end, number, first_call };
+        let unclosed = self.look_at_end(&closing, &plan, &template, may_close, sink);
+        let reading = self.read_body(&closing, &plan, unclosed.as_ref().is_some_and(|problem| problem.at_end));
+        self.settle(closing, reading, unclosed, sink)
+    }
+
+    /// Tells what is wrong with text that no call is made of; gives the problem of a region that nothing closed.
+    fn look_at_end(
+        &mut self,
+        closing: &Closing<'_>,
+        plan: &Plan,
+        template: &Template,
+        may_close: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Option<Problem> {
+        if self.mode == Mode::Reference {
+            return None;
+        }
+        let mut unclosed = self.unclosed(closing);
+        let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
+        let known = Known { plan, template, tools };
+        let (body, closer, view) = (closing.body, closing.closer, self.buffer.view(true));
+        if plan.implicit == Some(closing.region.field) {
+            let stretch = Stretch { body, closer, may_close, has_false_opener: false };
+            self.ledger.end_stretch(stretch, view, &known, sink);
+            return unclosed;
+        }
+        self.ledger.go_on();
+        if plan.roles.reasoning == Some(closing.region.field) {
+            self.ledger.end_reasoning(body, closer, &mut unclosed, view, &known);
+        }
+        unclosed
+    }
+
+    /// The problem of a region that ends without one of its field's own closers; its call is the first that the region
+    /// would add to the message.
+    fn unclosed(&self, closing: &Closing<'_>) -> Option<Problem> {
+        let closer = self.buffer.slice(closing.closer.start, closing.closer.end).trim();
+        let is_turn_mark = || self.plan.turn_marks.iter().any(|mark| mark == closer);
+        let is_unclosed = closing.plan.needs_closer && (closing.at_end || is_turn_mark());
+        is_unclosed.then(|| Problem {
+            call: Some(closing.first_call),
+            at_end: closing.at_end,
+            region: Some(closing.number),
+            ..Problem::of(ProblemKind::Unclosed, closing.body, &closing.field.name)
+        })
+    }
+
+    /// Reads the text of a region; `is_cut` says that the end of the text cut it.
+    fn read_body(&self, closing: &Closing<'_>, plan: &Plan, is_cut: bool) -> Reading {
+        let Closing { region, field, body, closer, at_end, .. } = closing;
+        let text = closing.text(&self.buffer);
+        let Some(call) = plan.roles.call(region.field).filter(|_| self.mode == Mode::Stable) else {
+            let value = message::value_of(field, text, &region.captures, self.tools.as_deref(), self.mode);
+            return Reading { value: value.map(Some), deviations: Vec::new(), later: None, is_unfinished: is_cut };
+        };
+        let request = Request {
+            tools: self.tools.as_deref().filter(|tools| !tools.is_empty()),
+            policies: self.ledger.policies,
+            validate: self.ledger.validate,
+            is_delimited: !at_end,
+            is_cut,
+            is_bare: region.origin == Origin::Bare,
+        };
+        let read = recovery::read(field, &call.form, text, &region.captures, request);
+        let (mut deviations, mut later) = (read.deviations, None);
+        let begin = self.buffer.slice(body.start, closer.end).trim_start();
+        if region.origin == Origin::Opened && region.opener.end == body.start && !call.can_begin_with(begin) {
+            // After an opener that nothing can follow the rest is no body.
+            deviations = vec![Deviation::of_opener()];
+        } else if call.is_json && !at_end && read.value.is_err() {
+            later = LaterCloser::of(region.field, text, closer.start);
+        }
+        Reading { value: read.value.map_err(Into::into), deviations, later, is_unfinished: read.is_unfinished }
+    }
+
+    /// Puts the value of a region into the message, or says why there is none.
+    fn settle(
+        &mut self,
+        closing: Closing<'_>,
+        reading: Reading,
+        unclosed: Option<Problem>,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<(), ParseError> {
+        let Reading { value, deviations, later, is_unfinished } = reading;
+        let Closing { field, plan, closer: span, body, .. } = closing;
+        let value = match value {
+            Ok(Some(value)) => value,
+            Ok(None) => {
+                let (text, reason) =
+                    (closing.text(&self.buffer), "the end of the text cuts the call, which is dropped");
+                sink(EventRef::Malformed { field: &plan.name, text, reason, span, body });
+                if let Some(problem) = unclosed.map(|problem| Problem { call: None, ..problem }) {
+                    self.ledger.tell(problem.read_by(RecoveryPolicy::DropUnfinished, true), sink);
+                }
+                return Ok(());
+            }
+            Err(failure) => return self.reject(&closing, failure, deviations, later, sink),
+        };
+        let replaces = self.has_value(closing.region.field) && !field.repeats;
+        let before = if replaces { self.message.value(field).cloned() } else { None };
+        let value = match self.message.insert(field, value) {
+            Ok(value) => value,
+            Err(failure) => return self.reject(&closing, failure, deviations, later, sink),
+        };
+        let is_false = deviations.first().is_some_and(|found| found.kind == ProblemKind::FalseOpener);
+        for problem in deviations.into_iter().map(|found| closing.problem(found)).chain(closing.recovered()) {
+            self.ledger.tell(problem, sink);
+        }
+        let replaced = ended_of(&mut self.ended, closing.region.field);
+        if let Some(before) = before.filter(|before| !before.is_empty() && *before != *value) {
+            self.signals.note_lost(closing.region.field, &before);
+            if let Some(Ended { body, .. }) = replaced.as_deref().filter(|_| self.mode == Mode::Stable) {
+                self.ledger.tell(Problem::of(ProblemKind::ValueReplaced, *body, &field.name), sink);
+            }
+        }
+        if let Some(ended) = replaced.filter(|_| !field.repeats && !value.is_empty()) {
+            (ended.has_value, ended.body) = (true, body);
+        }
+        if let Some(problem) = unclosed.filter(|_| !is_false) {
+            let call = last_call(&value).map(|last| problem.call.unwrap_or(0) + last);
+            let problem = Problem { call, ..problem };
+            let is_dropped = is_unfinished && call.is_some();
+            let problem = if is_dropped { problem.read_by(RecoveryPolicy::DropUnfinished, false) } else { problem };
+            self.ledger.tell(problem, sink);
+        }
+        if let Some(growth) = closing.region.growth {
+            growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&plan.name)));
+        }
+        sink(EventRef::Close { field: &plan.name, value: &value, span, body });
+        Ok(())
+    }
+
+    /// Tells of a region that gives no value.
+    fn reject(
+        &mut self,
+        closing: &Closing<'_>,
+        failure: NoValue,
+        deviations: Vec<Deviation>,
+        later: Option<LaterCloser>,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<(), ParseError> {
+        let Closing { plan, closer, body, at_end, number, .. } = *closing;
+        let field = closing.field.name.clone();
+        let text = closing.text(&self.buffer);
+        if self.mode == Mode::Reference || failure.exhausted {
+            let text = text.to_owned();
+            self.fail();
+            return Err(self.error(Cause::Malformed { field, text, reason: failure.reason }));
+        }
+        sink(EventRef::Malformed { field: &plan.name, text, reason: &failure.reason, span: closer, body });
+        let tells_why = |found: &Deviation| matches!(found.kind, ProblemKind::Malformed | ProblemKind::FalseOpener);
+        let problem = match deviations.into_iter().find(|found| !found.is_fixed).filter(tells_why) {
+            Some(found) => Problem { call: None, ..closing.problem(found) },
+            None => Problem { region: Some(number), ..Problem::of(ProblemKind::Malformed, body, &field) },
+        };
+        let is_false = problem.kind == ProblemKind::FalseOpener;
+        let problem = match is_false {
+            true => problem,
+            false => Problem { at_end, reason: Some(failure.reason.clone()), ..problem },
+        };
+        let text = text.to_owned();
+        self.signals.malformed.push(Malformed { field, text, reason: failure.reason });
+        let later = later.filter(|_| !is_false && problem.policies.is_empty());
+        self.ledger.tell_or_wait(problem, later, sink);
+        Ok(())
+    }
+
+    /// Whether a region is white space at whose start the implicit field's close matched nothing, as `<end>|$` does
+    /// before a newline that ends the text: it must not take the place of a value that is there.
+    fn is_left_over(&self, region: &Region, field: &Field, body: Span, end: usize) -> bool {
+        let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
+        self.plan.implicit == Some(region.field)
+            && !field.repeats
+            && self.has_value(region.field)
+            && self.buffer.slice(body.start, body.end).trim().is_empty()
+            && self
+                .plan
+                .delimiters
+                .iter()
+                .find(closes)
+                .is_some_and(|delimiter| Scan::matches_nothing(delimiter, &self.buffer, body.start, end))
+    }
+
+    /// Whether the end of the text ended a region: without a delimiter, or by one that more text would have undone.
+    fn ends_with_text(&self, field: usize, span: Span) -> bool {
+        // A delimiter is never empty at the end of the text unless it is the end that it takes.
+        if span.start == span.end {
+            return span.end == self.buffer.end();
+        }
+        // `$` matches before a newline that ends the text, too.
+        let is_last = matches!(self.buffer.slice(span.end, self.buffer.end()), "" | "\n");
+        let closer = || self.plan.delimiters.iter().find(|closer| closer.closes && closer.field == field);
+        is_last && closer().is_some_and(|closer| Scan::needs_end(closer, &self.buffer, span.start))
+    }
+
+    fn has_value(&self, field: usize) -> bool {
+        self.ended.iter().any(|ended| ended.field == field && ended.has_value)
+    }
+}
+
+/// The last call among those of a region's value, if it has calls.
+fn last_call(value: &Value) -> Option<usize> {
+    let (last, place) = match value {
+        Value::List(calls) => (calls.last()?, calls.len() - 1),
+        one => (one, 0),
+    };
+    last.get("function").map(|_| place)
+}

@@ -1,0 +1,106 @@
+//! Why a parse could not go on. Bad model output is not among the reasons: that is an event.
+
+use std::fmt;
+
+/// Why a parse could not go on: [`ParseError::kind`] for programs, its text for people.
+///
+/// In stable mode the only reason is a pattern that used up its steps. Reference mode fails where transformers raises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// While doing what.
+    #[doc(hidden)]
+    pub stage: Stage,
+    /// What went wrong.
+    #[doc(hidden)]
+    pub cause: Cause,
+}
+
+/// What kind of thing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// A pattern used up its steps.
+    TooMuchWork,
+    /// A region gives no value.
+    Malformed,
+    /// Required fields are absent.
+    Missing,
+    /// The parser failed before.
+    Failed,
+    /// A parser of ids was given text, or a parser of text was given ids.
+    WrongInput,
+}
+
+/// What a parser was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the prefix.
+    Prefix,
+    /// Reading the text.
+    Feed,
+    /// Ending the message.
+    Finalize,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// This pattern used up its steps.
+    TooMuchWork { pattern: String },
+    /// A region of this field gives no value, for this reason.
+    Malformed { field: String, text: String, reason: String },
+    /// These required fields are absent.
+    Missing(Vec<String>),
+    /// The parser failed before.
+    Failed,
+    /// A parser of ids was given text.
+    TextForIds,
+    /// A parser of text was given ids.
+    IdsForText,
+}
+
+impl ParseError {
+    /// What kind of thing went wrong.
+    pub fn kind(&self) -> ParseErrorKind {
+        match self.cause {
+            Cause::TooMuchWork { .. } => ParseErrorKind::TooMuchWork,
+            Cause::Malformed { .. } => ParseErrorKind::Malformed,
+            Cause::Missing(_) => ParseErrorKind::Missing,
+            Cause::Failed => ParseErrorKind::Failed,
+            Cause::TextForIds | Cause::IdsForText => ParseErrorKind::WrongInput,
+        }
+    }
+
+    /// What the parser was doing, as machine rows name it.
+    #[doc(hidden)]
+    pub fn stage(&self) -> &'static str {
+        match self.stage {
+            Stage::Prefix => "prefix",
+            Stage::Feed => "feed",
+            Stage::Finalize => "finalize",
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Cause::TooMuchWork { pattern } => {
+                write!(
+                    f,
+                    "the pattern `{pattern}` needs more steps on this text than are allowed; make it backtrack less"
+                )
+            }
+            Cause::Malformed { field, reason, .. } => write!(f, "field `{field}`: {reason}"),
+            Cause::Missing(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                write!(f, "required fields are absent: {}", names.join(", "))
+            }
+            Cause::Failed => f.write_str("the parser has failed before and cannot go on"),
+            Cause::TextForIds => f.write_str("this parser reads token ids; feed it with `feed_tokens`"),
+            Cause::IdsForText => f.write_str("this parser reads text; make it with `Parser::with_tokens` to feed ids"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}

@@ -1,0 +1,26 @@
+//! The end of a parse: the message, and everything that is said beside it.
+
+use super::event::Event;
+use super::problem::Problem;
+use super::signals::Malformed;
+use backchat_core::json::Object;
+
+/// A message that is complete.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// The message.
+    pub message: Object,
+    /// The required fields that are absent.
+    pub missing: Vec<String>,
+    /// The regions that gave no value, in their order.
+    pub malformed: Vec<Malformed>,
+    /// What went wrong in the text, in its order; empty in reference mode.
+    pub problems: Vec<Problem>,
+    /// The doubts about the answer, a sentence for each.
+    pub notes: Vec<String>,
+    /// The last events, unless they went to a sink.
+    pub events: Vec<Event>,
+    /// How many bytes of the prefix belong to the message: the text begins at this place of all spans.
+    pub prefix_length: usize,
+}

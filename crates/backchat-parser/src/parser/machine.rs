@@ -1,0 +1,694 @@
+//! The streaming parser: `feed` takes chunks, `finish` ends the text, and both return events in the text's order.
+
+use std::sync::Arc;
+
+use super::calls::{Growth, News};
+use super::error::{Cause, ParseError, Stage};
+use super::event::{Event, EventRef};
+use super::events::Events;
+use super::finished::Finished;
+use super::message::Message;
+use super::options::{ClosersInStrings, Options, Reasoning};
+use super::part::part;
+use super::plan::{FieldPlan, Glance, Plan, Watch};
+use super::problem::Problem;
+use super::recovery::{Ending, Flow, Gate, Known, Ledger};
+use super::region::{Ended, Origin, Region};
+use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
+use super::signals::Signals;
+use super::span::Span;
+use super::token_feed::{Prompt, TokenFeed};
+use super::token_template::TokenTemplate;
+use crate::content::coerce::Tools;
+use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
+use crate::content::{Capture, Mode};
+use crate::template::{ContentSpec, Regions, Template};
+use backchat_core::json::{Object, Value};
+
+/// Reads one message of a model, piece by piece.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    pub(super) template: Template,
+    /// The delimiters to watch for, which all parsers of a template share.
+    pub(super) plan: Arc<Plan>,
+    pub(super) mode: Mode,
+    pub(super) tools: Option<Arc<Tools>>,
+    pub(super) closers_in_strings: ClosersInStrings,
+    pub(super) signals: Signals,
+    /// The problems so far.
+    pub(super) ledger: Ledger,
+    /// What text is held back for, if a policy may hold any.
+    pub(super) gate: Option<Box<Gate>>,
+    /// What is known of the fields that have had a region.
+    pub(super) ended: Vec<Ended>,
+    pub(super) buffer: Buffer,
+    pub(super) scan: Scan,
+    /// The first byte that is neither shown nor part of a delimiter.
+    pub(super) position: usize,
+    /// Where the searches begin.
+    pub(super) from: usize,
+    pub(super) region: Option<Region>,
+    /// Whether the last step ended, as the reference's does, at a match of nothing that leads nowhere.
+    pub(super) stalled: bool,
+    /// Whether the values of the regions that close are of no interest.
+    pub(super) skims: bool,
+    pub(super) failed: bool,
+    pub(super) grow_calls: bool,
+    /// How many calls have begun.
+    pub(super) calls: usize,
+    pub(super) message: Message,
+    pub(super) stage: Stage,
+    pub(super) prefix_length: usize,
+    pub(super) initial_events: Vec<Event>,
+    /// The ids, if that is what the parser reads; absent while they are being read.
+    pub(super) ids: Option<Box<TokenFeed>>,
+}
+
+/// The text a parser holds back, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held<'p> {
+    /// The text.
+    pub text: &'p str,
+    /// Where it begins, counted as a [`Span`] is.
+    pub start: usize,
+    /// The delimiters it could be part of.
+    pub pending: Vec<Pending<'p>>,
+}
+
+/// A delimiter that may have begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending<'p> {
+    /// The field.
+    pub field: &'p str,
+    /// Whether it closes the field rather than opening it.
+    pub closes: bool,
+    /// The delimiter as a pattern.
+    pub pattern: &'p str,
+    /// Where it may have begun, counted as a [`Span`] is.
+    pub start: usize,
+}
+
+impl Parser {
+    /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; the text after the last
+    /// start anchor in it belongs to the message.
+    pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
+        let is_plain = options.reasoning == Reasoning::Kept && !options.tools_off;
+        let treated = (!is_plain).then(|| template.treating(|field| options.regions_of(field)));
+        let template = treated.as_ref().unwrap_or(template);
+        let plan = template.prepared(Plan::new);
+        let (prefix, anchored) = plan.anchor.rest(prefix)?;
+        let mut parser = Self {
+            scan: Scan::new(&plan, options.mode),
+            message: Message::new(template.defaults()),
+            template: template.clone(),
+            plan,
+            mode: options.mode,
+            tools: options.tools,
+            closers_in_strings: options.closers_in_strings,
+            signals: Signals::default(),
+            ledger: Ledger::new(
+                if options.mode == Mode::Reference { Policies::none() } else { options.recover },
+                options.validate,
+            ),
+            gate: None,
+            ended: Vec::new(),
+            buffer: Buffer::default(),
+            position: 0,
+            from: 0,
+            region: None,
+            stalled: false,
+            skims: false,
+            failed: false,
+            grow_calls: options.grow_calls && options.mode == Mode::Stable,
+            calls: 0,
+            stage: Stage::Prefix,
+            prefix_length: prefix.len(),
+            initial_events: Vec::new(),
+            ids: None,
+        };
+        if !anchored && !prefix.is_empty() {
+            parser.signals.note_missing_anchor();
+            if parser.mode == Mode::Stable {
+                parser.ledger.tell(Problem::new(ProblemKind::NoAnchor, Span::new(0, 0)), &mut |_| {});
+            }
+        }
+        if !prefix.is_empty() {
+            let mut events = Vec::new();
+            parser.buffer.push(prefix);
+            parser.step(false, &mut |event| events.push(event.to_owned()))?;
+            if !is_plain {
+                parser.leave_prefix(&mut events);
+            }
+            // A push makes room for several, and there is rarely more than one.
+            events.shrink_to_fit();
+            parser.initial_events = events;
+        }
+        parser.stage = Stage::Feed;
+        parser.begin_recovery();
+        Ok(parser)
+    }
+
+    /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the answer's
+    /// are one stream, so that a character may begin in one and end in the other.
+    pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
+        Self::with_prompt(tokens, Prompt::Ids(prompt_ids), options)
+    }
+
+    /// The same after a prompt whose ids are not known. What it spells of markers are markers.
+    pub fn with_tokens_after(tokens: &TokenTemplate, prefix: &str, options: Options) -> Result<Self, ParseError> {
+        Self::with_prompt(tokens, Prompt::Text(prefix), options)
+    }
+
+    fn with_prompt(tokens: &TokenTemplate, prompt: Prompt<'_>, options: Options) -> Result<Self, ParseError> {
+        let (mut feed, prefix) = TokenFeed::begin(tokens, prompt, options.stop_ids.clone());
+        let mut parser = Self::new(tokens.template(), &prefix, options)?;
+        feed.note_prefix(part(&prefix, prefix.len() - parser.prefix_length..prefix.len()));
+        parser.prefix_length = feed.place(parser.prefix_length);
+        let mut events = Vec::with_capacity(parser.initial_events.len());
+        for event in &parser.initial_events {
+            feed.show(event.borrowed(), &mut |event| events.push(event.to_owned()));
+        }
+        parser.initial_events = events;
+        parser.scan.swap_quiet(&mut feed.quiet);
+        parser.ids = Some(Box::new(feed));
+        Ok(parser)
+    }
+
+    /// The template that it parses with: the given one, with the regions as the options treat them.
+    #[doc(hidden)]
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// Holds text back from here on, if a policy may ask for it.
+    fn begin_recovery(&mut self) {
+        let policies = self.ledger.policies;
+        let holds = [
+            RecoveryPolicy::FalseOpeners,
+            RecoveryPolicy::MissingCallOpener,
+            RecoveryPolicy::CallsInReasoning,
+            RecoveryPolicy::StrayClosers,
+            RecoveryPolicy::ClosersInStrings,
+            RecoveryPolicy::MissingReasoningOpener,
+        ];
+        if self.mode == Mode::Reference || !holds.into_iter().any(|policy| policies.contains(policy)) {
+            return;
+        }
+        let mut gate = Gate::new(self.plan.delimiters.len());
+        gate.begin_stretch(self.position);
+        let is_blank = |region: &Region| {
+            let text = self.buffer.slice(region.body, self.position);
+            self.plan.implicit == Some(region.field) && text.trim().is_empty()
+        };
+        let is_at_first = self.ended.is_empty() && self.region.as_ref().is_none_or(is_blank);
+        let can_hold = self.plan.implicit.is_some() && policies.contains(RecoveryPolicy::MissingReasoningOpener);
+        gate.first = (is_at_first && can_hold).then_some(self.position);
+        self.gate = Some(Box::new(gate));
+        self.scan.wake();
+    }
+
+    /// The events of the prefix itself.
+    pub fn initial_events(&self) -> &[Event] {
+        &self.initial_events
+    }
+
+    /// How many bytes of the prefix belong to the message: the text begins at this place.
+    pub fn prefix_length(&self) -> usize {
+        self.prefix_length
+    }
+
+    /// Takes more of the text and gives the events it brings.
+    #[inline]
+    pub fn feed(&mut self, text: &str) -> Result<Events, ParseError> {
+        let mut events = Events::default();
+        self.feed_into(text, &mut |event| events.push(event.to_owned()))?;
+        Ok(events)
+    }
+
+    /// Takes more of the text and hands the events it brings to a sink, without allocating for each.
+    #[inline]
+    pub fn feed_into(&mut self, text: &str, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        self.buffer.push(text);
+        let end = self.buffer.end();
+        if !self.scan.is_quiet(end - text.len() - self.position) {
+            return self.step(false, sink);
+        }
+        let clear = match self.scan.glance(text) {
+            Glance::Clear => end,
+            _ => match self.clear_part(text) {
+                Some(clear) => clear,
+                None => return self.step(false, sink),
+            },
+        };
+        self.scan.skip_to(clear);
+        // Text that is shown whole need not be cut out of the buffer.
+        let whole = clear == end && end - text.len() == self.position;
+        self.release_text(clear, whole.then_some(text), sink);
+        if self.mode == Mode::Reference {
+            self.from = self.position;
+        }
+        Ok(())
+    }
+
+    /// Takes more ids and gives the events they bring.
+    pub fn feed_tokens(&mut self, ids: &[u32]) -> Result<Events, ParseError> {
+        let mut events = Events::default();
+        self.feed_tokens_into(ids, &mut |event| events.push(event.to_owned()))?;
+        Ok(events)
+    }
+
+    /// Takes more ids and hands the events they bring to a sink, without allocating for each.
+    #[inline]
+    pub fn feed_tokens_into(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        let Some(mut feed) = self.ids.take() else { return Err(self.error(Cause::IdsForText)) };
+        self.scan.swap_quiet(&mut feed.quiet);
+        let done = match feed.plain(ids) {
+            Some(text) => {
+                let done = self.feed_into(text, &mut |event| feed.show(event, sink));
+                feed.count();
+                done
+            }
+            None => self.feed_letters(&mut feed, ids, sink),
+        };
+        self.scan.swap_quiet(&mut feed.quiet);
+        self.ids = Some(feed);
+        done
+    }
+
+    /// Takes ids whose text depends on those before them, or has letters.
+    fn feed_letters(
+        &mut self,
+        feed: &mut TokenFeed,
+        ids: &[u32],
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<(), ParseError> {
+        let text = feed.text(ids, self.buffer.end());
+        let done = match text.as_str() {
+            "" => Ok(()),
+            text => self.feed_into(text, &mut |event| feed.show(event, sink)),
+        };
+        feed.give_back(text);
+        done
+    }
+
+    /// Up to where new text, and what is held before it, cannot be part of a watched delimiter; `None` if it has what may
+    /// identify one.
+    #[inline(never)]
+    fn clear_part(&self, text: &str) -> Option<usize> {
+        let watch = watched(&self.plan, self.region.as_ref());
+        let held = self.buffer.slice(self.position, self.buffer.end());
+        match watch.look_closely(text) {
+            Glance::Clear => Some(self.buffer.end()),
+            Glance::MayLead => Some(self.position + watch.run_start(&self.plan.delimiters, held)),
+            Glance::Sign => None,
+        }
+    }
+
+    /// Takes more of the text only as lookahead: its events are not reported, and the message lacks it.
+    ///
+    /// For stable mode, in which no value that can or cannot be read changes what follows.
+    #[doc(hidden)]
+    pub fn skim(&mut self, text: &str) -> Result<(), ParseError> {
+        self.skims = true;
+        let taken = self.feed_into(text, &mut |_| {});
+        self.skims = false;
+        taken
+    }
+
+    /// Ends the text: held text is settled, and the message is complete.
+    pub fn finish(self) -> Result<Finished, ParseError> {
+        let mut events = Vec::new();
+        let finished = self.finish_into(&mut |event| events.push(event.to_owned()))?;
+        Ok(Finished { events, ..finished })
+    }
+
+    /// Ends the text and hands the last events to a sink, without a copy of their values.
+    pub fn finish_into(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+        let Some(mut feed) = self.ids.take() else { return self.finish_text(sink) };
+        self.scan.swap_quiet(&mut feed.quiet);
+        let text = feed.end(self.buffer.end());
+        if !text.is_empty() {
+            self.feed_into(&text, &mut |event| feed.show(event, sink))?;
+        }
+        let finished = self.finish_text(&mut |event| feed.show(event, sink))?;
+        Ok(feed.finish(finished))
+    }
+
+    fn finish_text(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+        if self.mode == Mode::Reference {
+            self.stage = Stage::Finalize;
+        }
+        self.step(true, sink)?;
+        if !self.stalled {
+            self.release(self.buffer.end(), sink);
+        }
+        let end = self.buffer.end();
+        self.close(Span::new(end, end), sink)?;
+        self.end_outside();
+        self.settle_problems(sink);
+        let fields = self.template.fields();
+        let absent = fields.iter().filter(|field| !field.optional && !self.message.has(field));
+        let missing: Vec<String> = absent.map(|field| field.name.clone()).collect();
+        if !missing.is_empty() && self.mode == Mode::Reference {
+            return Err(self.error(Cause::Missing(missing)));
+        }
+        let stable = self.mode == Mode::Stable;
+        for field in missing.iter().filter(|_| stable) {
+            self.ledger.tell(Problem::of(ProblemKind::MissingField, Span::new(end, end), field), sink);
+        }
+        let notes = self.signals.notes(&self.plan);
+        let message = self.message.finish(self.template.defaults());
+        let (malformed, problems) = (self.signals.malformed, self.ledger.finish());
+        let prefix_length = self.prefix_length;
+        Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new(), prefix_length })
+    }
+
+    /// The text that is held back, and the delimiters it could be part of.
+    #[doc(hidden)]
+    pub fn held(&self) -> Held<'_> {
+        let watch = watched(&self.plan, self.region.as_ref());
+        let pending = watch.delimiters.iter().filter_map(|&index| {
+            let start = self
+                .scan
+                .pending(&self.plan, index, &self.buffer, self.position)
+                .filter(|&start| start >= self.position)?;
+            let delimiter = self.plan.delimiters.get(index)?;
+            let field = &self.plan.fields.get(delimiter.field)?.name;
+            Some(Pending { field, closes: delimiter.closes, pattern: delimiter.pattern.source(), start })
+        });
+        Held {
+            text: self.buffer.slice(self.position, self.buffer.end()),
+            start: self.position,
+            pending: pending.collect(),
+        }
+    }
+
+    /// The message so far: the values of the regions that have closed, and the defaults.
+    pub fn message(&self) -> Object {
+        let message = self.message.clone().finish(self.template.defaults());
+        match &self.ids {
+            Some(feed) => feed.object(&message),
+            None => message,
+        }
+    }
+
+    /// The field whose region the parser is in.
+    pub fn current_field(&self) -> Option<&str> {
+        let region = self.region.as_ref()?;
+        self.plan.fields.get(region.field).map(|field| &*field.name)
+    }
+
+    fn check_usable(&self) -> Result<(), ParseError> {
+        if self.failed { Err(self.error(Cause::Failed)) } else { Ok(()) }
+    }
+
+    /// Shows and settles all that can be.
+    #[inline(never)]
+    fn step(&mut self, ended: bool, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        self.check_usable()?;
+        if self.ids.is_some() {
+            self.fail();
+            return Err(self.error(Cause::TextForIds));
+        }
+        self.stalled = false;
+        while !self.stalled {
+            match self.follow_trial(ended, sink)? {
+                Flow::Goes => {}
+                Flow::Again => continue,
+                Flow::Waits => break,
+            }
+            let watch = watched(&self.plan, self.region.as_ref());
+            let scanned = self.scan.next(&self.plan, watch, &self.buffer, self.from, ended);
+            if self.gate.is_some()
+                && let Some((limit, next)) = scanned.as_ref().ok().map(Scanned::limit)
+            {
+                match self.guard(limit, next, ended, sink)? {
+                    Flow::Goes => {}
+                    Flow::Again => continue,
+                    Flow::Waits => break,
+                }
+            }
+            match scanned {
+                Ok(Scanned::Next(next)) => {
+                    self.commit(next, sink)?;
+                    if let Some(gate) = &mut self.gate {
+                        gate.begin_stretch(self.position);
+                    }
+                }
+                Ok(Scanned::Free(place)) => {
+                    self.release(place, sink);
+                    if self.mode == Mode::Reference {
+                        self.from = self.position;
+                    }
+                    break;
+                }
+                Err(Exhausted { delimiter }) => {
+                    let pattern = self.plan.delimiters.get(delimiter).map(|d| d.pattern.source().to_owned());
+                    self.fail();
+                    return Err(self.error(Cause::TooMuchWork { pattern: pattern.unwrap_or_default() }));
+                }
+            }
+        }
+        let mut needed = self.region.as_ref().map_or(self.position, |region| region.body.min(self.position));
+        if self.ledger.looks_ahead() {
+            let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
+            let known = Known { plan: &self.plan, template: &self.template, tools };
+            needed = needed.min(self.ledger.look_ahead(self.buffer.view(ended), &known).unwrap_or(needed));
+        }
+        if self.gate.is_some() {
+            // A decision may be due at any byte.
+            self.scan.wake();
+        }
+        self.buffer.trim(needed, self.plan.reach_behind);
+        Ok(())
+    }
+
+    /// Acts on a delimiter.
+    fn commit(&mut self, next: Delimited, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        let Some(delimiter) = self.plan.delimiters.get(next.delimiter) else { return Ok(()) };
+        let (field, opens) = (delimiter.field, !delimiter.closes);
+        let is_empty = next.start == next.end;
+        let implicit = self.plan.implicit == Some(field);
+        if is_empty && implicit && self.region.is_none() && next.start == self.position {
+            self.stalled = true;
+            return Ok(());
+        }
+        if is_empty && opens && self.scan.take_open(next) {
+            self.scan.pass_over(&self.plan, next);
+            return Ok(());
+        }
+        self.release(next.start, sink);
+        if !opens && self.is_in_string() {
+            // It is text, and what counts comes after its first character.
+            self.from = self.buffer.after(next.start);
+            return Ok(());
+        }
+        let span = Span::new(next.start, next.end);
+        let is_as_written = self.plan.fields.get(field).is_some_and(|plan| plan.regions == Regions::AsWritten);
+        if is_as_written {
+            return self.commit_as_written(field, opens, span, sink);
+        }
+        let captures = if opens { self.captures(next) } else { Vec::new() };
+        self.close(if opens { Span::new(next.start, next.start) } else { span }, sink)?;
+        (self.position, self.from) = (next.end, next.end);
+        if opens {
+            self.end_outside();
+            let mut growth = None;
+            if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
+                sink(EventRef::Open { field: &plan.name, captures: &captures, span });
+                growth = self.growth_of(field, &captures);
+                if let Some(growth) = &mut growth {
+                    growth.begin(&mut self.calls, &mut |news| sink(news.event(&plan.name)));
+                }
+            }
+            self.region =
+                Some(Region { captures, growth, opener: span, ..Region::new(field, next.end, Origin::Opened) });
+        }
+        Ok(())
+    }
+
+    /// Acts on a delimiter that is part of the region's text.
+    fn commit_as_written(
+        &mut self,
+        field: usize,
+        opens: bool,
+        span: Span,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<(), ParseError> {
+        if opens {
+            self.close(Span::new(span.start, span.start), sink)?;
+            self.region = Some(Region::new(field, span.start, Origin::Opened));
+            if let Some(plan) = self.plan.fields.get(field) {
+                sink(EventRef::Open { field: &plan.name, captures: &[], span });
+            }
+            self.release(span.end, sink);
+        } else {
+            self.release(span.end, sink);
+            self.close(Span::new(span.end, span.end), sink)?;
+        }
+        (self.position, self.from) = (span.end, span.end);
+        Ok(())
+    }
+
+    /// Leaves out what the prefix wrote of regions that are taken as the model writes them. One that is open begins here.
+    fn leave_prefix(&mut self, events: &mut Vec<Event>) {
+        let mut is_left_out = false;
+        events.retain(|event| {
+            if let Event::Open { field, span, .. } = event {
+                let is_as_written = |plan: &&FieldPlan| {
+                    plan.regions == Regions::AsWritten && plan.name == *field && span.start < span.end
+                };
+                is_left_out = self.plan.fields.iter().any(|plan| is_as_written(&plan));
+            }
+            !is_left_out
+        });
+        if let Some(region) = &mut self.region
+            && let Some(plan) = self.plan.fields.get(region.field)
+            && plan.regions == Regions::AsWritten
+        {
+            region.body = self.position;
+            let span = Span::new(self.position, self.position);
+            events.push(Event::Open { field: plan.name.clone(), captures: Vec::new(), span });
+        }
+    }
+
+    /// Whether the body of the region so far ends inside a string in which closing marks are text.
+    fn is_in_string(&mut self) -> bool {
+        let Some(region) = self.region.as_mut().filter(|_| self.closers_in_strings == ClosersInStrings::Text) else {
+            return false;
+        };
+        let Some(field) = self.template.fields().get(region.field) else { return false };
+        matches!(field.content, ContentSpec::Json(_))
+            && region.strings.is_open_after(self.buffer.slice(region.body, self.position), &field.content)
+    }
+
+    /// The reader of the calls of a region that begins, if it may have calls.
+    fn growth_of(&self, field: usize, captures: &[Capture]) -> Option<Box<Growth>> {
+        if !self.grow_calls || self.skims {
+            return None;
+        }
+        let (field, plan) = (self.template.fields().get(field)?, self.plan.fields.get(field)?);
+        let may_have_calls = field.transform.is_some() || plan.dirty;
+        // What a policy may read otherwise than strictly comes whole, as nothing that was reported is revised.
+        let shape = plan.calls.as_ref().filter(|_| self.ledger.policies.is_empty());
+        may_have_calls.then(|| Box::new(Growth::new(field, shape, captures)))
+    }
+
+    fn captures(&self, open: Delimited) -> Vec<Capture> {
+        let Some(delimiter) = self.plan.delimiters.get(open.delimiter) else { return Vec::new() };
+        let groups = delimiter.pattern.named_groups().iter();
+        let taken = groups.filter_map(|(name, group)| {
+            let (start, end) = self.scan.group(open.delimiter, *group)?;
+            Some(Capture { name: name.clone(), text: self.buffer.slice(start, end).to_owned() })
+        });
+        taken.collect()
+    }
+
+    /// Shows the text up to a place: it belongs to the region the parser is in.
+    pub(super) fn release(&mut self, place: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+        self.release_text(place, None, sink);
+    }
+
+    /// Shows the text up to a place, which the caller may have at hand.
+    #[inline(always)]
+    fn release_text(&mut self, place: usize, text: Option<&str>, sink: &mut impl FnMut(EventRef<'_>)) {
+        if place <= self.position {
+            return;
+        }
+        let start = std::mem::replace(&mut self.position, place);
+        if self.region.is_none()
+            && let Some(field) = self.plan.implicit
+        {
+            self.begin_implicit(field, start, sink);
+        }
+        if let Some(field) = self.region.as_ref().and_then(|region| self.plan.shown.get(region.field)) {
+            let text = text.unwrap_or_else(|| self.buffer.slice(start, place));
+            sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span: Span::new(start, place) });
+            if self.grow_calls {
+                self.grow(start, place, sink);
+            }
+        } else if self.region.is_none() {
+            let keeps = if self.ledger.policies.contains(RecoveryPolicy::OutsideText) { usize::MAX } else { 0 };
+            self.signals.add_outside(self.buffer.slice(start, place), start, keeps);
+        }
+    }
+
+    /// Begins a region of the implicit field.
+    #[inline(never)]
+    fn begin_implicit(&mut self, field: usize, start: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+        self.region = Some(Region::new(field, start, Origin::Opened));
+        if let Some(field) = self.plan.shown.get(field) {
+            sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
+        }
+    }
+
+    /// Reads the text of the region's calls between two places.
+    #[inline(never)]
+    fn grow(&mut self, start: usize, end: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+        let Some(Region { field, body, growth: Some(growth), .. }) = &mut self.region else { return };
+        let (Some(plan), Some(field)) = (self.plan.fields.get(*field), self.template.fields().get(*field)) else {
+            return;
+        };
+        let (body, text) = (self.buffer.slice(*body, end), self.buffer.slice(start, end));
+        let mut report = |news: News<'_>| sink(news.event(&plan.name));
+        growth.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut report);
+    }
+
+    /// Text outside of all regions is over, if there was any.
+    fn end_outside(&mut self) {
+        if self.signals.end_outside(&self.plan, self.template.start_anchor().pattern()) {
+            self.ledger.go_on();
+        }
+    }
+
+    /// Decides the problems that only the end of the text decides.
+    fn settle_problems(&mut self, sink: &mut impl FnMut(EventRef<'_>)) {
+        if self.mode == Mode::Reference {
+            return;
+        }
+        let has_calls = self.has_calls();
+        self.ledger.settle(Ending { has_calls }, sink);
+        let content = self.template.field("content").filter(|field| matches!(field.content, ContentSpec::Text { .. }));
+        let is_lost = content.filter(|field| self.message.value(field).is_none_or(Value::is_empty));
+        let pieces = self.signals.take_outside();
+        let is_asked = self.ledger.policies.contains(RecoveryPolicy::OutsideText);
+        for piece in &pieces {
+            let problem = Problem::new(ProblemKind::TextOutside, piece.span);
+            let problem = match is_lost {
+                Some(_) => problem.read_by(RecoveryPolicy::OutsideText, is_asked),
+                None => problem,
+            };
+            self.ledger.tell(problem, sink);
+        }
+        let Some(field) = is_lost.filter(|_| is_asked) else { return };
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return };
+        let text = pieces.iter().map(|piece| piece.text.trim()).collect::<Vec<_>>().join("\n");
+        let body = Span::new(first.span.start, last.span.end);
+        let (start, end) = (Span::new(body.start, body.start), Span::new(body.end, body.end));
+        let name: Arc<str> = field.name.as_str().into();
+        sink(EventRef::Open { field: &name, captures: &[], span: start });
+        sink(EventRef::Chunk { field: &name, text: &text, dirty: false, span: body });
+        if let Ok(value) = self.message.insert(field, Value::from(text.as_str())) {
+            sink(EventRef::Close { field: &name, value: &value, span: end, body });
+        }
+    }
+
+    /// Makes the parser unusable: `step` refuses, and no text is skipped any more.
+    pub(super) fn fail(&mut self) {
+        self.failed = true;
+        self.scan.wake();
+    }
+
+    pub(super) fn error(&self, cause: Cause) -> ParseError {
+        ParseError { stage: self.stage, cause }
+    }
+}
+
+/// The delimiters watched for in a region, or outside of all.
+#[inline]
+fn watched<'p>(plan: &'p Plan, region: Option<&Region>) -> &'p Watch {
+    region
+        .filter(|region| plan.implicit != Some(region.field))
+        .and_then(|region| plan.fields.get(region.field))
+        .map_or(&plan.outside, |field| &field.inside)
+}

@@ -1,0 +1,106 @@
+//! The message as regions close: each value is added as its field says, once, as a list, or joined.
+
+use std::borrow::Cow;
+
+use crate::content::coerce::Tools;
+use crate::content::{self, Capture, Mode};
+use crate::template::Field;
+use backchat_core::json::{Object, Value};
+
+/// The message as it grows, region by region.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    entries: Object,
+}
+
+/// Why a region gives no value.
+pub(super) struct NoValue {
+    pub reason: String,
+    /// Whether a pattern used up its steps, which says nothing about the text.
+    pub exhausted: bool,
+}
+
+impl NoValue {
+    fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), exhausted: false }
+    }
+}
+
+impl From<content::Reason> for NoValue {
+    fn from(reason: content::Reason) -> Self {
+        Self { exhausted: reason.is_exhausted_pattern(), reason: reason.to_string() }
+    }
+}
+
+/// The value of a region, its calls cast to the types of the tools.
+pub(super) fn value_of(
+    field: &Field,
+    body: &str,
+    captures: &[Capture],
+    tools: Option<&Tools>,
+    mode: Mode,
+) -> Result<Value, NoValue> {
+    let mut value = content::region_value(field, body, captures, mode)?;
+    if let Some(tools) = tools {
+        tools.apply(&mut value, mode)?;
+    }
+    Ok(value)
+}
+
+impl Message {
+    pub fn new(defaults: &Object) -> Self {
+        Self { entries: defaults.clone() }
+    }
+
+    pub fn has(&self, field: &Field) -> bool {
+        self.entries.contains_key(&field.name)
+    }
+
+    /// The value of a field as it is now.
+    pub fn value(&self, field: &Field) -> Option<&Value> {
+        self.entries.get(&field.name)
+    }
+
+    /// Takes in the value of a region and gives it back; if it cannot, the message stays as it is.
+    pub fn insert(&mut self, field: &Field, value: Value) -> Result<Cow<'_, Value>, NoValue> {
+        match (&field.join, field.repeats) {
+            (Some(join), true) => self.join(&field.name, join, &value).map(|()| Cow::Owned(value)),
+            (_, true) => self.append(&field.name, value).map(Cow::Borrowed),
+            (_, false) => Ok(Cow::Borrowed(self.entries.entry(field.name.clone()).insert(value))),
+        }
+    }
+
+    fn join(&mut self, name: &str, join: &str, value: &Value) -> Result<(), NoValue> {
+        let Value::String(text) = value else {
+            return Err(NoValue::new("`join` needs every region to parse to a string, and this one does not"));
+        };
+        match self.entries.get_mut(name) {
+            None | Some(Value::Null) => {
+                self.entries.insert(name.to_owned(), value.clone());
+            }
+            Some(Value::String(before)) => {
+                before.push_str(join);
+                before.push_str(text);
+            }
+            Some(_) => return Err(NoValue::new("`join` needs a string, and the field's default is none")),
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, name: &str, value: Value) -> Result<&Value, NoValue> {
+        let no_list = || NoValue::new("the field repeats, and its default is not a list to append to");
+        match self.entries.entry(name.to_owned()).or_insert_with(|| Value::List(Vec::new())) {
+            Value::List(items) => {
+                items.push(value);
+                items.last().ok_or_else(no_list)
+            }
+            _ => Err(no_list()),
+        }
+    }
+
+    /// The message, without empty values that are not defaults.
+    pub fn finish(mut self, defaults: &Object) -> Object {
+        self.entries.retain(|name, value| !value.is_empty() || defaults.contains_key(name));
+        self.entries
+    }
+}

@@ -1,0 +1,92 @@
+//! The streaming machine: text in, events out.
+//!
+//! In [`Mode::Stable`] the message and the events are the same however the text is cut into feeds: a delimiter counts
+//! once no continuation of the text could change it, and text is let go once no continuation could claim it. In
+//! [`Mode::Reference`] they are those of transformers for the same feeds.
+//!
+//! ```
+//! # use backchat_parser as backchat;
+//! use backchat::parser::{self, Parser};
+//! use backchat::template::Template;
+//!
+//! let template = Template::load(
+//!     r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#,
+//! )?
+//! .template;
+//! let mut parser = Parser::new(&template, "<user>Hi<bot>", Default::default())?;
+//! let mut shown = String::new();
+//! for chunk in ["<t>h", "m</", "t>Hel", "lo"] {
+//!     for event in parser.feed(chunk)? {
+//!         shown += &event.to_value().to_string();
+//!     }
+//! }
+//! assert!(shown.starts_with(r#"{"type": "region_open", "field": "thought"}"#));
+//! let finished = parser.finish()?;
+//! assert_eq!(backchat::json::Value::Object(finished.message).to_string(), r#"{"thought": "hm", "content": "Hello"}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod anchor;
+mod calls;
+mod chunk_text;
+mod chunks;
+mod close;
+mod closers;
+mod error;
+mod event;
+mod events;
+mod finished;
+mod machine;
+mod message;
+mod options;
+mod outside;
+mod part;
+mod plan;
+mod problem;
+#[cfg(test)]
+mod reading_less;
+mod recovery;
+mod region;
+mod roles;
+mod scan;
+mod signals;
+mod span;
+mod strings;
+mod token_feed;
+mod token_template;
+#[cfg(test)]
+mod token_tests;
+
+pub use crate::content::coerce::{Tools, ToolsError};
+pub use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy, UnknownPolicy};
+pub use crate::content::{Capture, Mode};
+// How the command and the tests cut texts.
+pub use chunk_text::ChunkText;
+pub use chunks::{Chunks, cut, cut_ids};
+pub use error::{Cause, Stage};
+pub use error::{ParseError, ParseErrorKind};
+pub use event::{Event, EventRef};
+pub use events::Events;
+pub use finished::Finished;
+pub use machine::Parser;
+pub use options::{ClosersInStrings, Options, Reasoning};
+// What the workbench shows of a parser at work.
+pub use machine::{Held, Pending};
+pub use problem::Problem;
+pub use signals::Malformed;
+pub use span::Span;
+pub use token_template::{Policy, TokenTemplate, TokenTemplateError};
+
+use std::sync::Arc;
+
+use crate::template::Template;
+
+/// Parses a whole text in stable mode.
+pub fn parse(template: &Template, prefix: &str, text: &str, tools: Option<Arc<Tools>>) -> Result<Finished, ParseError> {
+    let mut parser = Parser::new(template, prefix, Options { tools, ..Options::default() })?;
+    let mut events = parser.initial_events().to_vec();
+    parser.feed_into(text, &mut |event| events.push(event.to_owned()))?;
+    let mut finished = parser.finish()?;
+    events.append(&mut finished.events);
+    Ok(Finished { events, ..finished })
+}

@@ -1,0 +1,96 @@
+//! What went wrong in a text, as data: each problem has a kind and a place, and none of them changes the message but by
+//! a policy that was asked for.
+
+use super::span::Span;
+use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
+use backchat_core::json::{Object, Value};
+
+/// A problem of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// What kind of problem it is.
+    pub kind: ProblemKind,
+    /// The text it is about: the body of a region unless the kind says otherwise.
+    pub span: Span,
+    /// The field, if it is about one.
+    pub field: Option<String>,
+    /// The number of the call in the message, from 0; none if no call of the message is concerned.
+    pub call: Option<usize>,
+    /// The number of the region among those of its field, from 0, if it is about a region.
+    pub region: Option<usize>,
+    /// Where in the arguments it is, as a JSON pointer.
+    pub path: Option<String>,
+    /// Why a malformed region gives no value, or the keyword that an argument violates.
+    pub reason: Option<String>,
+    /// Whether the text ended inside the region.
+    pub at_end: bool,
+    /// The policies that together read it: those that did if it is recovered, else those that would.
+    pub policies: Policies,
+    /// Whether policies did.
+    pub is_recovered: bool,
+    /// How many problems it stands for, if not all are listed.
+    pub count: Option<usize>,
+}
+
+impl Problem {
+    /// A problem about nothing but a text.
+    pub(super) fn new(kind: ProblemKind, span: Span) -> Self {
+        Self {
+            kind,
+            span,
+            field: None,
+            call: None,
+            region: None,
+            path: None,
+            reason: None,
+            at_end: false,
+            policies: Policies::none(),
+            is_recovered: false,
+            count: None,
+        }
+    }
+
+    /// A problem of a field.
+    pub(super) fn of(kind: ProblemKind, span: Span, field: &str) -> Self {
+        Self { field: Some(field.to_owned()), ..Self::new(kind, span) }
+    }
+
+    /// The problem, which a policy reads or would read.
+    pub(super) fn read_by(self, policy: RecoveryPolicy, is_recovered: bool) -> Self {
+        Self { policies: policy.into(), is_recovered, ..self }
+    }
+
+    /// The problem as the command writes it, without its span.
+    pub fn to_value(&self) -> Value {
+        let mut entries = Object::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            entries.extend(value.map(|value| (key.to_owned(), value)));
+        };
+        put("kind", Some(self.kind.as_str().into()));
+        put("field", self.field.as_deref().map(Value::from));
+        put("call", self.call.map(Value::from));
+        put("region", self.region.map(Value::from));
+        put("path", self.path.as_deref().map(Value::from));
+        put("reason", self.reason.as_deref().map(Value::from));
+        put("at_end", self.at_end.then(|| true.into()));
+        put("count", self.count.map(Value::from));
+        if !self.policies.is_empty() {
+            let names = self.policies.iter().map(|policy| policy.as_str().into()).collect();
+            put(if self.is_recovered { "recovered" } else { "recoverable" }, Some(Value::List(names)));
+        }
+        Value::Object(entries)
+    }
+
+    /// The problem as rows have it: its span is in code points of the text, which begins after so many bytes.
+    #[doc(hidden)]
+    pub fn to_value_in(&self, text: &str, prefix_length: usize) -> Value {
+        let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
+        let count = |place: usize| {
+            let end = text.floor_char_boundary(place.saturating_sub(prefix_length));
+            Value::from(text.get(..end).map_or(0, |before| before.chars().count()))
+        };
+        entries.insert_at(1, "span".to_owned(), Value::List(vec![count(self.span.start), count(self.span.end)]));
+        Value::Object(entries)
+    }
+}

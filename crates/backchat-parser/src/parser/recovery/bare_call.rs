@@ -1,0 +1,116 @@
+//! `bare-call`: JSON at the start of a line that is a call without its opener.
+
+use super::known::{Known, Verdict};
+use super::markers::{self, Tail, follow_tail};
+use super::view::{At, View};
+use crate::content::coerce::Tools;
+use crate::content::recovery::{self, JsonPrefix, Policies, ProblemKind, Progress, Request};
+use crate::parser::roles::CallField;
+use backchat_core::json::Value;
+
+/// JSON that may be a call.
+#[derive(Clone, Debug)]
+pub(in crate::parser) struct BareCall {
+    pub start: usize,
+    /// Up to where the text has been read.
+    at: usize,
+    json: JsonPrefix,
+    /// Where the JSON ends and the field whose call it is.
+    complete: Option<(usize, usize)>,
+    /// Whether something other than the closer of its field came after it.
+    closes_not: bool,
+}
+
+/// A call without its opener.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::parser) struct Found {
+    pub field: usize,
+    /// Where its JSON ends.
+    pub end: usize,
+    /// The closer of its field after it; none if nothing comes after it.
+    pub closer: Option<(usize, usize)>,
+}
+
+impl BareCall {
+    pub fn new(start: usize) -> Self {
+        Self { start, at: start, json: JsonPrefix::default(), complete: None, closes_not: false }
+    }
+
+    /// Reads on. `may_be_all` says that it counts as well if nothing but it is there.
+    pub fn look(&mut self, view: View<'_>, known: &Known<'_>, may_be_all: bool) -> Verdict<Found> {
+        let (end, field) = match self.complete {
+            Some(complete) => complete,
+            None => match self.complete(view, known) {
+                Verdict::Is(complete) => complete,
+                Verdict::Waits => return Verdict::Waits,
+                Verdict::IsNot => return Verdict::IsNot,
+            },
+        };
+        self.complete = Some((end, field));
+        if !self.closes_not
+            && let Some(closer) = markers::closer(known.plan, field)
+        {
+            match view.marker(closer, end) {
+                At::Match { start, end: after } if markers::is_own(known.plan, view.slice(start, after)) => {
+                    return Verdict::Is(Found { field, end, closer: Some((start, after)) });
+                }
+                At::Waits => return Verdict::Waits,
+                // Blanks may yet be followed by the closer.
+                _ => self.closes_not = view.after_blanks(end) < view.end(),
+            }
+        }
+        if !self.closes_not && !view.is_whole() {
+            return Verdict::Waits;
+        }
+        match may_be_all.then(|| follow_tail(known.plan, view, &mut self.at, false)) {
+            Some(Tail::Ends) => Verdict::Is(Found { field, end, closer: None }),
+            Some(Tail::Waits) => Verdict::Waits,
+            _ => Verdict::IsNot,
+        }
+    }
+
+    fn complete(&mut self, view: View<'_>, known: &Known<'_>) -> Verdict<(usize, usize)> {
+        let (progress, taken) = self.json.read(view.from(self.at).as_bytes());
+        self.at += taken;
+        match progress {
+            Progress::Broken => Verdict::IsNot,
+            Progress::Begun if view.is_whole() => Verdict::IsNot,
+            Progress::Begun => Verdict::Waits,
+            Progress::Complete => {
+                let body = view.slice(self.start, self.at);
+                let field = known.plan.roles.calls.iter().find(|call| is_call(body, call, known));
+                field.map_or(Verdict::IsNot, |call| Verdict::Is((self.at, call.field)))
+            }
+        }
+    }
+}
+
+/// Whether calls of a field can come without their opener: the name must be in their JSON.
+pub(super) fn has_bare_calls(call: &CallField) -> bool {
+    call.is_json && call.form.paths.as_ref().is_some_and(|paths| paths.name.is_some() && paths.arguments.is_some())
+}
+
+/// Whether JSON is a call, or calls, of known tools with objects for arguments.
+fn is_call(body: &str, call: &CallField, known: &Known<'_>) -> bool {
+    let Some(field) = known.template.fields().get(call.field).filter(|_| has_bare_calls(call)) else { return false };
+    let request = Request { is_bare: true, ..strict_request(known.tools) };
+    let read = recovery::read(field, &call.form, body, &[], request);
+    let is_harmless = |kind| kind == ProblemKind::DuplicateKey;
+    let Ok(Some(value)) = read.value else { return false };
+    read.deviations.iter().all(|found| is_harmless(found.kind)) && has_objects(&value)
+}
+
+/// A reading that tolerates nothing.
+pub(super) fn strict_request(tools: Option<&Tools>) -> Request<'_> {
+    Request { tools, policies: Policies::none(), validate: false, is_delimited: true, is_cut: false, is_bare: false }
+}
+
+/// Whether a value has calls, and each has an object for arguments.
+fn has_objects(value: &Value) -> bool {
+    let arguments = |call: &Value| call.get("function")?.get("arguments").cloned();
+    let is_whole = |call: &Value| matches!(arguments(call), Some(Value::Object(_)));
+    match value {
+        Value::List(calls) => !calls.is_empty() && calls.iter().all(is_whole),
+        call => is_whole(call),
+    }
+}

@@ -1,0 +1,343 @@
+//! Which delimiter comes next.
+
+use std::sync::Arc;
+
+use super::part::part;
+use super::plan::{DelimiterPlan, Glance, Plan, Signs, Watch};
+use super::recovery::View;
+use crate::content::Mode;
+use crate::pattern::{Found, Search, TooMuchWork};
+
+/// New text up to this length is looked at byte by byte.
+const GLANCE: usize = 64;
+
+/// Held text up to this length is walked back over at a glance. Beyond it the searches, which go on where they stopped,
+/// decide: else every feed of a long run would walk over all of it again.
+const HELD: usize = 256;
+
+/// The text a parser holds.
+///
+/// Places count from the beginning of all text. Whoever asks for text asks for what is held: [`Buffer::trim`] lets go
+/// nothing from the first byte on that is not shown, nor from the body of the open region, nor within the reach of the
+/// delimiters before them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Buffer {
+    text: String,
+    /// How many bytes before it have been let go.
+    base: usize,
+}
+
+impl Buffer {
+    #[inline]
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    #[inline]
+    pub fn end(&self) -> usize {
+        self.base + self.text.len()
+    }
+
+    /// The place after the character at a place.
+    pub fn after(&self, place: usize) -> usize {
+        place + self.slice(place, self.end()).chars().next().map_or(1, char::len_utf8)
+    }
+
+    /// The text between two places that are held.
+    #[inline]
+    pub fn slice(&self, start: usize, end: usize) -> &str {
+        debug_assert!(start >= self.base, "{start} is asked for, and the text is held from {} on", self.base);
+        part(&self.text, start.saturating_sub(self.base)..end.saturating_sub(self.base))
+    }
+
+    /// All that is held; `is_whole` says that no more text comes.
+    pub fn view(&self, is_whole: bool) -> View<'_> {
+        View::new(&self.text, self.base, is_whole)
+    }
+
+    /// Drops the text more than that many characters before a place, once that is worth the copying.
+    pub fn trim(&mut self, place: usize, reach: Option<usize>) {
+        let Some(reach) = reach else { return };
+        let mut keep = place.saturating_sub(reach.saturating_mul(4)).saturating_sub(self.base);
+        if keep < 4096 || keep < self.text.len() / 2 {
+            return;
+        }
+        while !self.text.is_char_boundary(keep) {
+            keep -= 1;
+        }
+        self.text.drain(..keep);
+        self.base += keep;
+    }
+}
+
+/// A delimiter that counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delimited {
+    pub delimiter: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// What a scan of the text found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scanned {
+    /// The next delimiter.
+    Next(Delimited),
+    /// None yet; the text up to this place belongs to no delimiter.
+    Free(usize),
+}
+
+impl Scanned {
+    /// Up to where text is free, and the delimiter there.
+    pub fn limit(&self) -> (usize, Option<Delimited>) {
+        match self {
+            Scanned::Next(next) => (next.start, Some(*next)),
+            Scanned::Free(place) => (*place, None),
+        }
+    }
+}
+
+/// The searches for all delimiters of a template.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    searches: Vec<Search>,
+    mode: Mode,
+    /// No watched delimiter can begin before this place.
+    clear_to: usize,
+    /// Whether no watched delimiter is in the making, leading runs left out.
+    quiet: bool,
+    /// The signs of the delimiters that were watched last: most feeds need nothing else of the plan.
+    signs: Arc<Signs>,
+    /// The zero-width opens taken at a place, which count only once there.
+    taken: (usize, Vec<usize>),
+}
+
+/// A delimiter whose search used up its steps.
+pub(super) struct Exhausted {
+    pub delimiter: usize,
+}
+
+impl Scan {
+    pub fn new(plan: &Plan, mode: Mode) -> Self {
+        Self {
+            searches: plan.delimiters.iter().map(|delimiter| Self::search(plan, delimiter, mode)).collect(),
+            mode,
+            clear_to: 0,
+            quiet: plan.outside.is_quiet_at_first(),
+            signs: plan.outside.signs.clone(),
+            taken: (0, Vec::new()),
+        }
+    }
+
+    /// In stable mode a match of nothing never closes the implicit field: it would end a region for no text's sake, and
+    /// the text after it would take its place in the message, or vanish.
+    fn search(plan: &Plan, delimiter: &DelimiterPlan, mode: Mode) -> Search {
+        let closes_implicit = delimiter.closes && plan.implicit == Some(delimiter.field);
+        if closes_implicit && mode == Mode::Stable { Search::never_empty() } else { Search::default() }
+    }
+
+    /// Looks for the next of the watched delimiters from a place on.
+    pub fn next(
+        &mut self,
+        plan: &Plan,
+        watch: &Watch,
+        buffer: &Buffer,
+        from: usize,
+        ended: bool,
+    ) -> Result<Scanned, Exhausted> {
+        let mut hold = buffer.end();
+        let mut best: Option<Delimited> = None;
+        let mut first_waits = false;
+        for &delimiter in &watch.delimiters {
+            let found =
+                self.find(plan, delimiter, buffer, from, ended).map_err(|TooMuchWork| Exhausted { delimiter })?;
+            match found {
+                Found::Nothing => {}
+                Found::Waits { start } => {
+                    hold = hold.min(start);
+                    first_waits |= watch.is_first(delimiter);
+                }
+                Found::Match { start, end } => {
+                    let better = |best: &Delimited| start < best.start || (start == best.start && end > best.end);
+                    if best.as_ref().is_none_or(better) {
+                        best = Some(Delimited { delimiter, start, end });
+                    }
+                }
+            }
+        }
+        self.clear_to = 0;
+        let held = buffer.slice(hold, buffer.end());
+        self.quiet = best.is_none() && !first_waits && held.len() <= HELD && watch.signs.look_at(held) != Glance::Sign;
+        if !Arc::ptr_eq(&self.signs, &watch.signs) {
+            self.signs = watch.signs.clone();
+        }
+        Ok(match best {
+            Some(best) if best.start < hold => Scanned::Next(best),
+            Some(best) => Scanned::Free(hold.min(best.start)),
+            None => Scanned::Free(hold),
+        })
+    }
+
+    fn find(
+        &mut self,
+        plan: &Plan,
+        delimiter: usize,
+        buffer: &Buffer,
+        from: usize,
+        ended: bool,
+    ) -> Result<Found, TooMuchWork> {
+        let (Some(search), Some(plan)) = (self.searches.get_mut(delimiter), plan.delimiters.get(delimiter)) else {
+            return Ok(Found::Nothing);
+        };
+        let pattern = &plan.pattern;
+        if self.mode == Mode::Stable {
+            search.move_to(pattern, from);
+            search.clear_to(self.clear_to);
+            return search.resume(pattern, &buffer.text, buffer.base, ended);
+        }
+        let found = search.look(pattern, from, &buffer.text, buffer.base, ended)?;
+        Ok(match found {
+            Found::Match { start, end } if !ended && end == buffer.end() && (start == end || plan.can_grow) => {
+                Found::Waits { start }
+            }
+            found => found,
+        })
+    }
+
+    /// Whether a delimiter matches nothing at a place, in the text up to another.
+    pub fn matches_nothing(plan: &DelimiterPlan, buffer: &Buffer, place: usize, end: usize) -> bool {
+        let text = buffer.slice(buffer.base, end);
+        let mut search = Search::default();
+        search.begin(&plan.pattern, place, false);
+        plan.pattern.can_be_empty()
+            && search.resume(&plan.pattern, text, buffer.base, true) == Ok(Found::Match { start: place, end: place })
+    }
+
+    /// Whether a delimiter that matches at a place does so only because the text ends, as `\}(?:<end>|$)` may. A match
+    /// before a noncharacter, which no marker spells, would be there in a longer text, too.
+    pub fn needs_end(plan: &DelimiterPlan, buffer: &Buffer, place: usize) -> bool {
+        if !plan.pattern.asks_for_end() {
+            return false;
+        }
+        let longer = format!("{}\u{10FFFF}", buffer.text);
+        let mut search = Search::default();
+        search.begin(&plan.pattern, place, false);
+        let found = search.resume(&plan.pattern, &longer, buffer.base, true);
+        !matches!(found, Ok(Found::Match { start, .. }) if start == place)
+    }
+
+    /// Passes over a match of nothing: what the delimiter matches next is what counts.
+    pub fn pass_over(&mut self, plan: &Plan, passed: Delimited) {
+        if let (Some(search), Some(plan)) =
+            (self.searches.get_mut(passed.delimiter), plan.delimiters.get(passed.delimiter))
+        {
+            search.begin(&plan.pattern, passed.start, true);
+        }
+    }
+
+    /// Whether an open of nothing was taken at its place before; from now on it was.
+    pub fn take_open(&mut self, open: Delimited) -> bool {
+        if self.taken.0 != open.start {
+            self.taken = (open.start, Vec::new());
+        }
+        let before = self.taken.1.contains(&open.delimiter);
+        if !before {
+            self.taken.1.push(open.delimiter);
+        }
+        before
+    }
+
+    /// Whether a look at new text is enough, before which so many bytes are held.
+    #[inline]
+    pub fn is_quiet(&self, held: usize) -> bool {
+        self.quiet && held <= HELD
+    }
+
+    /// What a short look at new text says about the delimiters that were watched last; a long text needs a closer one,
+    /// and no text says nothing about what is held before it.
+    #[inline]
+    pub fn glance(&self, text: &str) -> Glance {
+        if (1..=GLANCE).contains(&text.len()) { self.signs.look_at(text) } else { Glance::Sign }
+    }
+
+    /// Passes over text in which no delimiter begins.
+    #[inline]
+    pub fn skip_to(&mut self, place: usize) {
+        self.clear_to = place;
+    }
+
+    /// Exchanges whether a look at new text is enough: a parser that others must not feed keeps it elsewhere.
+    #[inline]
+    pub fn swap_quiet(&mut self, quiet: &mut bool) {
+        std::mem::swap(&mut self.quiet, quiet);
+    }
+
+    /// Lets no more text be skipped.
+    pub fn wake(&mut self) {
+        self.quiet = false;
+    }
+
+    /// What a group of an open delimiter's match took.
+    pub fn group(&self, delimiter: usize, group: u32) -> Option<(usize, usize)> {
+        self.searches.get(delimiter)?.group(group as usize)
+    }
+
+    /// Where a watched delimiter may begin that the text so far does not settle. `shown` is where the text begins that
+    /// is not shown yet.
+    pub fn pending(&self, plan: &Plan, delimiter: usize, buffer: &Buffer, shown: usize) -> Option<usize> {
+        if self.clear_to == 0 {
+            return self.searches.get(delimiter)?.pending();
+        }
+        // What the last feeds brought was only skipped.
+        let held = buffer.slice(shown, buffer.end());
+        let start = plan.delimiters.get(delimiter)?.pattern.leading_run()?.start_in(held);
+        (start < held.len()).then_some(shown + start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::parser::Parser;
+    use crate::template::Template;
+
+    #[test]
+    fn text_is_held_as_far_back_as_it_is_needed() {
+        let mut buffer = Buffer::default();
+        buffer.push(&"é".repeat(5000));
+        buffer.trim(9000, None);
+        assert_eq!(buffer.slice(0, 4), "éé", "no bound, nothing goes");
+        buffer.trim(9000, Some(1));
+        assert_eq!((buffer.base, buffer.slice(8996, 9002)), (8996, "ééé"));
+        buffer.push("x");
+        assert_eq!((buffer.end(), buffer.after(9998), buffer.after(10_000)), (10_001, 10_000, 10_001));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "0 is asked for, and the text is held from 8996 on")]
+    fn to_ask_for_text_that_is_gone_is_a_mistake() {
+        let mut buffer = Buffer::default();
+        buffer.push(&"é".repeat(5000));
+        buffer.trim(9000, Some(1));
+        buffer.slice(0, 9002);
+    }
+
+    #[test]
+    fn a_long_run_is_not_walked_over_for_every_feed() {
+        let template = r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": "\\s*\\w+\\s*<x>", "close": "."}}}"#;
+        let template = Template::load(template).unwrap().template;
+        for unit in ["    ", "word"] {
+            let mut parser = Parser::new(&template, "A", crate::parser::Options::default()).unwrap();
+            let start = Instant::now();
+            // A walk over all of it for each feed would take minutes.
+            for _ in 0..100_000 {
+                assert_eq!(parser.feed(unit).unwrap(), []);
+            }
+            assert_eq!(parser.feed("a<x>").unwrap().len(), 1);
+            assert!(start.elapsed() < Duration::from_secs(20), "{unit:?}: {:?}", start.elapsed());
+        }
+    }
+}

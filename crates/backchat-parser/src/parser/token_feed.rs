@@ -1,0 +1,319 @@
+//! The ids that a parser of ids is fed with: the text they stand for, with markers as letters, and the way back from
+//! what the parser says of letters to what it means for the text.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::event::EventRef;
+use super::finished::Finished;
+use super::problem::Problem;
+use super::signals::Malformed;
+use super::span::Span;
+use super::token_template::TokenTemplate;
+use crate::content::Capture;
+use crate::pattern::Letters;
+use crate::tokens::{Sink, TextStream};
+use backchat_core::json::{Object, Value};
+
+/// How many ids that the tokenizer lacks are named.
+const NAMED: usize = 8;
+
+/// The state of the ids of one parser.
+#[derive(Clone, Debug)]
+pub(super) struct TokenFeed {
+    tokens: TokenTemplate,
+    stream: TextStream,
+    /// The text of the last feed, kept for its memory.
+    scratch: String,
+    map: LetterMap,
+    /// What the scan keeps here while nothing is being read.
+    pub quiet: bool,
+    stop_ids: Option<Arc<[u32]>>,
+    stopped: bool,
+    /// How many ids of the answer were read, and how many came after the stop.
+    read: usize,
+    unread: usize,
+    /// Ids that the tokenizer lacks, with their places, and how many there were.
+    unknown: Vec<(Place, u32)>,
+    unknown_count: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Prompt(usize),
+    Answer(usize),
+}
+
+/// The letters of a text, and by how much it is longer with their markers.
+#[derive(Clone, Debug, Default)]
+struct LetterMap {
+    /// Where each letter ends, and how much longer the text is up to there.
+    ends: Vec<(usize, isize)>,
+}
+
+impl LetterMap {
+    /// Notes the letters of a text that begins at a place.
+    fn add(&mut self, letters: &Letters, text: &str, start: usize) {
+        if Letters::may_have_letters(text) {
+            for (end, growth) in letters.lengths(text) {
+                let before = self.ends.last().map_or(0, |(_, longer)| *longer);
+                self.ends.push((start + end, before + growth));
+            }
+        }
+    }
+
+    fn place(&self, place: usize) -> usize {
+        let longer = match self.ends.last() {
+            Some((end, longer)) if *end <= place => *longer,
+            _ => {
+                let before = self.ends.partition_point(|(end, _)| *end <= place);
+                before.checked_sub(1).and_then(|last| self.ends.get(last)).map_or(0, |(_, longer)| *longer)
+            }
+        };
+        place.saturating_add_signed(longer)
+    }
+
+    fn span(&self, span: Span) -> Span {
+        Span::new(self.place(span.start), self.place(span.end))
+    }
+}
+
+/// Takes the text of ids, with markers as letters.
+struct InLetters<'f> {
+    tokens: &'f TokenTemplate,
+    out: &'f mut String,
+}
+
+impl Sink for InLetters<'_> {
+    fn text(&mut self, text: &str) {
+        self.tokens.letters().write(text, self.out);
+    }
+
+    fn added(&mut self, token: usize) {
+        match self.tokens.letter(token) {
+            Some(letter) => self.out.push(letter),
+            None => self.tokens.letters().write(self.tokens.tokens().added_content(token), self.out),
+        }
+    }
+}
+
+impl TokenFeed {
+    /// Begins after a prompt, whose text in letters it gives.
+    pub fn begin(tokens: &TokenTemplate, prompt: Prompt<'_>, stop_ids: Option<Arc<[u32]>>) -> (Self, String) {
+        let stream = match prompt {
+            Prompt::Ids(_) => TextStream::new(tokens.tokens()),
+            Prompt::Text(text) => TextStream::after(tokens.tokens(), text),
+        };
+        let mut feed = Self {
+            tokens: tokens.clone(),
+            stream,
+            scratch: String::new(),
+            map: LetterMap::default(),
+            quiet: false,
+            stop_ids,
+            stopped: false,
+            read: 0,
+            unread: 0,
+            unknown: Vec::new(),
+            unknown_count: 0,
+        };
+        let text = match prompt {
+            Prompt::Text(text) => tokens.letters().spell(text),
+            Prompt::Ids(ids) => {
+                let mut text = String::new();
+                for (place, id) in ids.iter().enumerate() {
+                    feed.push(*id, Place::Prompt(place), &mut text);
+                }
+                text
+            }
+        };
+        (feed, text)
+    }
+
+    /// Notes the letters in the part of the prompt that belongs to the message.
+    pub fn note_prefix(&mut self, rest: &str) {
+        self.map.add(self.tokens.letters(), rest, 0);
+    }
+
+    fn push(&mut self, id: u32, place: Place, out: &mut String) {
+        let known = self.stream.push(self.tokens.tokens(), id, &mut InLetters { tokens: &self.tokens, out });
+        if !known {
+            self.unknown_count += 1;
+            if self.unknown.len() < NAMED {
+                self.unknown.push((place, id));
+            }
+        }
+    }
+
+    /// The text of a single id that no state has a say in, and that has no letters.
+    #[inline]
+    pub fn plain(&self, ids: &[u32]) -> Option<&str> {
+        let [id] = ids else { return None };
+        if self.stopped || self.is_stop(*id) {
+            return None;
+        }
+        let text = self.stream.plain(self.tokens.tokens(), *id)?;
+        (!Letters::may_have_letters(text)).then_some(text)
+    }
+
+    #[inline]
+    fn is_stop(&self, id: u32) -> bool {
+        self.stop_ids.as_ref().is_some_and(|stops| stops.contains(&id))
+    }
+
+    /// Counts an id whose text was asked for.
+    #[inline]
+    pub fn count(&mut self) {
+        self.read += 1;
+    }
+
+    /// The text of ids in letters, which begins at a place of all that the parser has read.
+    pub fn text(&mut self, ids: &[u32], start: usize) -> String {
+        let mut out = std::mem::take(&mut self.scratch);
+        out.clear();
+        for id in ids {
+            if self.stopped {
+                self.unread += 1;
+                continue;
+            }
+            let place = Place::Answer(self.read);
+            self.read += 1;
+            self.stopped = self.is_stop(*id);
+            if !self.stopped || self.tokens.is_marker(*id) {
+                self.push(*id, place, &mut out);
+            }
+        }
+        self.map.add(self.tokens.letters(), &out, start);
+        out
+    }
+
+    /// Takes a text back whose memory can be used again.
+    pub fn give_back(&mut self, scratch: String) {
+        self.scratch = scratch;
+    }
+
+    /// The text that the end of the ids settles.
+    pub fn end(&mut self, start: usize) -> String {
+        let mut out = std::mem::take(&mut self.scratch);
+        out.clear();
+        self.stream.end(self.tokens.tokens(), &mut InLetters { tokens: &self.tokens, out: &mut out });
+        self.map.add(self.tokens.letters(), &out, start);
+        out
+    }
+
+    /// Where a place of the text in letters is in the text.
+    pub fn place(&self, place: usize) -> usize {
+        self.map.place(place)
+    }
+
+    /// Hands on an event as it is for the text.
+    #[inline]
+    pub fn show(&self, event: EventRef<'_>, sink: &mut impl FnMut(EventRef<'_>)) {
+        if self.map.ends.is_empty() { sink(event) } else { self.show_with_letters(event, sink) }
+    }
+
+    fn show_with_letters(&self, event: EventRef<'_>, sink: &mut impl FnMut(EventRef<'_>)) {
+        let span = |span| self.map.span(span);
+        match event {
+            EventRef::Open { field, captures, span: at } => {
+                let read = |capture: &Capture| Capture {
+                    text: self.tokens.read(&capture.text).into_owned(),
+                    ..capture.clone()
+                };
+                let captures: Vec<Capture> = captures.iter().map(read).collect();
+                sink(EventRef::Open { field, captures: &captures, span: span(at) });
+            }
+            EventRef::Chunk { field, text: chunk, dirty, span: at } => {
+                sink(EventRef::Chunk { field, text: &self.tokens.read(chunk), dirty, span: span(at) });
+            }
+            EventRef::Close { field, value, span: at, body } => {
+                sink(EventRef::Close { field, value: &self.value(value), span: span(at), body: span(body) });
+            }
+            EventRef::CallStart { field, index, name, id } => {
+                let id = id.map(|id| self.tokens.read(id));
+                sink(EventRef::CallStart { field, index, name: &self.tokens.read(name), id: id.as_deref() });
+            }
+            EventRef::CallArguments { field, index, delta } => {
+                sink(EventRef::CallArguments { field, index, delta: &self.tokens.read_json(delta) });
+            }
+            EventRef::Malformed { field, text: raw, reason, span: at, body } => {
+                let (raw, reason) = (self.tokens.read(raw), self.tokens.read_quoting(reason));
+                sink(EventRef::Malformed { field, text: &raw, reason: &reason, span: span(at), body: span(body) });
+            }
+            EventRef::Problem(problem) => sink(EventRef::Problem(&self.problem(problem.clone()))),
+        }
+    }
+
+    fn problem(&self, problem: Problem) -> Problem {
+        let reason = problem.reason.map(|reason| self.tokens.read_quoting(&reason));
+        let path = problem.path.map(|path| self.tokens.read(&path).into_owned());
+        Problem { span: self.map.span(problem.span), reason, path, ..problem }
+    }
+
+    fn value<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
+        match value {
+            Value::String(text) => match self.tokens.read(text) {
+                Cow::Borrowed(_) => Cow::Borrowed(value),
+                Cow::Owned(text) => Cow::Owned(Value::String(text)),
+            },
+            Value::List(items) => {
+                Cow::Owned(Value::List(items.iter().map(|item| self.value(item).into_owned()).collect()))
+            }
+            Value::Object(entries) => Cow::Owned(Value::Object(self.object(entries))),
+            _ => Cow::Borrowed(value),
+        }
+    }
+
+    /// An object whose keys and values are text.
+    pub fn object(&self, entries: &Object) -> Object {
+        let read =
+            |(key, value): (&String, &Value)| (self.tokens.read(key).into_owned(), self.value(value).into_owned());
+        entries.iter().map(read).collect()
+    }
+
+    /// A message that is complete, as it is for the text, with what is to be said about the ids.
+    pub fn finish(self, finished: Finished) -> Finished {
+        let text = |text: &str| self.tokens.read(text).into_owned();
+        let malformed = finished.malformed.iter().map(|region| Malformed {
+            field: region.field.clone(),
+            text: text(&region.text),
+            reason: self.tokens.read_quoting(&region.reason),
+        });
+        let notes = finished.notes.iter().map(|note| text(note));
+        Finished {
+            message: self.object(&finished.message),
+            malformed: malformed.collect(),
+            notes: notes.chain(self.notes()).collect(),
+            problems: finished.problems.into_iter().map(|problem| self.problem(problem)).collect(),
+            ..finished
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for (place, id) in &self.unknown {
+            let place = match place {
+                Place::Prompt(place) => format!("place {place} of the prompt"),
+                Place::Answer(place) => format!("place {place}"),
+            };
+            notes.push(format!("unknown-id: the tokenizer lacks the id {id} at {place}, which adds no text"));
+        }
+        let others = self.unknown_count - self.unknown.len();
+        if others > 0 {
+            notes.push(format!("unknown-id: the tokenizer lacks {others} more ids"));
+        }
+        match self.unread {
+            0 => {}
+            1 => notes.push("after-stop: 1 id after the stop was not read".to_owned()),
+            unread => notes.push(format!("after-stop: {unread} ids after the stop were not read")),
+        }
+        notes
+    }
+}
+
+/// The prompt of a parser of ids.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Prompt<'p> {
+    Ids(&'p [u32]),
+    Text(&'p str),
+}

@@ -1,0 +1,229 @@
+//! Texts that a pattern is about: what it matches, in as many ways as it has, and what its look-arounds ask for.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+
+use super::Pattern;
+use super::class::Class;
+use super::tree::{Greed, Node};
+use backchat_core::text::slice;
+
+/// How many texts are kept at any time.
+const MOST: usize = 48;
+/// How long a text may grow, in bytes.
+const LONGEST: usize = 400;
+
+/// Characters that show what a set of characters takes.
+const SHOWN: [char; 10] = ['a', ' ', '\n', 'b', '0', '<', '>', '"', '.', 'é'];
+
+/// A text in the making, and what its groups took.
+#[derive(Clone, Default, Hash)]
+struct Draft {
+    text: String,
+    groups: Vec<(u32, String)>,
+    /// The starts of the groups that are still open.
+    begun: Vec<usize>,
+}
+
+impl Pattern {
+    /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats
+    /// are taken as seldom as they may be and up to twice more; the text of a look-ahead is written after the match.
+    pub fn examples(&self) -> Vec<String> {
+        let Ok(reading) = self.reading() else { return Vec::new() };
+        let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0, work: &Cell::new(MOST_WORK) }
+            .expand(&reading.node, vec![Draft::default()])
+            .into_iter()
+            .map(|draft| draft.text)
+            .collect();
+        let mut seen = std::collections::HashSet::new();
+        texts.retain(|text| seen.insert(text.clone()));
+        texts
+    }
+}
+
+/// How deeply a pattern may call itself.
+const DEEPEST: usize = 2;
+/// How many nodes are gone through, one in a repeat as often as it is repeated. A pattern that needs more has no
+/// examples.
+const MOST_WORK: usize = 10_000;
+
+/// Goes through a pattern.
+#[derive(Clone, Copy)]
+struct Expander<'p> {
+    root: &'p Node,
+    /// How many calls of groups it is inside of.
+    depth: usize,
+    /// How many more nodes it may go through.
+    work: &'p Cell<usize>,
+}
+
+impl Expander<'_> {
+    /// Each draft, continued in every way.
+    fn expand(self, node: &Node, drafts: Vec<Draft>) -> Vec<Draft> {
+        let append = |drafts: Vec<Draft>, ends: &[String]| {
+            let each = drafts.iter().flat_map(|draft| {
+                ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), ..draft.clone() })
+            });
+            thin(each.collect())
+        };
+        let Some(work) = self.work.get().checked_sub(1) else { return Vec::new() };
+        self.work.set(work);
+        if drafts.is_empty() {
+            return drafts;
+        }
+        match node {
+            Node::Empty | Node::Keep | Node::Assert(_) => drafts,
+            Node::Char(c) => append(drafts, &[c.to_string()]),
+            Node::Folded(c) => append(drafts, &[c.to_string(), c.to_uppercase().to_string()]),
+            Node::Call(_) if self.depth == DEEPEST => Vec::new(),
+            Node::Call(group) => {
+                let inner = Self { depth: self.depth + 1, ..self };
+                find_group(self.root, *group).map_or(Vec::new(), |node| inner.expand(node, drafts))
+            }
+            Node::Class(class) => append(drafts, &shown(class)),
+            Node::Concat(items) => items.iter().fold(drafts, |drafts, item| self.expand(item, drafts)),
+            Node::Alternate(items) => thin(items.iter().flat_map(|item| self.expand(item, drafts.clone())).collect()),
+            Node::Atomic(node) => self.expand(node, drafts),
+            Node::Group { index, node } => {
+                let begun = drafts.into_iter().map(|mut draft| {
+                    draft.begun.push(draft.text.len());
+                    draft
+                });
+                let ended = self.expand(node, begun.collect()).into_iter().map(|mut draft| {
+                    let start = draft.begun.pop();
+                    debug_assert!(start.is_some(), "every group begins before it ends");
+                    let taken = slice(&draft.text, start.unwrap_or(draft.text.len())..).to_owned();
+                    draft.groups.push((*index, taken));
+                    draft
+                });
+                thin(ended.collect())
+            }
+            Node::Backref { group, .. } => drafts
+                .into_iter()
+                .map(|mut draft| {
+                    // A group that took no part has no text.
+                    if let Some((_, taken)) = draft.groups.iter().rfind(|(index, _)| index == group) {
+                        draft.text.push_str(taken);
+                    }
+                    draft
+                })
+                .collect(),
+            Node::Repeat { node, min, max, .. } => {
+                let least = (*min).min(64);
+                let mut now = (0..least).fold(drafts, |drafts, _| self.expand(node, drafts));
+                let mut all = now.clone();
+                for _ in least..max.unwrap_or(u32::MAX).min(least + 2) {
+                    now = self.expand(node, now);
+                    all.extend(now.clone());
+                }
+                thin(all)
+            }
+            Node::Look { node, behind: false, .. } => {
+                thin(drafts.iter().cloned().chain(self.expand(node, drafts.clone())).collect())
+            }
+            // The caller writes the text before a match.
+            Node::Look { .. } => drafts,
+            Node::IfGroup { yes, no, .. } => {
+                thin(self.expand(yes, drafts.clone()).into_iter().chain(self.expand(no, drafts)).collect())
+            }
+            Node::IfLook { look, behind, yes, no } => {
+                let seen = if *behind { Vec::new() } else { self.expand(look, drafts.clone()) };
+                let seen = self.expand(yes, thin(drafts.iter().cloned().chain(seen).collect()));
+                thin(seen.into_iter().chain(self.expand(no, drafts)).collect())
+            }
+        }
+    }
+}
+
+/// The inside of a group; of group 0 the whole pattern.
+fn find_group(node: &Node, wanted: u32) -> Option<&Node> {
+    if wanted == 0 {
+        return Some(node);
+    }
+    match node {
+        Node::Group { index, node } if *index == wanted => Some(node),
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+            find_group(node, wanted)
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().find_map(|item| find_group(item, wanted)),
+        Node::IfGroup { yes, no, .. } => find_group(yes, wanted).or_else(|| find_group(no, wanted)),
+        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().find_map(|node| find_group(node, wanted)),
+        _ => None,
+    }
+}
+
+fn shown(class: &Class) -> Vec<String> {
+    let known: Vec<String> = SHOWN.iter().filter(|c| class.contains(**c)).take(3).map(char::to_string).collect();
+    if !known.is_empty() {
+        return known;
+    }
+    class.first().into_iter().map(String::from).collect()
+}
+
+/// Drafts without those that are twice there or too long, and of too many a sample from all along the list.
+fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
+    let mut kept: Vec<Draft> = Vec::new();
+    let mut seen: HashSet<u64, FixedState> = HashSet::default();
+    let hasher = FixedState::default();
+    for draft in drafts {
+        // Two different drafts that fall together only cost one of them.
+        if draft.text.len() <= LONGEST && seen.insert(hasher.hash_one(&draft)) {
+            kept.push(draft);
+        }
+    }
+    if kept.len() <= MOST {
+        return kept;
+    }
+    let count = kept.len();
+    let spread: std::collections::HashSet<usize> = (0..MOST).map(|i| i * count / MOST).collect();
+    kept.into_iter().enumerate().filter(|(index, _)| spread.contains(index)).map(|(_, draft)| draft).collect()
+}
+
+impl Node {
+    /// Whether a repeat never gives back what it took.
+    pub(super) fn is_possessive(&self) -> bool {
+        matches!(self, Node::Repeat { greed: Greed::Possessive, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_go_every_way() {
+        for (pattern, texts) in [
+            (r"</t>", &["</t>"][..]),
+            (r"a|bc", &["a", "bc"]),
+            (r"x(?:ab)?", &["x", "xab"]),
+            (r"a{2,3}", &["aa", "aaa"]),
+            (r"<(?P<n>a|b)>(?P=n)", &["<a>a", "<b>b"]),
+            (r"x|$", &["x", ""]),
+            (r"x(?=yz)", &["x", "xyz"]),
+            (r"x\s", &["x ", "x\n"]),
+            (r"[^\s\S]", &[]),
+            (r"\((?:b|(?R))\)", &["(b)", "((b))", "(((b)))"]),
+        ] {
+            assert_eq!(Pattern::new(pattern).unwrap().examples(), texts, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn repeats_of_repeats_end() {
+        for inside in ["a", r"\b", "(?:a|b|c)"] {
+            let pattern = (0..7).fold(inside.to_owned(), |inside, _| format!("(?:{inside}){{64}}"));
+            assert_eq!(Pattern::new(&pattern).unwrap().examples(), [""; 0], "{pattern}");
+        }
+    }
+
+    #[test]
+    fn there_is_a_bound() {
+        let pattern = Pattern::new(r"(?:\s*[a-z0-9]+\s*(?:x|y|z|w)){3,9}").unwrap();
+        let examples = pattern.examples();
+        assert!((1..=MOST).contains(&examples.len()));
+        assert!(examples.iter().any(|text| pattern.find_at(text, 0).unwrap().is_some()));
+    }
+}

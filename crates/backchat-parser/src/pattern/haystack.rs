@@ -1,0 +1,72 @@
+//! The text a search may look at. Places count from the start of the whole text, even after its beginning is gone.
+
+use backchat_core::text::slice;
+
+/// The state after the last character so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edge {
+    /// More may come.
+    Open,
+    /// Nothing.
+    End,
+    /// More may come, but `$`, `\Z`, `\b` and `\B` take it for the end, as partial matching of `regex` does.
+    Partial,
+}
+
+/// The text that is at hand. Places in it count from a beginning that may have been let go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Haystack<'t> {
+    pub text: &'t str,
+    /// The place of the first character of `text`.
+    pub base: usize,
+    pub edge: Edge,
+}
+
+impl<'t> Haystack<'t> {
+    pub fn end(&self) -> usize {
+        self.base + self.text.len()
+    }
+
+    /// Where a place is in `text`. Places come from a search of this text, which keeps all that the search may ask for.
+    #[inline]
+    fn offset(&self, place: usize) -> usize {
+        debug_assert!(
+            (self.base..=self.end()).contains(&place),
+            "{place} is asked for, and {}..{} is held",
+            self.base,
+            self.end()
+        );
+        place.wrapping_sub(self.base)
+    }
+
+    #[inline]
+    pub fn after(&self, place: usize) -> &'t str {
+        slice(self.text, self.offset(place)..)
+    }
+
+    #[inline]
+    pub fn bytes_after(&self, place: usize) -> &'t [u8] {
+        self.text.as_bytes().get(self.offset(place)..).unwrap_or(&[])
+    }
+
+    pub fn before(&self, place: usize) -> &'t str {
+        slice(self.text, ..self.offset(place))
+    }
+
+    #[inline]
+    pub fn between(&self, from: usize, to: usize) -> &'t str {
+        slice(self.text, self.offset(from)..self.offset(to))
+    }
+
+    #[inline]
+    pub fn char_at(&self, place: usize) -> Option<char> {
+        match self.bytes_after(place).first() {
+            Some(&byte) if byte < 128 => Some(byte as char),
+            _ => self.after(place).chars().next(),
+        }
+    }
+
+    pub fn char_before(&self, place: usize) -> Option<char> {
+        self.before(place).chars().next_back()
+    }
+}

@@ -1,0 +1,389 @@
+//! One pattern in the dialect of Python's `regex` module, as response templates write it: V0, DOTALL, Unicode.
+//!
+//! Two ways to use it. Over text that is all there: [`Pattern::find_at`] and [`Pattern::matches`]. In a stream the
+//! parser asks the same pattern whether anything in the text so far could still become a match, and from which
+//! position.
+
+mod class;
+mod compare;
+mod compile;
+mod constructs;
+mod escape;
+mod example;
+mod groups;
+mod haystack;
+mod letters;
+mod machine;
+mod memo;
+mod next_bytes;
+#[cfg(test)]
+mod oracle;
+mod outline;
+mod prefilter;
+mod prefixes;
+mod program;
+mod read_re;
+mod read_regex;
+mod regular;
+mod runs;
+mod scan;
+mod search;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use backchat_core::text::slice;
+use haystack::{Edge, Haystack};
+use prefilter::Prefilter;
+use program::Program;
+use tree::Node;
+
+pub use constructs::{Construct, Explosion};
+pub(crate) use letters::{Letters, TooManyWays};
+pub use outline::{Part, source_of};
+pub(crate) use prefilter::LeadingRun;
+pub use regular::{Regular, of_delimiter, of_schema};
+pub use scan::Taken;
+pub(crate) use search::{Found, Search};
+
+/// A compiled pattern. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Pattern {
+    parts: Arc<Parts>,
+}
+
+struct Parts {
+    source: String,
+    dialect: Dialect,
+    /// The markers that are one character each, in a pattern for ids.
+    letters: Option<Arc<Letters>>,
+    program: Program,
+    prefilter: Prefilter,
+    names: Vec<(Arc<str>, u32)>,
+    can_be_empty: bool,
+    reach_behind: Option<usize>,
+}
+
+/// Whose patterns they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// Python's `regex` module, as response templates use it.
+    Regex,
+    /// Python's own `re`, as response schemas use it.
+    Re,
+}
+
+impl Dialect {
+    fn read(self, source: &str) -> Result<read_regex::Reading, PatternError> {
+        match self {
+            Dialect::Regex => read_regex::read(source),
+            Dialect::Re => read_re::read(source),
+        }
+    }
+}
+
+/// Why a pattern is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternError {
+    /// The problem.
+    pub message: String,
+    /// The position in the pattern, in bytes.
+    pub offset: usize,
+    /// Whether Python's `regex` takes the pattern, and it is refused as it cannot be run exactly as there.
+    pub is_unsupported: bool,
+}
+
+/// A search took more steps than it may; its pattern is one that backtracks without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuchWork;
+
+impl PatternError {
+    fn new(message: impl Into<String>, offset: usize) -> Self {
+        Self { message: message.into(), offset, is_unsupported: false }
+    }
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+impl fmt::Display for TooMuchWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the pattern needs more steps on this text than are allowed")
+    }
+}
+
+impl std::error::Error for TooMuchWork {}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pattern").field(&self.source()).finish()
+    }
+}
+
+impl Pattern {
+    /// Reads a pattern. What Python's `regex` refuses is refused, and what cannot be run exactly as it runs it.
+    ///
+    /// ```
+    /// # use backchat_parser as backchat;
+    /// use backchat::pattern::Pattern;
+    ///
+    /// let call = Pattern::new(r"<call:(?P<name>\w+)>")?;
+    /// let found = call.find_at("a <call:add>", 0).unwrap().unwrap();
+    /// assert_eq!(found.span(), (2, 12));
+    /// assert_eq!(found.name("name"), Some("add"));
+    /// assert_eq!(Pattern::new("(a").unwrap_err().offset, 2);
+    /// # Ok::<(), backchat::pattern::PatternError>(())
+    /// ```
+    pub fn new(source: &str) -> Result<Self, PatternError> {
+        Self::of(source, Dialect::Regex)
+    }
+
+    /// Reads a pattern of Python's own `re`, with DOTALL set.
+    pub fn in_re(source: &str) -> Result<Self, PatternError> {
+        Self::of(source, Dialect::Re)
+    }
+
+    fn of(source: &str, dialect: Dialect) -> Result<Self, PatternError> {
+        Ok(Self::compiled(source.to_owned(), dialect, None, dialect.read(source)?))
+    }
+
+    fn compiled(source: String, dialect: Dialect, letters: Option<Arc<Letters>>, reading: read_regex::Reading) -> Self {
+        Self {
+            parts: Arc::new(Parts {
+                source,
+                dialect,
+                letters,
+                prefilter: Prefilter::of(&reading.node),
+                can_be_empty: reading.node.can_be_empty(),
+                reach_behind: reading.node.reach_behind(),
+                program: Program::compile(&reading),
+                names: reading.names.into_iter().map(|(name, group)| (name.into(), group)).collect(),
+            }),
+        }
+    }
+
+    /// The pattern for texts in which markers are letters.
+    pub(crate) fn in_letters(&self, letters: &Arc<Letters>) -> Result<Self, TooManyWays> {
+        let Ok(mut reading) = self.reading() else { return Ok(self.clone()) };
+        reading.node = letters::Speller::new(letters, &reading).node(&reading.node)?;
+        Ok(Self::compiled(self.source().to_owned(), self.parts.dialect, Some(letters.clone()), reading))
+    }
+
+    /// The literal texts of the pattern: each runs until something that is no literal follows.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        fn collect(parts: &[Part], texts: &mut Vec<String>) {
+            for part in parts {
+                match part {
+                    Part::Text(text) => texts.push(text.clone()),
+                    Part::Group { parts, .. } | Part::Maybe(parts) | Part::Many(parts) => collect(parts, texts),
+                    Part::Either(branches) => branches.iter().for_each(|branch| collect(branch, texts)),
+                    _ => {}
+                }
+            }
+        }
+        let mut texts = Vec::new();
+        collect(&self.outline(), &mut texts);
+        texts
+    }
+
+    /// The markers that the pattern spells, by their places among the letters.
+    pub(crate) fn markers(&self, letters: &Letters) -> Result<BTreeSet<usize>, TooManyWays> {
+        let Ok(reading) = self.reading() else { return Ok(BTreeSet::new()) };
+        let mut speller = letters::Speller::new(letters, &reading);
+        speller.node(&reading.node)?;
+        Ok(speller.spelled)
+    }
+
+    /// The pattern that matches any of these strings, the longest first.
+    pub fn literals<S: AsRef<str>>(literals: &[S]) -> Self {
+        let mut sorted: Vec<&str> = literals.iter().map(AsRef::as_ref).collect();
+        sorted.sort_by_key(|literal| std::cmp::Reverse(literal.chars().count()));
+        sorted.dedup();
+        let mut branches: Vec<Node> =
+            sorted.iter().map(|literal| Node::Concat(literal.chars().map(Node::Char).collect())).collect();
+        let node = if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) };
+        let source = sorted.iter().map(|literal| escape_literal(literal)).collect::<Vec<_>>().join("|");
+        let reading = read_regex::Reading { node, groups: 1, names: Vec::new() };
+        Self::compiled(source, Dialect::Regex, None, reading)
+    }
+
+    /// The pattern as it was written.
+    pub fn source(&self) -> &str {
+        &self.parts.source
+    }
+
+    /// The names of its groups, in the order of their numbers.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.names.iter().map(|(name, _)| &**name)
+    }
+
+    /// Whether it can match without consuming a character.
+    pub fn can_be_empty(&self) -> bool {
+        self.parts.can_be_empty
+    }
+
+    /// Whether a match at the end of a text may be undone by more text, as that of `</call>|$` is.
+    pub(crate) fn asks_for_end(&self) -> bool {
+        self.program().asks_for_end
+    }
+
+    /// How many characters before a match it may have to see; `None` if there is no bound.
+    pub fn reach_behind(&self) -> Option<usize> {
+        self.parts.reach_behind
+    }
+
+    /// The leftmost match that begins at `from` or later. Look-behinds see the text before `from`.
+    pub fn find_at<'t>(&self, text: &'t str, from: usize) -> Result<Option<Match<'t>>, TooMuchWork> {
+        let mut search = Search::default();
+        search.begin(self, from, false);
+        self.complete(&mut search, text)
+    }
+
+    /// Whether a text may have a match with a character. Most texts have none, which is seen without a search.
+    pub(crate) fn may_match_in(&self, text: &str) -> bool {
+        let whole = Haystack { text, base: 0, edge: Edge::End };
+        self.parts.prefilter.next(whole, 0, &mut 0).is_some_and(|place| place < text.len())
+    }
+
+    /// The matches from left to right, as `finditer` gives them: none overlaps another, and one of nothing may follow
+    /// right after another match.
+    pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
+        Matches { pattern: self.clone(), text, search: Search::default(), finished: false }
+    }
+
+    fn complete<'t>(&self, search: &mut Search, text: &'t str) -> Result<Option<Match<'t>>, TooMuchWork> {
+        match search.advance(self, Haystack { text, base: 0, edge: Edge::End })? {
+            Found::Match { start, end } => {
+                let group = |&(ref name, index): &(Arc<str>, u32)| {
+                    let (start, end) = search.group(index as usize)?;
+                    Some((name.clone(), text.get(start..end)?))
+                };
+                Ok(Some(Match { text, span: (start, end), names: self.parts.names.iter().filter_map(group).collect() }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The pattern as a tree.
+    fn reading(&self) -> Result<read_regex::Reading, PatternError> {
+        let mut reading = self.parts.dialect.read(&self.parts.source)?;
+        if let Some(letters) = &self.parts.letters
+            && let Ok(node) = letters::Speller::new(letters, &reading).node(&reading.node)
+        {
+            reading.node = node;
+        }
+        Ok(reading)
+    }
+
+    pub fn named_groups(&self) -> &[(Arc<str>, u32)] {
+        &self.parts.names
+    }
+
+    /// Whether a match can have this byte first, its leading run left out. Every match has such a byte.
+    pub(crate) fn can_tell(&self, byte: u8) -> bool {
+        self.parts.prefilter.identifying_bytes().has(byte)
+    }
+
+    /// Whether a match can have these two bytes first, its leading run left out.
+    pub(crate) fn can_tell_with(&self, byte: u8, next: u8) -> bool {
+        self.parts.prefilter.may_begin(byte, next)
+    }
+
+    /// The only text that a match may have before the byte that identifies it.
+    pub(crate) fn leading_run(&self) -> Option<&LeadingRun> {
+        self.parts.prefilter.leading_run()
+    }
+
+    /// Whether a match can begin at the beginning of the text only.
+    pub fn begins_the_text(&self) -> bool {
+        self.parts.prefilter.is_first()
+    }
+
+    fn program(&self) -> &Program {
+        &self.parts.program
+    }
+
+    fn prefilter(&self) -> &Prefilter {
+        &self.parts.prefilter
+    }
+}
+
+/// A match in a text.
+#[derive(Clone, Debug)]
+pub struct Match<'t> {
+    text: &'t str,
+    span: (usize, usize),
+    names: Vec<(Arc<str>, &'t str)>,
+}
+
+impl<'t> Match<'t> {
+    /// Its start and end, in bytes.
+    pub fn span(&self) -> (usize, usize) {
+        self.span
+    }
+
+    /// The text it matched.
+    pub fn text(&self) -> &'t str {
+        slice(self.text, self.span.0..self.span.1)
+    }
+
+    /// The text of a named group, if it took part.
+    pub fn name(&self, name: &str) -> Option<&'t str> {
+        self.names.iter().find(|(other, _)| &**other == name).map(|&(_, text)| text)
+    }
+}
+
+/// The matches of a pattern in a text.
+#[derive(Debug)]
+pub struct Matches<'t> {
+    pattern: Pattern,
+    text: &'t str,
+    search: Search,
+    finished: bool,
+}
+
+impl<'t> Iterator for Matches<'t> {
+    type Item = Result<Match<'t>, TooMuchWork>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.finished {
+            return None;
+        }
+        match self.pattern.complete(&mut self.search, self.text) {
+            Ok(Some(found)) => {
+                let (start, end) = found.span();
+                self.search.begin(&self.pattern, end, start == end);
+                Some(Ok(found))
+            }
+            Ok(None) => {
+                self.finished = true;
+                None
+            }
+            Err(error) => {
+                self.finished = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// The pattern that matches these characters.
+pub fn escape_literal(literal: &str) -> String {
+    let mut out = String::new();
+    for c in literal.chars() {
+        if r"\.+*?()|[]{}^$#-&~".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

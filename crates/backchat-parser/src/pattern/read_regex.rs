@@ -1,0 +1,389 @@
+//! Reads the Python dialect: what the `regex` module takes in its V0 mode, with DOTALL set.
+
+use std::collections::HashMap;
+
+use super::PatternError;
+use super::class::{self, Class};
+use super::tree::{Assertion, Greed, Node};
+use backchat_core::text::slice;
+
+/// How deeply groups may be nested.
+const MAX_DEPTH: usize = 200;
+
+/// A pattern read from its text.
+pub(super) struct Reading {
+    pub node: Node,
+    /// How many groups are numbered, the whole match (number 0) included.
+    pub groups: u32,
+    /// The named groups, in the order of their numbers.
+    pub names: Vec<(String, u32)>,
+}
+
+pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
+    read_with(Reader::new(source))
+}
+
+/// Reads a `pattern` of JSON Schema: letters and digits are those of ASCII, and the dot is not a newline.
+pub(super) fn read_of_schema(source: &str) -> Result<Reading, PatternError> {
+    let mut reader = Reader::new(source);
+    reader.flags.ascii = true;
+    reader.flags.dot_all = false;
+    read_with(reader)
+}
+
+fn read_with(mut reader: Reader<'_>) -> Result<Reading, PatternError> {
+    let node = reader.alternation()?;
+    if reader.peek() == Some(')') {
+        return Err(reader.error("this `)` closes no group"));
+    }
+    for &(group, offset) in &reader.numbered_refs {
+        if group >= reader.groups {
+            return Err(PatternError::new(format!("there is no group {group}"), offset));
+        }
+    }
+    for (name, placeholder, offset) in std::mem::take(&mut reader.named_tests) {
+        let Some(&group) = reader.names.get(&name) else {
+            return Err(PatternError::new(format!("there is no group called `{name}`"), offset));
+        };
+        reader.tests.insert(placeholder, group);
+    }
+    let mut node = node;
+    resolve_tests(&mut node, &reader.tests);
+    let mut names: Vec<(String, u32)> = reader.names.into_iter().collect();
+    names.sort_by_key(|(_, group)| *group);
+    Ok(Reading { node, groups: reader.groups, names })
+}
+
+/// Puts the group numbers into conditions and calls that named a group before it was read.
+fn resolve_tests(node: &mut Node, tests: &HashMap<u32, u32>) {
+    match node {
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+            resolve_tests(node, tests);
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter_mut().for_each(|item| resolve_tests(item, tests)),
+        Node::Call(group) => {
+            if let Some(&number) = tests.get(group) {
+                *group = number;
+            }
+        }
+        Node::IfGroup { group, yes, no } => {
+            if let Some(&number) = tests.get(group) {
+                *group = number;
+            }
+            resolve_tests(yes, tests);
+            resolve_tests(no, tests);
+        }
+        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().for_each(|node| resolve_tests(node, tests)),
+        _ => {}
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Flags {
+    pub ignore_case: bool,
+    pub multi_line: bool,
+    pub dot_all: bool,
+    pub verbose: bool,
+    pub ascii: bool,
+    pub full_case: bool,
+}
+
+pub(super) struct Reader<'p> {
+    source: &'p str,
+    pub(super) at: usize,
+    pub(super) flags: Flags,
+    pub(super) groups: u32,
+    pub(super) names: HashMap<String, u32>,
+    /// The groups that are open at this place.
+    pub(super) open: Vec<u32>,
+    /// References by number, which may come before their group.
+    pub(super) numbered_refs: Vec<(u32, usize)>,
+    /// Conditions and calls by name, which may come before their group: the name, a placeholder number, the place.
+    pub(super) named_tests: Vec<(String, u32, usize)>,
+    tests: HashMap<u32, u32>,
+    depth: usize,
+    /// How many look-behinds this place is in.
+    pub(super) behind: usize,
+}
+
+impl<'p> Reader<'p> {
+    fn new(source: &'p str) -> Self {
+        let flags = Flags {
+            ignore_case: false,
+            multi_line: false,
+            dot_all: true,
+            verbose: false,
+            ascii: false,
+            full_case: false,
+        };
+        Self {
+            source,
+            at: 0,
+            flags,
+            groups: 1,
+            names: HashMap::new(),
+            open: Vec::new(),
+            numbered_refs: Vec::new(),
+            named_tests: Vec::new(),
+            tests: HashMap::new(),
+            depth: 0,
+            behind: 0,
+        }
+    }
+
+    pub(super) fn rest(&self) -> &'p str {
+        slice(self.source, self.at..)
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn next(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    pub(super) fn eat(&mut self, text: &str) -> bool {
+        let found = self.rest().starts_with(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    /// Takes characters for as long as they satisfy the condition.
+    pub(super) fn take_while(&mut self, keep: impl Fn(char) -> bool) -> &'p str {
+        let rest = self.rest();
+        let end = rest.find(|c| !keep(c)).unwrap_or(rest.len());
+        self.at += end;
+        slice(rest, ..end)
+    }
+
+    pub(super) fn place(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn go_to(&mut self, place: usize) {
+        self.at = place;
+    }
+
+    pub(super) fn error(&self, message: impl Into<String>) -> PatternError {
+        PatternError::new(message, self.at)
+    }
+
+    pub(super) fn refused(&self, what: &str, offset: usize) -> PatternError {
+        let message = format!("{what} cannot be run exactly as Python's `regex` runs it");
+        PatternError { is_unsupported: true, ..PatternError::new(message, offset) }
+    }
+
+    /// The names of groups met so far.
+    pub(super) fn group_called(&self, name: &str) -> Option<u32> {
+        self.names.get(name).copied()
+    }
+
+    pub(super) fn alternation(&mut self) -> Result<Node, PatternError> {
+        let mut branches = vec![self.sequence()?];
+        while self.eat("|") {
+            branches.push(self.sequence()?);
+        }
+        Ok(match branches.len() {
+            1 => branches.pop().unwrap_or(Node::Empty),
+            _ => Node::Alternate(branches),
+        })
+    }
+
+    pub(super) fn sequence(&mut self) -> Result<Node, PatternError> {
+        let mut items = Vec::new();
+        loop {
+            self.skip_layout()?;
+            match self.peek() {
+                None | Some('|' | ')') => break,
+                Some(_) => {
+                    if let Some(item) = self.atom()? {
+                        let item = self.quantified(item)?;
+                        items.push(item);
+                    }
+                }
+            }
+        }
+        Ok(match items.len() {
+            0 => Node::Empty,
+            1 => items.pop().unwrap_or(Node::Empty),
+            _ => Node::Concat(items),
+        })
+    }
+
+    /// Skips comments, and white space if the flags make it insignificant.
+    pub(super) fn skip_layout(&mut self) -> Result<(), PatternError> {
+        loop {
+            let start = self.at;
+            if self.eat("(?#") {
+                self.take_while(|c| c != ')');
+                if !self.eat(")") {
+                    return Err(self.error("the comment `(?#` is not closed: `)` is missing"));
+                }
+            } else if self.flags.verbose {
+                self.take_while(char::is_whitespace);
+                if self.eat("#") {
+                    self.take_while(|c| c != '\n');
+                }
+            }
+            if self.at == start {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One item, without its quantifier; `None` if it only sets flags.
+    fn atom(&mut self) -> Result<Option<Node>, PatternError> {
+        let start = self.at;
+        let Some(c) = self.next() else { return Ok(None) };
+        Ok(Some(match c {
+            '*' | '+' | '?' => {
+                return Err(PatternError::new(format!("`{c}` has nothing to repeat"), start));
+            }
+            '{' => {
+                self.at = start;
+                if self.counts()?.is_some() {
+                    return Err(PatternError::new("`{…}` has nothing to repeat", start));
+                }
+                self.at = start + 1;
+                Node::Char('{')
+            }
+            '.' if self.flags.dot_all => Node::Class(Class::any()),
+            '.' => {
+                let mut set = class::of([('\n', '\n')]);
+                set.negate();
+                Node::Class(Class::new(&set))
+            }
+            '^' if self.flags.multi_line => Node::Assert(Assertion::LineStart),
+            '^' => Node::Assert(Assertion::Start),
+            '$' if self.flags.multi_line => Node::Assert(Assertion::LineEnd),
+            '$' => Node::Assert(Assertion::EndOrFinalNewline),
+            '[' => self.set()?,
+            '\\' => self.escape()?,
+            '(' => {
+                // Whatever a parenthesis opens, it is read inside of this call.
+                self.depth += 1;
+                if self.depth > MAX_DEPTH {
+                    return Err(self.error(format!("groups are nested more than {MAX_DEPTH} deep")));
+                }
+                let group = self.group(start);
+                self.depth -= 1;
+                return group;
+            }
+            c => self.char(c),
+        }))
+    }
+
+    /// One exact character, under the flags of this place.
+    pub(super) fn char(&self, c: char) -> Node {
+        if !self.flags.ignore_case {
+            return Node::Char(c);
+        }
+        if self.flags.full_case {
+            return Node::Folded(c);
+        }
+        let mut set = class::of([(c, c)]);
+        class::fold(&mut set);
+        let alone = set.ranges().iter().map(|range| range.len()).sum::<usize>() == 1;
+        if alone { Node::Char(c) } else { Node::Class(Class::new(&set)) }
+    }
+
+    /// A set, under the flags of this place.
+    pub(super) fn class(&self, mut set: regex_syntax::hir::ClassUnicode) -> Node {
+        if self.flags.ignore_case {
+            class::fold(&mut set);
+        }
+        Node::Class(Class::new(&set))
+    }
+
+    fn quantified(&mut self, node: Node) -> Result<Node, PatternError> {
+        self.skip_layout()?;
+        let start = self.at;
+        let (min, max) = match self.peek() {
+            Some('*') => (0, None),
+            Some('+') => (1, None),
+            Some('?') => (0, Some(1)),
+            Some('{') => match self.counts()? {
+                Some(counts) => counts,
+                None => return Ok(node),
+            },
+            _ => return Ok(node),
+        };
+        if self.at == start {
+            self.next();
+        }
+        if max.is_some_and(|max| max < min) {
+            return Err(PatternError::new(
+                format!("a repeat of at least {min} and at most {}", max.unwrap_or(0)),
+                start,
+            ));
+        }
+        let greed = if self.eat("?") {
+            Greed::Lazy
+        } else if self.eat("+") {
+            Greed::Possessive
+        } else {
+            Greed::Greedy
+        };
+        self.skip_layout()?;
+        let again = self.at;
+        let repeated = match self.peek() {
+            Some('*' | '+' | '?') => true,
+            Some('{') => self.counts()?.is_some(),
+            _ => false,
+        };
+        if repeated {
+            return Err(PatternError::new("a repeat of a repeat; put the first into a group `(?:…)`", again));
+        }
+        Ok(Node::Repeat { node: Box::new(node), min, max, greed })
+    }
+
+    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`; `None`, without moving, if the `{` is a literal.
+    fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, PatternError> {
+        let start = self.at;
+        self.next();
+        let spaces = if self.flags.verbose { " \t\n\r\u{b}\u{c}" } else { "" };
+        self.take_while(|c| spaces.contains(c));
+        let low = self.take_while(|c| c.is_ascii_digit());
+        self.take_while(|c| spaces.contains(c));
+        let comma = self.eat(",");
+        self.take_while(|c| spaces.contains(c));
+        let high = if comma { self.take_while(|c| c.is_ascii_digit()) } else { low };
+        self.take_while(|c| spaces.contains(c));
+        if !self.eat("}") || (low.is_empty() && !comma) {
+            self.at = start;
+            return self.refuse_fuzzy().map(|()| None);
+        }
+        let number = |digits: &str, absent: Option<u32>| match digits {
+            "" => Ok(absent),
+            digits => digits.parse().ok().filter(|&n| n < u32::MAX).map(Some).ok_or(()),
+        };
+        match (number(low, Some(0)), number(high, None)) {
+            (Ok(low), Ok(high)) => Ok(Some((low.unwrap_or(0), high))),
+            _ => Err(PatternError::new("the count of this repeat is too big", start)),
+        }
+    }
+
+    /// `{e<=1}` asks for approximate matching.
+    fn refuse_fuzzy(&self) -> Result<(), PatternError> {
+        let rest = self.rest();
+        let inside = rest.strip_prefix('{').unwrap_or(rest);
+        let digits = inside.trim_start_matches(|c: char| c.is_ascii_digit());
+        let kind = match digits.strip_prefix("<=").or_else(|| digits.strip_prefix('<')) {
+            Some(after) if digits.len() < inside.len() => after,
+            _ => inside,
+        };
+        let is_cost =
+            kind.starts_with(['e', 'i', 'd', 's']) && !kind.get(1..).is_some_and(|rest| rest.starts_with(",}"));
+        if is_cost {
+            return Err(
+                self.refused("approximate matching (`{e}`, `{i}`, `{d}` or `{s}`; a brace itself is `\\{`)", self.at)
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Collects problems by path; their places are looked up once, at the end.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use backchat_core::diagnostic::{Diagnostic, Edit, Place, Severity};
+use backchat_core::json::{Path, Places, Value, offset_as_written};
+use backchat_core::text::slice;
+
+/// The text a template was read from, and the positions of its values.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'s> {
+    pub text: &'s str,
+    /// The positions of the template and everything below it.
+    pub places: &'s Places,
+}
+
+/// Everything found wrong so far, by path; places are looked up once at the end.
+#[derive(Default)]
+pub(super) struct Problems {
+    found: Vec<Problem>,
+}
+
+/// One thing that is wrong, and the path of the value it is about.
+pub(super) struct Problem {
+    diagnostic: Diagnostic,
+    path: Path,
+    spot: Spot,
+    labels: Vec<(Path, &'static str)>,
+    replacement: Option<Value>,
+}
+
+/// Which bytes of the value at a path a problem points at.
+#[derive(Clone, PartialEq, Eq)]
+enum Spot {
+    Value,
+    Key,
+    /// The value is missing: the start of what should have it.
+    Missing,
+    /// A byte of the string, counted in its text.
+    InString(usize),
+    /// These bytes of the text.
+    Span(Range<usize>),
+}
+
+impl Problem {
+    fn new(severity: Severity, id: &'static str, path: &Path, message: String) -> Self {
+        let diagnostic = Diagnostic::new(severity, id, message);
+        Self { diagnostic, path: path.clone(), spot: Spot::Value, labels: Vec::new(), replacement: None }
+    }
+
+    pub fn error(id: &'static str, path: &Path, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, id, path, message.into())
+    }
+
+    pub fn warning(id: &'static str, path: &Path, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, id, path, message.into())
+    }
+
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.diagnostic.help = Some(help.into());
+        self
+    }
+
+    pub fn on_key(mut self) -> Self {
+        self.spot = Spot::Key;
+        self
+    }
+
+    pub fn missing(mut self) -> Self {
+        self.spot = Spot::Missing;
+        self
+    }
+
+    pub fn in_string(mut self, offset: usize) -> Self {
+        self.spot = Spot::InString(offset);
+        self
+    }
+
+    pub fn at_span(mut self, span: Range<usize>) -> Self {
+        self.spot = Spot::Span(span);
+        self
+    }
+
+    pub fn label(mut self, path: Path, message: &'static str) -> Self {
+        self.labels.push((path, message));
+        self
+    }
+
+    /// Offers to put something else in the place it points at.
+    pub fn replace_with(mut self, value: impl Into<Value>) -> Self {
+        self.replacement = Some(value.into());
+        self
+    }
+
+    /// The bytes of the text it points at.
+    fn span(&self, source: Source<'_>) -> Option<Range<usize>> {
+        match &self.spot {
+            Spot::Span(span) => Some(span.clone()),
+            Spot::Value => Some(source.places.at(&self.path)?.value.clone()),
+            Spot::Key => key_span(&self.path, source),
+            Spot::Missing => {
+                let above = std::iter::successors(Some(&self.path), |path| Some(path.split_last()?.0));
+                let start = above.filter_map(|path| source.places.at(path)).next()?.value.start;
+                Some(start..start + 1)
+            }
+            Spot::InString(offset) => {
+                let span = source.places.at(&self.path)?.value.clone();
+                let start = span.start + offset_as_written(source.text.get(span.clone())?, *offset);
+                let length = source.text.get(start..span.end)?.chars().next().map_or(0, char::len_utf8);
+                Some(start..start + length)
+            }
+        }
+    }
+}
+
+impl Problems {
+    pub fn add(&mut self, problem: Problem) {
+        self.found.push(problem);
+    }
+
+    /// Turns what was found into diagnostics, in the order of the file. Paths are written below `base`.
+    pub fn into_diagnostics(self, base: &Path, source: Option<Source<'_>>) -> Vec<Diagnostic> {
+        let shown = |path: &Path| path.below(base).to_string();
+        let Some(source) = source else {
+            let placed = |problem: Problem| {
+                let place = Place { path: Some(shown(&problem.path)), ..Place::default() };
+                problem.labels.iter().fold(problem.diagnostic.at(place), |diagnostic, (path, message)| {
+                    diagnostic.label(Place { path: Some(shown(path)), ..Place::default() }, *message)
+                })
+            };
+            return self.found.into_iter().map(placed).collect();
+        };
+
+        let spans: Vec<_> = self.found.iter().map(|problem| problem.span(source)).collect();
+        let label_spans = self.found.iter().flat_map(|problem| &problem.labels).map(|(path, _)| key_span(path, source));
+        let lines =
+            line_columns(source.text, spans.iter().cloned().chain(label_spans).flatten().map(|span| span.start));
+        let place = |path: &Path, span: Option<Range<usize>>| Place {
+            file: None,
+            line_column: span.as_ref().and_then(|span| lines.get(&span.start).copied()),
+            span,
+            path: Some(shown(path)),
+        };
+        let mut diagnostics: Vec<_> = self
+            .found
+            .into_iter()
+            .zip(spans)
+            .map(|(problem, span)| {
+                let mut diagnostic = problem.diagnostic;
+                if let (Some(value), Some(span)) = (problem.replacement, &span) {
+                    let text = value.to_string();
+                    diagnostic = diagnostic.fix(format!("write `{text}`"), vec![Edit { span: span.clone(), text }]);
+                }
+                diagnostic = diagnostic.at(place(&problem.path, span));
+                problem.labels.iter().fold(diagnostic, |diagnostic, (path, message)| {
+                    diagnostic.label(place(path, key_span(path, source)), *message)
+                })
+            })
+            .collect();
+        diagnostics.sort_by_key(|diagnostic| {
+            diagnostic.place.as_ref().and_then(|place| place.span.as_ref()).map(|span| span.start)
+        });
+        diagnostics
+    }
+}
+
+fn key_span(path: &Path, source: Source<'_>) -> Option<Range<usize>> {
+    let here = source.places.at(path)?;
+    here.key.clone().or_else(|| Some(here.value.clone()))
+}
+
+/// The 1-based line and column of each of some bytes, in one pass over the text.
+fn line_columns(text: &str, bytes: impl Iterator<Item = usize>) -> BTreeMap<usize, (usize, usize)> {
+    let mut wanted: BTreeMap<usize, (usize, usize)> = bytes.map(|byte| (byte, (1, 1))).collect();
+    let (mut line, mut column, mut from) = (1, 1, 0);
+    for (byte, place) in &mut wanted {
+        for c in slice(text, from..*byte).chars() {
+            (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
+        }
+        from = *byte;
+        *place = (line, column);
+    }
+    wanted
+}

@@ -1,0 +1,21 @@
+//! Response templates: the typed model, loading with the exact position of every problem, canonical writing.
+
+mod content;
+mod keys;
+mod load;
+mod model;
+mod respell;
+mod schema;
+pub mod source;
+mod transform;
+mod write;
+
+// How bodies are read and values shaped: for the rooms that judge and explain templates.
+pub use content::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
+pub use load::{LoadError, LoadErrorKind, Loaded};
+pub use model::Delimiter;
+pub(crate) use model::Regions;
+pub use model::{Field, Template};
+pub(crate) use respell::Respell;
+pub use schema::schema;
+pub use transform::{Placeholder, Shape, Transform};

@@ -1,0 +1,183 @@
+//! The format as a JSON Schema, for editors.
+
+use super::ContentParser;
+use super::keys::{self, Key, Kind};
+use backchat_core::json::{Object, Value};
+
+/// The JSON Schema (draft 7) of a response template, made from the loader's own table of keys.
+pub fn schema() -> Value {
+    let mut out = Object::from_iter([
+        ("$schema".to_owned(), "http://json-schema.org/draft-07/schema#".into()),
+        ("title".to_owned(), "Response template".into()),
+        ("description".to_owned(), "How the raw text of a chat model's output becomes a structured message.".into()),
+    ]);
+    extend(&mut out, object_of(keys::TEMPLATE));
+    extend(
+        &mut out,
+        [
+            ("required", list(["fields"])),
+            ("oneOf", Value::List(vec![required("start_anchor"), required("start_anchor_pattern")])),
+            ("definitions", Value::Object(definitions())),
+        ],
+    );
+    Value::Object(out)
+}
+
+fn definitions() -> Object {
+    let mut out = Object::new();
+    out.insert("literals".to_owned(), literals());
+    out.insert("field".to_owned(), field());
+    out.insert("valueParser".to_owned(), value_parser());
+    for parser in ContentParser::ALL {
+        let mut arguments = Object::new();
+        extend(&mut arguments, object_of(keys::arguments(Some(parser))));
+        if parser == ContentParser::XmlInline {
+            extend(&mut arguments, [("required", list(["tag_pattern"]))]);
+        }
+        out.insert(arguments_name(parser), Value::Object(arguments));
+    }
+    out
+}
+
+fn field() -> Value {
+    let mut out = Object::new();
+    extend(&mut out, object_of(keys::FIELD));
+    let exclusive = |one, other| Value::from([("not", Value::from([("required", list([one, other]))]))]);
+    let mut rules = vec![
+        exclusive("open", "open_pattern"),
+        exclusive("close", "close_pattern"),
+        implies(
+            Value::from([("required", list(["join"])), ("properties", is("join", [("type", "string".into())]))]),
+            Value::from([("required", list(["repeats"])), ("properties", is("repeats", [("const", true.into())]))]),
+        ),
+        implies(
+            Value::from([
+                ("required", list(["transform_each"])),
+                ("properties", is("transform_each", [("const", true.into())])),
+            ]),
+            Value::from([
+                ("required", list(["transform"])),
+                ("properties", is("transform", [("not", Value::from([("type", "null".into())]))])),
+            ]),
+        ),
+    ];
+    rules.extend(arguments_rules("content", "content_args"));
+    extend(&mut out, [("allOf", Value::List(rules))]);
+    Value::Object(out)
+}
+
+fn value_parser() -> Value {
+    let mut out = Object::new();
+    extend(&mut out, object_of(keys::VALUE_PARSER));
+    extend(&mut out, [("allOf", Value::List(arguments_rules("name", "args").collect()))]);
+    Value::Object(out)
+}
+
+/// Which arguments go with which parser; without a parser they are those of `text`.
+fn arguments_rules(parser_key: &'static str, args_key: &'static str) -> impl Iterator<Item = Value> {
+    ContentParser::ALL.into_iter().map(move |parser| {
+        let mut chosen = Object::new();
+        extend(&mut chosen, [("properties", is(parser_key, [("const", parser.name().into())]))]);
+        if parser != ContentParser::Text {
+            extend(&mut chosen, [("required", list([parser_key]))]);
+        }
+        let arguments = reference(&arguments_name(parser));
+        let mut then = Object::new();
+        extend(&mut then, [("properties", Value::from([(args_key, arguments)]))]);
+        if parser == ContentParser::XmlInline {
+            extend(&mut then, [("required", list([args_key]))]);
+        }
+        implies(Value::Object(chosen), Value::Object(then))
+    })
+}
+
+fn arguments_name(parser: ContentParser) -> String {
+    format!("arguments-{}", parser.name())
+}
+
+/// An object with the keys of a table and no others.
+fn object_of(table: &[Key]) -> [(&'static str, Value); 3] {
+    let described = |key: &Key| {
+        let mut schema = Object::new();
+        schema.insert("description".to_owned(), key.about.into());
+        // Draft 7 ignores every key next to `$ref`, so a reference is wrapped.
+        match of_kind(key.kind) {
+            reference @ Value::Object(_) if reference.get("$ref").is_some() => {
+                extend(&mut schema, [("allOf", Value::List(vec![reference]))]);
+            }
+            Value::Object(entries) => schema.extend(entries),
+            _ => {}
+        }
+        (key.name.to_owned(), Value::Object(schema))
+    };
+    [
+        ("type", "object".into()),
+        ("properties", Value::Object(table.iter().map(described).collect())),
+        ("additionalProperties", false.into()),
+    ]
+}
+
+fn of_kind(kind: Kind) -> Value {
+    let a = |name: &str| ("type", name.into());
+    let names = || ("enum", list(ContentParser::ALL.map(ContentParser::name)));
+    match kind {
+        Kind::Version => Value::from([("const", 1_i64.into())]),
+        Kind::Object | Kind::ContentArgs => Value::from([a("object")]),
+        Kind::Literals => reference("literals"),
+        Kind::Pattern => Value::from([a("string")]),
+        Kind::Fields => {
+            Value::from([a("object"), ("minProperties", 1_i64.into()), ("additionalProperties", reference("field"))])
+        }
+        Kind::Flag => Value::from([a("boolean")]),
+        Kind::TextOrNull => Value::from([("type", list(["string", "null"]))]),
+        Kind::Separator => Value::from([a("string"), ("minLength", 1_i64.into())]),
+        Kind::LineSeparator => Value::from([("type", list(["string", "null"])), ("minLength", 1_i64.into())]),
+        Kind::ContentParser => Value::from([a("string"), names()]),
+        Kind::Shape => Value::Object(Object::new()),
+        Kind::Pairs => Value::from([
+            a("array"),
+            (
+                "items",
+                Value::from([
+                    a("array"),
+                    ("items", Value::from([a("string")])),
+                    ("minItems", 2_i64.into()),
+                    ("maxItems", 2_i64.into()),
+                ]),
+            ),
+        ]),
+        Kind::ValueParser => {
+            Value::from([("anyOf", Value::List(vec![reference("valueParser"), Value::from([a("null")])]))])
+        }
+    }
+}
+
+fn literals() -> Value {
+    let text = || Value::from([("type", "string".into()), ("minLength", 1_i64.into())]);
+    let several = Value::from([("type", "array".into()), ("items", text()), ("minItems", 1_i64.into())]);
+    Value::from([("anyOf", Value::List(vec![text(), several]))])
+}
+
+fn extend<const N: usize>(object: &mut Object, entries: [(&str, Value); N]) {
+    object.extend(entries.into_iter().map(|(key, value)| (key.to_owned(), value)));
+}
+
+fn reference(definition: &str) -> Value {
+    Value::from([("$ref", format!("#/definitions/{definition}").into())])
+}
+
+fn required(key: &str) -> Value {
+    Value::from([("required", list([key]))])
+}
+
+fn is<const N: usize>(key: &str, schema: [(&str, Value); N]) -> Value {
+    Value::from([(key, Value::from(schema))])
+}
+
+fn implies(condition: Value, consequence: Value) -> Value {
+    Value::from([("if", condition), ("then", consequence)])
+}
+
+fn list<const N: usize>(items: [&str; N]) -> Value {
+    Value::List(items.map(Value::from).to_vec())
+}

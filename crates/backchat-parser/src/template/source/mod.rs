@@ -1,0 +1,318 @@
+//! Where templates are kept: in a JSON file of their own, or in a model's `tokenizer_config.json`.
+
+#[cfg(feature = "write")]
+mod edit;
+mod format;
+#[cfg(feature = "write")]
+mod replace;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path as FilePath, PathBuf};
+
+use super::load::{self, Source};
+use super::{Loaded, Template, keys};
+use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Severity, Sources, text};
+use backchat_core::json::{self, Entry, Path, Value};
+
+pub use format::{Format, format_of};
+#[cfg(feature = "write")]
+pub use replace::replace_file;
+
+/// The key of a `tokenizer_config.json` that holds the response template.
+pub const KEY: &str = "response_template";
+
+/// The key that held a response schema before.
+pub const SCHEMA_KEY: &str = "response_schema";
+
+/// The file of a model folder that holds it.
+const CONFIG: &str = "tokenizer_config.json";
+
+/// A template and the text it was read from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Opened {
+    /// The template, and what its author should know about it.
+    pub loaded: Loaded,
+    /// The file as messages name it.
+    #[doc(hidden)]
+    pub file: String,
+    /// The text of the file, for excerpts.
+    #[doc(hidden)]
+    pub sources: Sources,
+    /// The position of the template in the file.
+    #[doc(hidden)]
+    pub path: Path,
+}
+
+/// Why no template could be read, or written.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SourceError {
+    /// Everything that is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text of the file, if it was read.
+    #[doc(hidden)]
+    pub sources: Sources,
+}
+
+/// Why a template cannot be read from a name, or written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SourceErrorKind {
+    /// The file cannot be read.
+    Unreadable,
+    /// There is no response template in it.
+    NoTemplate,
+    /// The template in it, or the file, is not valid.
+    Invalid,
+    /// The file cannot be written.
+    Unwritable,
+}
+
+impl SourceError {
+    /// Why the template cannot be read from the name, or written to it.
+    pub fn kind(&self) -> SourceErrorKind {
+        match self.diagnostics.first().map(|problem| problem.id) {
+            Some("unreadable-file") => SourceErrorKind::Unreadable,
+            Some("no-template" | "response-schema") => SourceErrorKind::NoTemplate,
+            Some("unwritable-file") => SourceErrorKind::Unwritable,
+            _ => SourceErrorKind::Invalid,
+        }
+    }
+
+    /// Everything that is wrong, and the texts that it is about.
+    pub fn new(diagnostics: Vec<Diagnostic>, sources: Sources) -> Self {
+        Self { diagnostics, sources }
+    }
+
+    fn without_text(diagnostic: Diagnostic) -> Self {
+        Self::new(vec![diagnostic], Sources::none())
+    }
+}
+
+impl std::fmt::Display for SourceError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let messages: Vec<_> = self.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+        out.write_str(&messages.join("; "))
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+/// Reads a template from its own JSON, from a `tokenizer_config.json` that holds one, from a model folder, or from
+/// standard input if `name` is `-`.
+pub fn open(name: &str) -> Result<Opened, SourceError> {
+    let (file, text) = read(name)?;
+    from_text(file, text)
+}
+
+/// The name and the text of the file that a name means.
+pub fn read(name: &str) -> Result<(String, String), SourceError> {
+    if name == "-" {
+        return Ok(("<stdin>".to_owned(), read_text(io::stdin().lock(), "<stdin>")?));
+    }
+    let path = file_of(name)?;
+    let file = path.display().to_string();
+    let text = File::open(&path).map_err(|error| unreadable(&file, &error))?;
+    let text = read_text(text, &file)?;
+    Ok((file, text))
+}
+
+/// Reads a template from the text of a file of either kind.
+///
+/// ```
+/// # use backchat_parser as backchat;
+/// use backchat::template::source;
+///
+/// let config = r#"{"response_template": {"start_anchor": "<|a|>", "fields": {"content": {}}}}"#;
+/// let opened = source::from_text("tokenizer_config.json".to_owned(), config.to_owned())?;
+/// assert_eq!(opened.loaded.template.fields().len(), 1);
+/// # Ok::<(), source::SourceError>(())
+/// ```
+pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
+    let result = find(&file, &text);
+    let sources = Sources::none().with(file.clone(), text);
+    match result {
+        Ok((loaded, path)) => Ok(Opened { loaded, file, sources, path }),
+        Err(diagnostics) => Err(SourceError::new(diagnostics, sources)),
+    }
+}
+
+fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
+    let not_json = |error| {
+        let mut diagnostic = in_file(load::invalid_json(text, &error), file);
+        if file.ends_with(".jinja") {
+            let help = format!("this is a chat template; derive a response template from it: `backchat derive {file}`");
+            diagnostic.help = Some(help);
+        }
+        vec![diagnostic]
+    };
+    let (document, entries) = json::read_entries(text).map_err(not_json)?;
+    let entry = |name: &str| entries.iter().flatten().rfind(|entry| entry.name == name);
+    let (span, path) = match (entry(KEY), entry(SCHEMA_KEY)) {
+        (Some(entry), _) => (entry.value.clone(), Path::root().key(KEY)),
+        (None, Some(entry)) => return Err(vec![is_a_schema(file, text, entry)]),
+        (None, None) => (document, Path::root()),
+    };
+    let both = entry(KEY).and(entry(SCHEMA_KEY));
+    let place = || Place::span(text, span.start..span.start + 1).in_file(file).path(path.to_string());
+    if path == Path::root() && entries.as_ref().is_some_and(|entries| holds_something_else(file, entries)) {
+        let message = format!("no response template here: the file has no key `{KEY}`");
+        let help = "pass a file that has one, or add one with `backchat derive MODEL --write`";
+        return Err(vec![Diagnostic::error("no-template", message).at(place()).help(help)]);
+    }
+    if span.len() > load::LARGEST {
+        return Err(load::too_large(place()).diagnostics);
+    }
+    let (value, places) = json::read_with_places_at(text, span.start).map_err(not_json)?;
+    match format_of(&value) {
+        Format::Schema => return Err(vec![schema_instead(place(), file)]),
+        Format::Both => return Err(vec![both_formats(place())]),
+        Format::Neither if is_of_neither(&value) => return Err(vec![neither_format(&value, place())]),
+        _ => {}
+    }
+    match load::load_value(&value, &path, Some(Source { text, places: &places })) {
+        Ok(mut loaded) => {
+            loaded.warnings.extend(both.map(|entry| schema_beside(text, entry)));
+            Ok((loaded.in_file(file), path))
+        }
+        Err(error) => Err(error.in_file(file).diagnostics),
+    }
+}
+
+fn is_a_schema(file: &str, text: &str, entry: &Entry) -> Diagnostic {
+    let place = Place::span(text, entry.key.clone()).in_file(file).path(SCHEMA_KEY);
+    schema_instead(place, file)
+}
+
+/// A response schema was given to what needs a response template.
+fn schema_instead(place: Place, file: &str) -> Diagnostic {
+    let message = "expected a response template, found a response schema: \
+                   a response schema reads the whole output; convert it to stream";
+    let file = backchat_core::diagnostic::shell_word(file);
+    let help = format!("convert it to a response template: `backchat convert {file} -o response_template.json`");
+    Diagnostic::error("response-schema", message).at(place).help(help)
+}
+
+/// The config has a response template and a response schema.
+fn schema_beside(text: &str, entry: &Entry) -> Diagnostic {
+    let message = format!("the file also has a `{SCHEMA_KEY}`; the `{KEY}` is used");
+    Diagnostic::new(Severity::Note, "response-schema-beside", message)
+        .at(Place::span(text, entry.key.clone()).path(SCHEMA_KEY))
+        .help("remove the response schema; nothing reads it any more")
+}
+
+const BOTH_LOOK: &str = "a response template has `fields`; a response schema has none, and has `type`, `properties`, \
+                         `const` or a key that begins with `x-`";
+
+fn both_formats(place: Place) -> Diagnostic {
+    let message = "the object has `fields`, as a response template has, and keys of a response schema";
+    Diagnostic::error("two-formats", message).at(place).help(BOTH_LOOK)
+}
+
+/// Whether a value has no key at all that a response template could have.
+fn is_of_neither(value: &Value) -> bool {
+    let known = |key: &String| {
+        let names = keys::TEMPLATE.iter().map(|known| known.name);
+        backchat_core::diagnostic::closest(key, names).is_some()
+    };
+    value.as_object().is_some_and(|entries| !entries.is_empty() && !entries.keys().any(known))
+}
+
+fn neither_format(value: &Value, place: Place) -> Diagnostic {
+    const MOST: usize = 5;
+    let keys = value.as_object().into_iter().flat_map(|entries| entries.keys());
+    let shown: Vec<String> =
+        keys.take(MOST).map(|key| format!("`{}`", backchat_core::diagnostic::shortened(key, 40))).collect();
+    let message =
+        format!("the object is neither a response template nor a response schema: it has {}", shown.join(", "));
+    Diagnostic::error("no-template", message).at(place).help(BOTH_LOOK)
+}
+
+/// Whether an object without a `response_template` is some other file, not a template with mistakes in it.
+fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
+    let has = |name: &str| entries.iter().any(|entry| entry.name == name);
+    let is_config = FilePath::new(file).file_name().is_some_and(|name| name == CONFIG);
+    let is_foreign = has("chat_template") || has("tokenizer_class");
+    is_config || is_foreign && !keys::TEMPLATE.iter().any(|key| has(key.name))
+}
+
+/// Writes a template into a `tokenizer_config.json`, or into that of a model folder.
+///
+/// Only the bytes of the key `response_template` change; a missing key is added. The file is replaced
+/// as a whole, so it is never half-written.
+#[cfg(feature = "write")]
+pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
+    change(name, |text| edit::edit(text, KEY, &template.to_value()))
+}
+
+/// Removes the response schema from a `tokenizer_config.json`, or from that of a model folder; no other byte changes.
+#[cfg(feature = "write")]
+pub fn remove_schema_from(name: &str) -> Result<(), SourceError> {
+    change(name, |text| edit::remove(text, SCHEMA_KEY))
+}
+
+#[cfg(feature = "write")]
+fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Result<(), SourceError> {
+    let path = file_of(name)?;
+    let file = path.display().to_string();
+    let opened = File::open(&path).map_err(|error| unreadable(&file, &error))?;
+    let text = read_text(opened, &file)?;
+    let edited = edit(&text).map_err(|diagnostic| SourceError {
+        diagnostics: vec![in_file(diagnostic, &file)],
+        sources: Sources::none().with(file.clone(), text.clone()),
+    })?;
+    replace_file(&path, edited.as_bytes()).map_err(|error| {
+        let message = format!("cannot write the file: {error}");
+        SourceError::without_text(
+            Diagnostic::error("unwritable-file", message)
+                .at(Place::file(&file))
+                .help("the file is unchanged; check that you may write to its folder"),
+        )
+    })
+}
+
+/// The file of a name: itself, or the config of a model folder.
+fn file_of(name: &str) -> Result<PathBuf, SourceError> {
+    let path = PathBuf::from(name);
+    if !path.is_dir() {
+        return Ok(path);
+    }
+    let config = path.join(CONFIG);
+    if config.is_file() {
+        return Ok(config);
+    }
+    let diagnostic = Diagnostic::error("no-template", format!("the folder has no `{CONFIG}`"))
+        .at(Place::file(name))
+        .help("pass a model folder that has one, or the file with the response template");
+    Err(SourceError::without_text(diagnostic))
+}
+
+fn unreadable(file: &str, error: &io::Error) -> SourceError {
+    let help = match error.kind() {
+        io::ErrorKind::NotFound => "check the name; a template is read from a JSON file, a model folder, or `-`",
+        _ => "check that it is a file you may read",
+    };
+    let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
+    SourceError::without_text(diagnostic.at(Place::file(file)).help(help))
+}
+
+/// Reads a text that must be UTF-8 and of bounded size.
+fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
+    let mut bytes = Vec::new();
+    reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
+        let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(file));
+        return Err(SourceError::without_text(
+            diagnostic.help("a response template is a small JSON file: check the name"),
+        ));
+    }
+    text(file, bytes).map_err(|NotText { diagnostic, sources }| SourceError { diagnostics: vec![diagnostic], sources })
+}
+
+fn in_file(mut diagnostic: Diagnostic, file: &str) -> Diagnostic {
+    diagnostic.place.get_or_insert_default().file = Some(file.to_owned());
+    diagnostic
+}

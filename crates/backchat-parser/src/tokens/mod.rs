@@ -1,0 +1,31 @@
+//! A `tokenizer.json`: which text each id of a model stands for, and the text of a stream of ids.
+//!
+//! An id that the tokenizer lacks has no text; text that was given is never taken back, however the ids are cut into feeds.
+//! Encoding takes the feature `tokenizer`; nothing else here needs a dependency.
+//!
+//! ```
+//! # use backchat_parser as backchat;
+//! use backchat::tokens::Tokens;
+//!
+//! let tokens = Tokens::load(
+//!     r#"{"added_tokens": [{"id": 2, "content": "<end>"}], "decoder": {"type": "ByteLevel"},
+//!         "model": {"vocab": {"Hi": 0, "Ġyou": 1}}}"#,
+//! )?;
+//! assert_eq!(tokens.decode(&[0, 1, 2]), "Hi you<end>");
+//! # Ok::<(), backchat::tokens::TokensError>(())
+//! ```
+
+mod decoder;
+mod encode;
+mod error;
+mod load;
+mod placed;
+mod reader;
+mod stream;
+mod table;
+
+pub use encode::{Encoded, Tokenizer};
+pub use error::TokensError;
+pub use placed::Placed;
+pub(crate) use stream::{Sink, TextStream};
+pub use table::Tokens;

@@ -1,0 +1,243 @@
+//! The texts of a tokenizer's ids in one piece of memory, looked up by id.
+
+use std::collections::HashMap;
+
+use super::decoder::{Decoder, SPACE, disguised};
+use super::error::TokensError;
+
+/// The decode side of a tokenizer. It can be shared by any number of threads.
+#[derive(Debug)]
+pub struct Tokens {
+    /// The texts of ordinary tokens after the first of a text.
+    later: Forms,
+    /// Those at the first place of a text, where the decoder makes a difference.
+    first: Option<Forms>,
+    added: Vec<Added>,
+    pub(super) decoder: Decoder,
+    /// Whether encoding puts a space after every added token, which is no text.
+    pub(super) prepends: bool,
+}
+
+/// A token that is cut out of a text before the model of the tokenizer sees it.
+#[derive(Clone, Debug)]
+struct Added {
+    id: u32,
+    content: String,
+}
+
+/// What an id is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token<'t> {
+    /// Whole characters; `leads` if the first is a mark for a space.
+    Text { text: &'t str, leads: bool },
+    /// Bytes of which characters are made.
+    Bytes(&'t [u8]),
+    /// An added token, by its place among them.
+    Added(usize),
+}
+
+#[derive(Debug, Default)]
+struct Forms {
+    /// By id; ids beyond are in `far`.
+    near: Vec<Entry>,
+    far: HashMap<u32, Entry>,
+    count: usize,
+    text: String,
+    bytes: Vec<u8>,
+}
+
+/// Where a token's text is: its start, and its length with what it is in the lowest bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Entry {
+    start: u32,
+    length_and_kind: u32,
+}
+
+/// Zero is the kind of ids that the tokenizer lacks.
+const TEXT: u32 = 1;
+const LEADING_TEXT: u32 = 2;
+const BYTES: u32 = 3;
+const ADDED: u32 = 4;
+const KIND_BITS: u32 = 3;
+
+/// How far ids may be apart before they are looked up by hash: a table of a few sparse ids stays small.
+const SPARSE: usize = 1 << 16;
+
+impl Entry {
+    fn new(kind: u32, start: usize, length: usize) -> Option<Self> {
+        let length = u32::try_from(length).ok().filter(|length| *length < 1 << (32 - KIND_BITS))?;
+        Some(Self { start: u32::try_from(start).ok()?, length_and_kind: length << KIND_BITS | kind })
+    }
+}
+
+impl Forms {
+    #[inline]
+    fn entry(&self, id: u32) -> Entry {
+        match self.near.get(id as usize) {
+            Some(entry) => *entry,
+            None => self.far.get(&id).copied().unwrap_or_default(),
+        }
+    }
+
+    #[inline]
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        let Entry { start, length_and_kind } = self.entry(id);
+        let (start, end) = (start as usize, start as usize + (length_and_kind >> KIND_BITS) as usize);
+        let kind = length_and_kind & ((1 << KIND_BITS) - 1);
+        match kind {
+            TEXT | LEADING_TEXT => Some(Token::Text { text: self.text.get(start..end)?, leads: kind == LEADING_TEXT }),
+            BYTES => Some(Token::Bytes(self.bytes.get(start..end)?)),
+            ADDED => Some(Token::Added(start)),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, id: u32, entry: Entry) {
+        let place = id as usize;
+        self.count += 1;
+        // A table that is mostly holes would take memory that nobody asked for.
+        if place < self.near.len() || place < self.count.saturating_mul(4).max(SPARSE) {
+            if place >= self.near.len() {
+                self.near.resize(place + 1, Entry::default());
+            }
+            if let Some(known) = self.near.get_mut(place) {
+                *known = entry;
+            }
+        } else {
+            self.far.insert(id, entry);
+        }
+    }
+
+    fn add_text(&mut self, id: u32, text: &str, leads: bool) -> Option<()> {
+        self.set(id, Entry::new(if leads { LEADING_TEXT } else { TEXT }, self.text.len(), text.len())?);
+        self.text.push_str(text);
+        Some(())
+    }
+
+    fn add_bytes(&mut self, id: u32, bytes: &[u8]) -> Option<()> {
+        self.set(id, Entry::new(BYTES, self.bytes.len(), bytes.len())?);
+        self.bytes.extend_from_slice(bytes);
+        Some(())
+    }
+
+    /// Ids that were far when they came, and are not any more: `near` alone answers for its places.
+    fn settle(&mut self) {
+        let length = self.near.len();
+        let passed: Vec<u32> = self.far.keys().copied().filter(|id| (*id as usize) < length).collect();
+        for id in passed {
+            if let (Some(entry), Some(place)) = (self.far.remove(&id), self.near.get_mut(id as usize))
+                && *place == Entry::default()
+            {
+                *place = entry;
+            }
+        }
+        self.near.shrink_to_fit();
+        self.text.shrink_to_fit();
+        self.bytes.shrink_to_fit();
+    }
+}
+
+/// A table in the making.
+pub(super) struct Builder {
+    tokens: Tokens,
+    scratch: Vec<u8>,
+}
+
+impl Builder {
+    pub fn new(decoder: Decoder, prepends: bool) -> Self {
+        let first = decoder.has_first().then(Forms::default);
+        let tokens = Tokens { later: Forms::default(), first, added: Vec::new(), decoder, prepends };
+        Self { tokens, scratch: Vec::new() }
+    }
+
+    /// An ordinary token.
+    pub fn token(&mut self, id: u32, name: &str) -> Result<(), TokensError> {
+        let Tokens { later, first, decoder, .. } = &mut self.tokens;
+        let forms = [(later, false)].into_iter().chain(first.as_mut().map(|forms| (forms, true)));
+        let mut kept = Some(());
+        for (forms, is_first) in forms {
+            let text = decoder.text(name, is_first);
+            kept = kept.and_then(|()| {
+                if let Some(byte) = decoder.byte(&text) {
+                    return forms.add_bytes(id, &[byte]);
+                }
+                let leads = name.starts_with(SPACE) && text.starts_with([SPACE, ' ']);
+                if !decoder.byte_level {
+                    return forms.add_text(id, &text, leads);
+                }
+                self.scratch.clear();
+                // A name with characters that disguise nothing is its own text, as in the reference.
+                let bytes = match text.chars().try_for_each(|c| disguised(c).map(|byte| self.scratch.push(byte))) {
+                    Some(()) => self.scratch.as_slice(),
+                    None => text.as_bytes(),
+                };
+                match str::from_utf8(bytes) {
+                    Ok(text) => forms.add_text(id, text, leads),
+                    Err(_) => forms.add_bytes(id, bytes),
+                }
+            });
+        }
+        kept.ok_or_else(|| TokensError::at("model.vocab", "its texts are longer than 4 GB"))
+    }
+
+    /// An added token, which takes the place of an ordinary one. Fails with the other if two have the id.
+    pub fn added(&mut self, id: u32, content: &str) -> Result<(), String> {
+        if let Some(Token::Added(place)) = self.tokens.later.token(id)
+            && let Some(other) = self.tokens.added.get(place)
+        {
+            return if other.content == content { Ok(()) } else { Err(other.content.clone()) };
+        }
+        let entry = Entry::new(ADDED, self.tokens.added.len(), 0).unwrap_or_default();
+        self.tokens.later.set(id, entry);
+        self.tokens.added.push(Added { id, content: content.to_owned() });
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> Result<Tokens, TokensError> {
+        self.tokens.later.settle();
+        if let Some(first) = &mut self.tokens.first {
+            first.settle();
+        }
+        Ok(self.tokens)
+    }
+}
+
+impl Tokens {
+    /// Whether the tokenizer has the id.
+    pub fn has(&self, id: u32) -> bool {
+        self.token(id).is_some()
+    }
+
+    /// The contents of the added tokens, with their ids.
+    pub fn added(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.added.iter().map(|added| (added.id, added.content.as_str()))
+    }
+
+    #[doc(hidden)]
+    pub fn added_content(&self, place: usize) -> &str {
+        self.added.get(place).map_or("", |added| &added.content)
+    }
+
+    /// The place of an added token among them, by its id.
+    #[doc(hidden)]
+    pub fn added_place(&self, id: u32) -> Option<usize> {
+        match self.token(id)? {
+            Token::Added(place) => Some(place),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn token(&self, id: u32) -> Option<Token<'_>> {
+        self.later.token(id)
+    }
+
+    /// The token where it is the first of a text.
+    pub(super) fn first_token(&self, id: u32) -> Option<Token<'_>> {
+        let token = self.token(id)?;
+        match (&self.first, token) {
+            (Some(first), Token::Text { .. } | Token::Bytes(_)) => first.token(id),
+            _ => Some(token),
+        }
+    }
+}

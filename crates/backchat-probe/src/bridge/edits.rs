@@ -1,0 +1,179 @@
+//! Where a template would write a history otherwise than its ids say.
+
+use std::ops::Range;
+
+use super::answer::Answer;
+use crate::diff::{DiffTag, operations};
+use backchat_core::diagnostic::escape;
+use backchat_core::json::Value;
+use backchat_core::text::{common_end, common_start};
+
+/// Why a template would write something otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EditCause {
+    /// It leaves reasoning out, or writes it in another way.
+    Reasoning,
+    /// The model spelled a call otherwise.
+    Call,
+    /// Another marker ended the turn.
+    Stop,
+    /// The text is at another place.
+    Moved,
+    /// Anything else.
+    Other,
+}
+
+impl EditCause {
+    /// Its name in rows.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EditCause::Reasoning => "reasoning",
+            EditCause::Call => "call",
+            EditCause::Stop => "stop",
+            EditCause::Moved => "moved",
+            EditCause::Other => "other",
+        }
+    }
+}
+
+/// A difference: a span of the text of the ids, in code points, and what the template writes there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Its start.
+    pub start: usize,
+    /// Its end.
+    pub end: usize,
+    /// What the template has instead.
+    pub text: String,
+    /// Why.
+    pub why: EditCause,
+}
+
+/// The differences between two texts, in order: spans of the first in code points, and the second's text.
+pub(super) fn differences(one: &str, other: &str) -> Vec<(Range<usize>, String)> {
+    let shared = common_start(one, other).len();
+    let (one_rest, other_rest) = (one.get(shared..).unwrap_or_default(), other.get(shared..).unwrap_or_default());
+    let end = common_end(one_rest, other_rest).len();
+    let (one_rest, other_rest) = (
+        one_rest.get(..one_rest.len() - end).unwrap_or_default(),
+        other_rest.get(..other_rest.len() - end).unwrap_or_default(),
+    );
+    let offset = one.get(..shared).map_or(0, |text| text.chars().count());
+    let (one, other) = (words(one_rest), words(other_rest));
+    let lengths: Vec<usize> = one.iter().map(|word| word.chars().count()).collect();
+    let place = |word: usize| offset + lengths.iter().take(word).sum::<usize>();
+    operations(&one, &other)
+        .iter()
+        .filter(|operation| operation.tag() != DiffTag::Equal)
+        .map(|operation| {
+            let text = other.get(operation.new_range()).unwrap_or_default().concat();
+            (place(operation.old_range().start)..place(operation.old_range().end), text)
+        })
+        .collect()
+}
+
+/// A text in words, white space and signs, of which each is one.
+fn words(text: &str) -> Vec<&str> {
+    let kind = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => 0,
+        c if c.is_whitespace() => 1,
+        _ => 2,
+    };
+    let mut words = Vec::new();
+    let mut start = 0;
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        if before.is_some_and(|before| before != kind(c) || before == 2) {
+            words.extend(text.get(start..at));
+            start = at;
+        }
+        before = Some(kind(c));
+    }
+    words.extend(text.get(start..).filter(|rest| !rest.is_empty()));
+    words
+}
+
+/// The edits that make the text of the ids the render; the prompt and the sample are the first bytes of it.
+pub(super) fn between(text: &str, render: &str, answer: &Answer, sampled_end: usize) -> Vec<Edit> {
+    let found = differences(text, render);
+    let removed: Vec<String> =
+        found.iter().map(|(span, _)| text.chars().skip(span.start).take(span.len()).collect()).collect();
+    let end = text.get(..sampled_end).map_or(0, |before| before.chars().count());
+    let begin = end.saturating_sub(answer.text.chars().count());
+    let reasoning =
+        ["reasoning_content", "thinking", "reasoning"].into_iter().filter_map(|name| answer.message.get(name));
+    let reasoning: Vec<&str> = reasoning.filter_map(Value::as_str).map(str::trim).collect();
+    let has_calls = answer.message.get("tool_calls").is_some_and(|calls| !calls.is_empty());
+    let why = |place: usize| {
+        let (Some((span, new)), Some(old)) = (found.get(place), removed.get(place)) else { return EditCause::Other };
+        let inserted: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+        let is_among = |what: &str, all: &[&str]| {
+            what.trim().chars().count() > 3 && all.iter().any(|other| other.contains(what.trim()))
+        };
+        let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
+        if is_among(old, &inserted) || is_among(new, &removed) {
+            return EditCause::Moved;
+        }
+        let marker = answer.asked_stop.as_ref().or(answer.last_marker.as_ref());
+        let stop = marker.map_or(0, |marker| marker.chars().count());
+        if span.end + 1 >= end && span.end <= end && span.start + stop >= end && stop > 0 {
+            return EditCause::Stop;
+        }
+        let is_thought = |text: &str| reasoning.iter().any(|part| text.contains(part));
+        if !old.trim().is_empty() && (is_thought(old) || span.start < begin) {
+            return EditCause::Reasoning;
+        }
+        if has_calls && (begin..end).contains(&span.start) { EditCause::Call } else { EditCause::Other }
+    };
+    let whys: Vec<EditCause> = (0..found.len()).map(why).collect();
+    found
+        .into_iter()
+        .zip(whys)
+        .map(|((span, text), why)| Edit { start: span.start, end: span.end, text, why })
+        .collect()
+}
+
+/// An edit in words.
+pub(super) fn story(edit: &Edit) -> String {
+    let text: String = edit.text.chars().take(60).collect();
+    format!(
+        "the template would write the characters {} to {} of the history as `{}` ({})",
+        edit.start,
+        edit.end,
+        escape(&text),
+        edit.why.as_str()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(text: &str, edits: &[(Range<usize>, String)]) -> String {
+        let characters: Vec<char> = text.chars().collect();
+        let (mut out, mut at) = (String::new(), 0);
+        for (span, new) in edits {
+            out.extend(&characters[at..span.start]);
+            out.push_str(new);
+            at = span.end;
+        }
+        out.extend(&characters[at..]);
+        out
+    }
+
+    #[test]
+    fn differences_turn_one_text_into_the_other() {
+        for (one, other, count) in [
+            ("abc", "abc", 0),
+            ("é<a>thought</a>said<end>", "é<a></a>said<end>", 1),
+            ("<call>{\"a\":1}</call>", "<call>{\"a\": 1}</call>", 1),
+            ("one two three", "one 2 three four", 2),
+            ("", "x", 1),
+            ("日本", "", 1),
+        ] {
+            let found = differences(one, other);
+            assert_eq!((applied(one, &found).as_str(), found.len()), (other, count), "{one}");
+        }
+    }
+}

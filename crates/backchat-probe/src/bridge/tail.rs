@@ -1,0 +1,356 @@
+//! The end of a turn in the render of all messages, proved with twins: renders in which a needle replaces a text.
+
+use super::answer::Answer;
+use super::refusal::{Refusal, Refused};
+use super::{Conversation, Sample};
+use backchat_core::json::Value;
+use backchat_parser::tokens::Tokens;
+
+/// The render of all messages, and what it has after the model's last value.
+pub(super) struct Tail {
+    pub render: String,
+    /// Where it begins, in bytes.
+    start: usize,
+    /// What comes after that value if no message follows.
+    alone: String,
+    /// What comes after plain content if no message follows.
+    plain: String,
+    /// The message, with its last texts replaced.
+    twin: Value,
+    needle: String,
+}
+
+/// Where the appended text begins.
+pub(super) struct Join {
+    /// The place in the render, in bytes.
+    pub place: usize,
+    /// Whether the text begins with the end of the model's turn.
+    pub closes: bool,
+}
+
+/// The end of a turn in the tail: its marker, if the template writes one.
+struct TurnEnd {
+    /// Before the marker.
+    start: usize,
+    /// After it.
+    end: usize,
+    /// The markers that stop the model there.
+    stops: Vec<String>,
+}
+
+fn unproved(reason: &str) -> Refused {
+    Refused::new(Refusal::Unproved, reason)
+}
+
+impl Tail {
+    pub fn find(conversation: &Conversation<'_>, answer: &Answer) -> Result<Self, Refused> {
+        let new = conversation.sample.new_messages;
+        let message = answer.for_render(new);
+        let after = |message: Value| [&[message], new].concat();
+        let render = conversation.render(&after(message.clone()), true)?;
+        let needle = needle(&[&render, &answer.text]);
+        let mut twin = message.clone();
+        replace_texts(&mut twin, &needle);
+        let mut found = None;
+        // Nothing of the message shows: then its content does.
+        for replaces_content in [false, true] {
+            if replaces_content && let Value::Object(twin) = &mut twin {
+                twin.insert("content".to_owned(), needle.as_str().into());
+            }
+            let twin = conversation.render(&after(twin.clone()), true);
+            let twin = twin.map_err(|_| unproved("the template raises when a text of the model is replaced"))?;
+            if let Some(place) = twin.rfind(&needle) {
+                found = twin.get(place + needle.len()..).map(str::to_owned);
+                break;
+            }
+        }
+        let tail = found.ok_or_else(|| unproved("the template does not write what the model said"))?;
+        let Some(before) = render.strip_suffix(&tail) else {
+            return Err(unproved("what follows the model's turn depends on what it said"));
+        };
+        let start = before.len();
+        let after_needle = |message: &Value| {
+            let render = conversation.render(std::slice::from_ref(message), false).ok()?;
+            let place = render.rfind(&needle)?;
+            render.get(place + needle.len()..).map(str::to_owned)
+        };
+        let said = Value::from([("role", "assistant".into()), ("content", needle.as_str().into())]);
+        let plain = after_needle(&said).unwrap_or_default();
+        let alone = after_needle(&twin).unwrap_or_else(|| plain.clone());
+        let found = Self { render, start, alone, plain, twin, needle };
+        found.check_new(conversation, &message)?;
+        Ok(found)
+    }
+
+    fn tail(&self) -> &str {
+        self.render.get(self.start..).unwrap_or_default()
+    }
+
+    /// Every new message shows in the tail.
+    fn check_new(&self, conversation: &Conversation<'_>, message: &Value) -> Result<(), Refused> {
+        let needles: Vec<String> =
+            (0..conversation.sample.new_messages.len()).map(|place| format!("{}n{place}n", self.needle)).collect();
+        let marked = conversation.sample.new_messages.iter().zip(&needles).map(|(new, needle)| with_text(new, needle));
+        let all: Vec<Value> = [message.clone()].into_iter().chain(marked).collect();
+        let twin =
+            conversation.render(&all, true).map_err(|_| unproved("the template raises on other new messages"))?;
+        let before = self.render.get(..self.start).unwrap_or_default();
+        let Some(tail) = twin.strip_prefix(before) else {
+            return Err(unproved("how the template writes the model's turn depends on the new messages"));
+        };
+        match needles.iter().position(|needle| !tail.contains(needle)) {
+            None => Ok(()),
+            Some(place) => {
+                let role = conversation.sample.new_messages.get(place).and_then(|new| new.get("role")?.as_str());
+                let reason =
+                    format!("the template does not write new message {place}, of role `{}`", role.unwrap_or(""));
+                Err(Refused::new(Refusal::Dropped, reason))
+            }
+        }
+    }
+
+    /// Where the appended text begins, by how the sample ends.
+    pub fn join(&self, conversation: &Conversation<'_>, answer: &Answer) -> Result<Join, Refused> {
+        let tokens = conversation.bridge.tokenizer.tokens();
+        let turn = self.turn_end(conversation, tokens)?;
+        check_after_stop(&turn, conversation.sample, tokens)?;
+        let at = |place: usize, closes: bool| Ok(Join { place: self.start + place, closes });
+        let has_stop = turn.stops.iter().any(|stop| answer.last_marker.as_ref() == Some(stop))
+            || turn.stops.iter().any(|stop| answer.text.trim_end().ends_with(stop.as_str()));
+        if let Some(field) = &answer.open {
+            return Err(Refused::new(Refusal::Unfinished, format!("the sample ends inside of `{field}`")));
+        }
+        if has_stop {
+            return at(turn.end, false);
+        }
+        let rest = self.tail().get(turn.end..).unwrap_or_default();
+        let stop = answer.asked_stop.as_ref().or(answer.last_marker.as_ref()).filter(|stop| !stop.is_empty());
+        if let Some(stop) = stop {
+            // A model without an end of turns stops at the header of whoever is next.
+            if turn.stops.is_empty() && rest.starts_with(stop.as_str()) {
+                return at(turn.end + stop.len(), false);
+            }
+            if turn.stops.is_empty() && self.is_header(conversation, turn.end, stop) {
+                let reason = format!("the sample stopped at `{stop}`, which does not open the next message");
+                return Err(Refused::new(Refusal::StopMismatch, reason));
+            }
+        }
+        if answer.asked_stop.is_some() {
+            return at(turn.end, false);
+        }
+        // No stop was sampled: what the sample already has of the end stays.
+        let own = self.tail().get(..turn.start).unwrap_or_default();
+        let shared = overlap(&answer.text, own);
+        let has_calls = answer.message.get("tool_calls").is_some_and(|calls| !calls.is_empty());
+        let place = if shared == 0 && has_calls { turn.start } else { shared };
+        at(place, turn.end > turn.start)
+    }
+
+    /// Whether a marker opens a message of another role after the turn.
+    fn is_header(&self, conversation: &Conversation<'_>, end: usize, marker: &str) -> bool {
+        let own = self.tail().get(..end).unwrap_or_default();
+        ROLES.iter().any(|role| {
+            let tail = self.tail_before(conversation, role);
+            tail.as_deref().and_then(|tail| tail.strip_prefix(own)).is_some_and(|rest| rest.starts_with(marker))
+        })
+    }
+
+    /// What follows the turn if a message of this role comes next.
+    fn tail_before(&self, conversation: &Conversation<'_>, role: &str) -> Option<String> {
+        let next = Value::from([
+            ("role", role.into()),
+            ("content", "next".into()),
+            ("tool_call_id", "call00000".into()),
+            ("name", "next".into()),
+        ]);
+        let render = conversation.render(&[self.twin.clone(), next], true).ok()?;
+        let place = render.rfind(&self.needle)?;
+        render.get(place + self.needle.len()..).map(str::to_owned)
+    }
+
+    fn turn_end(&self, conversation: &Conversation<'_>, tokens: &Tokens) -> Result<TurnEnd, Refused> {
+        let (tail, alone, plain) = (self.tail(), self.alone.as_str(), self.plain.trim());
+        let changed = || unproved("the template ends the turn in another way than the conversation");
+        if plain.is_empty() {
+            // The next header ends the turn.
+            let own = if tail.starts_with(alone) { alone } else { alone.trim_end() };
+            return match tail.starts_with(own) {
+                true => Ok(TurnEnd { start: own.len(), end: own.len(), stops: Vec::new() }),
+                false => Err(changed()),
+            };
+        }
+        let usual = last_marker(tokens, plain).unwrap_or(plain);
+        let marker = match alone.trim_end().ends_with(usual) {
+            true => usual,
+            false => last_marker(tokens, alone).unwrap_or(usual),
+        };
+        let start = alone.rfind(marker).ok_or_else(changed)?;
+        let own = alone.get(..start).unwrap_or_default();
+        let rest = tail.strip_prefix(own).ok_or_else(changed)?;
+        let mut stops = vec![usual.to_owned(), marker.to_owned()];
+        let mut end = start;
+        if rest.starts_with(marker) {
+            end += marker.len();
+        } else if let Some(other) = first_marker(tokens, rest)
+            && self.ends_turns(conversation, own, other)
+        {
+            // History has a marker of its own.
+            stops.push(other.to_owned());
+            end += other.len();
+        }
+        stops.dedup();
+        Ok(TurnEnd { start, end, stops })
+    }
+
+    /// Whether a marker follows the turn whoever is next, as far as the template renders that.
+    fn ends_turns(&self, conversation: &Conversation<'_>, own: &str, marker: &str) -> bool {
+        let next = conversation.sample.new_messages.first().and_then(|new| new.get("role")?.as_str());
+        let others = ROLES.iter().filter(|role| next != Some(role));
+        let mut tails = others.filter_map(|role| self.tail_before(conversation, role));
+        tails.all(|tail| tail.strip_prefix(own).is_some_and(|rest| rest.starts_with(marker)))
+    }
+}
+
+/// The roles of messages that can follow a model's.
+const ROLES: [&str; 3] = ["user", "tool", "system"];
+
+/// Refuses ids after the marker that ends a plain turn.
+fn check_after_stop(turn: &TurnEnd, sample: &Sample<'_>, tokens: &Tokens) -> Result<(), Refused> {
+    let Some(usual) = turn.stops.first() else { return Ok(()) };
+    let is_stop = |id: &u32| tokens.added_place(*id).is_some_and(|place| tokens.added_content(place) == usual);
+    match sample.sampled_ids.iter().position(is_stop) {
+        Some(place) if place + 1 < sample.sampled_ids.len() => {
+            let count = sample.sampled_ids.len() - place - 1;
+            Err(Refused::new(Refusal::AfterStop, format!("{count} ids follow the stop `{usual}`, at place {place}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A text that none of these has.
+fn needle(texts: &[&str]) -> String {
+    let mut needle = "qzNeedle".to_owned();
+    while texts.iter().any(|text| text.contains(&needle)) {
+        needle.push('q');
+    }
+    needle + "x"
+}
+
+/// Replaces the texts of a message that a model chose: its content, and the texts in the arguments of its calls, or the
+/// name of a call without any.
+fn replace_texts(message: &mut Value, needle: &str) {
+    let Value::Object(message) = message else { return };
+    if let Some(Value::String(content)) = message.get_mut("content")
+        && !content.is_empty()
+    {
+        *content = needle.to_owned();
+    }
+    let Some(Value::List(calls)) = message.get_mut("tool_calls") else { return };
+    for call in calls {
+        let Value::Object(call) = call else { continue };
+        let function = match call.get_mut("function") {
+            Some(Value::Object(function)) => function,
+            _ => call,
+        };
+        let is_replaced = function.get_mut("arguments").is_some_and(|arguments| replace_leaves(arguments, needle));
+        if let (false, Some(name)) = (is_replaced, function.get_mut("name")) {
+            *name = needle.into();
+        }
+    }
+}
+
+/// Replaces the texts inside a value; whether there were any.
+fn replace_leaves(value: &mut Value, needle: &str) -> bool {
+    match value {
+        Value::String(text) => {
+            *text = needle.to_owned();
+            true
+        }
+        Value::List(items) => items.iter_mut().fold(false, |any, item| replace_leaves(item, needle) | any),
+        Value::Object(entries) => entries.values_mut().fold(false, |any, item| replace_leaves(item, needle) | any),
+        _ => false,
+    }
+}
+
+/// A message with more text.
+fn with_text(message: &Value, more: &str) -> Value {
+    let Value::Object(entries) = message else { return message.clone() };
+    let mut entries = entries.clone();
+    match entries.get_mut("content") {
+        Some(Value::String(content)) => content.push_str(more),
+        Some(Value::List(parts)) => {
+            let text = parts.iter_mut().find_map(|part| match part {
+                Value::Object(part) => part.get_mut("text"),
+                _ => None,
+            });
+            match text {
+                Some(Value::String(text)) => text.push_str(more),
+                _ => parts.push(Value::from([("type", "text".into()), ("text", more.into())])),
+            }
+        }
+        _ => {
+            entries.insert("content".to_owned(), more.into());
+        }
+    }
+    Value::Object(entries)
+}
+
+/// The added token that ends last in a text.
+fn last_marker<'t>(tokens: &Tokens, text: &'t str) -> Option<&'t str> {
+    let places = tokens.added().filter(|(_, content)| !content.trim().is_empty()).filter_map(|(_, content)| {
+        let start = text.rfind(content)?;
+        Some((start + content.len(), content.len()))
+    });
+    let (end, length) = places.max()?;
+    text.get(end - length..end)
+}
+
+/// The added token that a text begins with.
+fn first_marker<'t>(tokens: &Tokens, text: &'t str) -> Option<&'t str> {
+    let at_start = tokens.added().map(|(_, content)| content).filter(|content| !content.trim().is_empty());
+    let length = at_start.filter(|content| text.starts_with(content)).map(str::len).max()?;
+    text.get(..length)
+}
+
+/// How many bytes of the start of one text are the end of another.
+fn overlap(text: &str, next: &str) -> usize {
+    let ends = next.char_indices().map(|(at, _)| at).chain([next.len()]).filter(|end| *end <= text.len());
+    ends.filter(|end| next.get(..*end).is_some_and(|start| text.ends_with(start))).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backchat_core::json;
+
+    #[test]
+    fn the_end_that_a_sample_has_already() {
+        for (text, next, shared) in [("a</c>", "</c><end>", 4), ("a</c", "</c>", 3), ("a", "b", 0), ("é", "é", 2)] {
+            assert_eq!(overlap(text, next), shared, "{text} {next}");
+        }
+    }
+
+    #[test]
+    fn texts_that_the_model_chose_are_replaced() {
+        for (message, twin) in [
+            (r#"{"content": "Hi"}"#, r#"{"content": "N"}"#),
+            (
+                r#"{"content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"a": [1, "x"], "b": 2}}}]}"#,
+                r#"{"content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"a": [1, "N"], "b": 2}}}]}"#,
+            ),
+            (
+                r#"{"tool_calls": [{"name": "f", "arguments": {}}]}"#,
+                r#"{"tool_calls": [{"name": "N", "arguments": {}}]}"#,
+            ),
+        ] {
+            let mut message = json::read(message).unwrap();
+            replace_texts(&mut message, "N");
+            assert_eq!(message.to_string(), twin);
+        }
+        let new = json::read(r#"{"role": "user", "content": [{"type": "text", "text": "Hi"}]}"#).unwrap();
+        assert_eq!(
+            with_text(&new, "N").to_string(),
+            r#"{"role": "user", "content": [{"type": "text", "text": "HiN"}]}"#
+        );
+    }
+}

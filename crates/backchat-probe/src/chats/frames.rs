@@ -1,0 +1,487 @@
+//! The text that a template writes between the texts of a chat, learned from renders of every shape of conversation.
+//!
+//! A frame is the literal text between one kind of text and the next. No frame is guessed: each appeared in a render.
+
+use std::collections::{HashMap, HashSet};
+
+use super::script::{Form, Kind, Script};
+use super::text::whole_end;
+use backchat_chat::{ChatTemplate, RenderErrorKind, RenderOptions};
+use backchat_core::json::{self, Object, Value};
+use backchat_core::text::{common_end, slice};
+
+/// A kind of text, at its first appearance or repeated by the template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct State {
+    pub kind: Kind,
+    pub echo: bool,
+}
+
+/// How a text goes on from the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// In the same call or, outside of calls, in the same message.
+    Same,
+    /// With another call of the same message.
+    Call,
+    /// With another message.
+    Message,
+    /// With the rest of an earlier message: the texts in between belong to later ones.
+    Back,
+}
+
+/// The text between two texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Frame {
+    pub from: State,
+    pub gap: String,
+    pub to: State,
+    pub step: Step,
+}
+
+/// How a template spells a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    Plain,
+    /// Inside a JSON string.
+    Json,
+    /// Inside a JSON string that is inside another.
+    JsonTwice,
+    /// With the entities of markup.
+    Markup,
+}
+
+impl Spelling {
+    /// The text that is spelled like this; as it is if it is not.
+    pub fn decode(self, text: &str) -> String {
+        let unquote = |text: &str| match json::read(&format!("\"{text}\"")) {
+            Ok(Value::String(text)) => text,
+            _ => text.to_owned(),
+        };
+        match self {
+            Spelling::Plain => text.to_owned(),
+            Spelling::Json => unquote(text),
+            Spelling::JsonTwice => unquote(&unquote(text)),
+            Spelling::Markup => text
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&quot;", "\"")
+                .replace("&#34;", "\"")
+                .replace("&#39;", "'")
+                .replace("&amp;", "&"),
+        }
+    }
+}
+
+/// Everything that is known about how a template writes chats down.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frames {
+    pub frames: Vec<Frame>,
+    pub form: Form,
+    spellings: HashMap<Kind, Spelling>,
+    /// The text that a result repeats after its own text instead of before it.
+    pub trailing: HashSet<Kind>,
+    /// Descriptions that come before the name of the tool or parameter they describe.
+    pub leading: HashSet<Kind>,
+}
+
+/// The shapes of conversation that are rendered, with tools and without, with a generation prompt and without.
+const SHAPES: &[&str] = &[
+    "U", "SU", "UA", "SUA", "UAU", "SUAU", "UAUA", "SUAUA", "UAUAU", "UAUAUA", "SUAUAU", "UR", "SUR", "URU", "URUR",
+    "URUA", "UAUR", "URUAU", "UC", "UCT", "UCTA", "UCTR", "UCTAU", "UCTAUA", "UCTAUR", "UCTC", "UCTCT", "UCTCTA",
+    "UCTCTCTA", "UAUC", "UAUCT", "UAUCTA", "UAUCTAU", "SUC", "SUCT", "SUCTA", "SUCTAUA", "SUAUCTAU", "Uc", "UcT",
+    "UcTA", "UcTAU", "UcTAUA", "SUcT", "UAUcT", "UAUcTAU", "Ur", "UrT", "UrTA", "UrTR", "UrTAU", "UrTRU", "Uq", "UqT",
+    "UqTA", "UqTR", "UqTAU", "UD", "UDT", "UDTT", "UDTTA", "UDTTAU", "UDTTR", "UDTTAUA", "Ud", "UdTT", "UdTTA",
+    "UVTTT", "UVTTTA", "UDTTC", "UDTTCT", "UE", "UET", "UETA", "UF", "UFT", "UFTA", "UFTAU", "UG", "UGT", "UN", "UNT",
+    "UX", "UXTT", "UXTTA", "UY", "UYTT", "UYTTA", "UZ", "UZTT", "UZTTA",
+];
+
+/// Shapes to render with tools of every kind.
+const TOOL_SHAPES: &[&str] = &["U", "SU", "UA", "UC", "UCT"];
+
+/// Every conversation to learn from: its shape, its tools, and whether a generation prompt follows.
+pub(super) fn lessons(form: &Form) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    let thinks = form.reasoning.is_some();
+    let offered = ["", "aa"].into_iter().map(|tools| (tools, SHAPES));
+    let defined = ["a", "b", "ab", "ba", "ac", "ca", "aaa"].into_iter().map(|tools| (tools, TOOL_SHAPES));
+    let all: Vec<(&str, &[&str])> = offered.chain(defined).collect();
+    let of = move |prompt: bool| {
+        let all = all.clone().into_iter();
+        all.flat_map(move |(tools, shapes)| shapes.iter().map(move |shape| (*shape, tools, prompt)))
+    };
+    of(false).chain(of(true)).filter(move |(shape, ..)| thinks || !shape.contains(['R', 'r', 'q']))
+}
+
+/// The end of the spelling probe's needles: characters that some encodings write differently.
+pub(super) const SPECIAL: &str = "\"\n<é";
+
+impl Frames {
+    /// Learns from a template under these variables.
+    pub fn learn(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Self {
+        let mut learner = Learner::new(template, variables, options);
+        let form = learner.form();
+        lessons(&form).for_each(|(shape, tools, prompt)| learner.render(shape, tools, &form, prompt));
+        let spellings = learner.spellings(&form);
+        let Learner { found, trailing, leading, .. } = learner;
+        let mut frames: Vec<Frame> = found.into_iter().collect();
+        frames.sort();
+        Self { frames, form, spellings, trailing, leading }
+    }
+
+    /// The form in which a template takes conversations.
+    pub fn form(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Form {
+        Learner::new(template, variables, options).form()
+    }
+
+    /// The same, with definitions of tools taken for one text: the text before their first word and after their
+    /// last one is known, whatever they are. None if renders show no tools, or nothing that sets them off.
+    pub fn with_tools_unread(&self) -> Option<Self> {
+        let unread = State { kind: Kind::ToolsText, echo: false };
+        let is_tool = |state: State| state.kind.defines_tools();
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut afters: HashMap<State, (Step, &str)> = HashMap::new();
+        for frame in &self.frames {
+            match (is_tool(frame.from), is_tool(frame.to)) {
+                (false, false) => frames.push(frame.clone()),
+                (true, true) => {}
+                (false, true) => frames.push(Frame { to: unread, ..frame.clone() }),
+                // Text that follows every definition alike is not part of one.
+                (true, false) => {
+                    let alike = |known: &str| whole_end(&frame.gap, common_end(&frame.gap, known)).len();
+                    let (_, after) = afters.entry(frame.to).or_insert((frame.step, &frame.gap));
+                    *after = slice(after, after.len() - alike(after)..);
+                }
+            }
+        }
+        let afters = afters.into_iter().filter(|(_, (_, gap))| !gap.trim().is_empty());
+        let afters = afters.map(|(to, (step, gap))| Frame { from: unread, gap: gap.to_owned(), to, step });
+        let known = frames.len();
+        frames.extend(afters);
+        let shows_tools = frames.len() > known && frames.iter().any(|frame| frame.to == unread);
+        frames.sort();
+        frames.dedup();
+        shows_tools.then(|| Self { frames, ..self.clone() })
+    }
+
+    /// The text of a slot as the message had it.
+    pub fn decode(&self, kind: Kind, text: &str) -> String {
+        self.spellings.get(&kind).copied().unwrap_or(Spelling::Plain).decode(text)
+    }
+}
+
+struct Learner<'l> {
+    template: &'l ChatTemplate,
+    variables: &'l Object,
+    options: &'l RenderOptions,
+    found: HashSet<Frame>,
+    trailing: HashSet<Kind>,
+    leading: HashSet<Kind>,
+    exhausted: bool,
+}
+
+impl<'l> Learner<'l> {
+    fn new(template: &'l ChatTemplate, variables: &'l Object, options: &'l RenderOptions) -> Self {
+        let (trailing, leading) = (HashSet::new(), HashSet::new());
+        Self { template, variables, options, found: HashSet::new(), trailing, leading, exhausted: false }
+    }
+
+    fn text(&mut self, script: &Script, prompt: bool) -> Option<String> {
+        if self.exhausted {
+            return None;
+        }
+        let context = context(self.variables, &script.messages, &script.tools, prompt);
+        match self.template.render(&context, self.options) {
+            Ok(rendered) => Some(rendered.text),
+            Err(error) => {
+                self.exhausted |= error.kind() == RenderErrorKind::Exhausted;
+                None
+            }
+        }
+    }
+
+    /// The first form in which content, calls and reasoning are shown.
+    fn form(&mut self) -> Form {
+        let mut form = Form::default();
+        let plain = |form: &Form| Script::new("UA", "", form, "");
+        for parts in [false, true] {
+            let tried = Form { parts, ..form.clone() };
+            let script = plain(&tried);
+            let shown = self.text(&script, false).is_some_and(|text| {
+                script.find(&text).len() >= 2 && !text.contains("'type'") && !text.contains("\"type\"")
+            });
+            if shown {
+                form = tried;
+                break;
+            }
+        }
+        let calls = [(false, false), (false, true), (true, false), (true, true)];
+        let shapes = [("UC", ""), ("UC", "aa"), ("UCT", ""), ("UCT", "aa")];
+        let called = calls.into_iter().find(|(text_arguments, null_content)| {
+            let tried = Form { text_arguments: *text_arguments, null_content: *null_content, ..form.clone() };
+            shapes.iter().any(|(shape, tools)| {
+                let script = Script::new(shape, tools, &tried, "");
+                self.text(&script, false).is_some_and(|text| {
+                    let found = script.find(&text);
+                    let shows =
+                        |kind| found.iter().any(|(at, _)| script.labels.get(*at).is_some_and(|l| l.kind == kind));
+                    shows(Kind::Key) && shows(Kind::Value) && !(*null_content && text.contains("None"))
+                })
+            })
+        });
+        if let Some((text_arguments, null_content)) = called {
+            form = Form { text_arguments, null_content, ..form };
+        }
+        let keys = ["reasoning_content", "thinking", "reasoning"];
+        form.reasoning = keys.into_iter().find(|key| {
+            let tried = Form { reasoning: Some(key), ..form.clone() };
+            [("UR", ""), ("Ur", ""), ("UrT", "aa"), ("UR", "aa")].iter().any(|(shape, tools)| {
+                let script = Script::new(shape, tools, &tried, "");
+                let is_reasoning = |at: usize| script.labels.get(at).is_some_and(|label| label.kind == Kind::Reasoning);
+                let text = self.text(&script, false);
+                text.is_some_and(|text| script.find(&text).into_iter().any(|(at, _)| is_reasoning(at)))
+            })
+        });
+        form
+    }
+
+    /// Renders a shape and notes every frame in it.
+    fn render(&mut self, shape: &str, tools: &str, form: &Form, prompt: bool) {
+        let script = Script::new(shape, tools, form, "");
+        let Some(text) = self.text(&script, prompt) else { return };
+        let slots = slots(&script, &text);
+        if shape == "UCT" {
+            self.note_echoes(&slots);
+        }
+        if tools == "b" {
+            self.note_descriptions(&slots);
+        }
+        self.found.extend(steps(&script, &slots, &text, prompt));
+    }
+
+    /// Notes the texts after a result that belong to it.
+    fn note_echoes(&mut self, slots: &[Slot]) {
+        let after = slots.iter().skip_while(|slot| slot.state.kind != Kind::Result);
+        self.trailing.extend(after.filter(|slot| slot.state.echo).map(|slot| slot.state.kind));
+    }
+
+    /// Notes which descriptions come before the names they describe, from a render with one tool of one parameter.
+    fn note_descriptions(&mut self, slots: &[Slot]) {
+        let place = |kind: Kind| slots.iter().position(|slot| slot.state.kind == kind);
+        for (description, name) in
+            [(Kind::ToolDescription, Kind::ToolName), (Kind::ParameterDescription, Kind::Parameter(0))]
+        {
+            if place(description).zip(place(name)).is_some_and(|(description, name)| description < name) {
+                self.leading.insert(description);
+            }
+        }
+    }
+
+    /// How each kind of text is spelled.
+    fn spellings(&mut self, form: &Form) -> HashMap<Kind, Spelling> {
+        let mut known = HashMap::new();
+        for (shape, tools) in
+            [("SUA", ""), ("SUcTA", ""), ("SUcTA", "aa"), ("URUrTR", ""), ("UrTR", "aa"), ("UCT", "aa")]
+        {
+            let script = Script::new(shape, tools, form, SPECIAL);
+            let Some(text) = self.text(&script, false) else { continue };
+            for (index, (_, end)) in script.find(&text) {
+                let Some(label) = script.labels.get(index) else { continue };
+                let rest = slice(&text, end..);
+                let spelling = if rest.starts_with("\"\n<") {
+                    Spelling::Plain
+                } else if rest.starts_with("\\\"\\n") {
+                    Spelling::Json
+                } else if rest.starts_with("\\\\\\\"\\\\n") {
+                    Spelling::JsonTwice
+                } else if rest.starts_with("&quot;\n&lt;") || rest.starts_with("&#34;\n&lt;") {
+                    Spelling::Markup
+                } else {
+                    continue;
+                };
+                known.entry(label.kind).or_insert(spelling);
+            }
+        }
+        known
+    }
+}
+
+/// A text in a render of a script.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub state: State,
+    pub message: usize,
+    pub call: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// The frames of a render, from the first text to the last one, and to the end if the last message is shown.
+pub(super) fn steps(script: &Script, slots: &[Slot], text: &str, prompt: bool) -> Vec<Frame> {
+    let mut found = Vec::new();
+    let mut before: Option<&Slot> = None;
+    let begin = State { kind: Kind::Begin, echo: false };
+    for slot in slots {
+        let start = before.map_or(0, |slot| slot.end);
+        let Some(gap) = text.get(start..slot.start) else { continue };
+        let from = before.map_or(begin, |slot| slot.state);
+        // Some templates write the results of a call before the content beside it.
+        let is_back = |before: &Slot| {
+            let tools = before.state.kind.defines_tools() || slot.state.kind.defines_tools();
+            !tools && !slot.state.echo && slot.message < before.message
+        };
+        let step = match before {
+            Some(before) if is_back(before) => Step::Back,
+            Some(before) if before.message != slot.message => Step::Message,
+            Some(before) if before.call != slot.call => Step::Call,
+            Some(_) => Step::Same,
+            None => Step::Message,
+        };
+        found.push(Frame { from, gap: gap.to_owned(), to: slot.state, step });
+        before = Some(slot);
+    }
+    let start = before.map_or(0, |slot| slot.end);
+    let from = before.map_or(begin, |slot| slot.state);
+    let kind = if prompt { Kind::Prompt } else { Kind::End };
+    let last_is_shown =
+        slots.iter().any(|slot| Some(slot.message) == script.messages.len().checked_sub(1) && !slot.state.echo);
+    if let Some(gap) = text.get(start..)
+        && last_is_shown
+    {
+        let to = State { kind, echo: false };
+        found.push(Frame { from, gap: gap.to_owned(), to, step: Step::Message });
+    }
+    found
+}
+
+/// The texts of a render, JSON values that hold several as one.
+pub(super) fn slots(script: &Script, text: &str) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::new();
+    let mut seen: HashSet<usize> = HashSet::new();
+    for (index, (start, end)) in script.find(text) {
+        let Some(label) = script.labels.get(index) else { continue };
+        let covered = slots.last().map_or(0, |slot| slot.end);
+        if start < covered {
+            seen.insert(index);
+            continue;
+        }
+        let echo = !seen.insert(index);
+        let whole = match label.kind {
+            Kind::Key if !echo => arguments(script, label, text, covered, start),
+            Kind::ToolName if !echo => tools(script, text, covered, start),
+            _ => None,
+        };
+        let (kind, (start, end)) = whole.unwrap_or((label.kind, (start, end)));
+        // Tools are one thing, wherever in the conversation they are written.
+        let message = if label.kind.defines_tools() { usize::MAX } else { label.message };
+        slots.push(Slot { state: State { kind, echo }, message, call: label.call, start, end });
+    }
+    slots
+}
+
+/// The JSON object of all arguments around its first key, if the template writes them so.
+fn arguments(
+    script: &Script,
+    label: &super::script::Label,
+    text: &str,
+    from: usize,
+    key: usize,
+) -> Option<(Kind, (usize, usize))> {
+    let given = script.messages.get(label.message)?.get("tool_calls")?.as_list()?.get(label.call)?;
+    let given = given.get("function")?.get("arguments")?;
+    let wanted = match given {
+        Value::String(text) => json::read(text).ok()?,
+        other => other.clone(),
+    };
+    for open in opens(text, from, key, '{') {
+        let Some(end) = json_end(text, open) else { continue };
+        if text.get(open..end).and_then(|value| json::read(value).ok()).is_some_and(|value| value == wanted) {
+            return Some((Kind::Arguments, (open, end)));
+        }
+    }
+    for open in opens(text, from, key, '"') {
+        let Some(end) = json_end(text, open) else { continue };
+        let inner = text.get(open..end).and_then(|value| json::read(value).ok());
+        let inner = inner.as_ref().and_then(Value::as_str).and_then(|text| json::read(text).ok());
+        if inner.is_some_and(|value| value == wanted) {
+            return Some((Kind::ArgumentsText, (open, end)));
+        }
+    }
+    None
+}
+
+/// The JSON list of all tools, or the object of one, around a tool's name.
+fn tools(script: &Script, text: &str, from: usize, name: usize) -> Option<(Kind, (usize, usize))> {
+    let all = script.tools.as_list()?;
+    let value = |open: usize| {
+        let end = json_end(text, open)?;
+        Some((json::read(text.get(open..end)?).ok()?, end))
+    };
+    let is_tool = |value: &Value| all.iter().any(|tool| same_tool(value, tool));
+    for open in opens(text, from, name, '[') {
+        if let Some((Value::List(items), end)) = value(open)
+            && items.len() == all.len()
+            && items.iter().zip(all).all(|(item, tool)| same_tool(item, tool))
+        {
+            return Some((Kind::ToolList, (open, end)));
+        }
+    }
+    // The wrapped definition holds the bare one, which opens earlier in the list.
+    opens(text, from, name, '{').into_iter().rev().find_map(|open| {
+        let (object, end) = value(open)?;
+        is_tool(&object).then_some((Kind::ToolObject, (open, end)))
+    })
+}
+
+/// Whether a value defines a tool, wrapped or not.
+fn same_tool(value: &Value, tool: &Value) -> bool {
+    value == tool || Some(value) == tool.get("function")
+}
+
+/// The places of an opening character before a text, the nearest first.
+fn opens(text: &str, from: usize, to: usize, open: char) -> Vec<usize> {
+    slice(text, from..to).rmatch_indices(open).take(12).map(|(at, _)| from + at).collect()
+}
+
+/// The longest JSON value that is read inside a chat, in bytes.
+const LONGEST_JSON: usize = 1 << 18;
+
+/// The end of the JSON value that begins at a byte, by its brackets and quotes alone.
+pub(crate) fn json_end(text: &str, start: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, byte) in text.as_bytes().get(start..)?.iter().enumerate().take(LONGEST_JSON) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => {
+                quoted = !quoted;
+                if !quoted && depth == 0 {
+                    return Some(start + at + 1);
+                }
+            }
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(start + at + 1);
+                }
+            }
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The context of a conversation, with the variables that transformers always gives.
+pub(crate) fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
+    let mut context = Object::new();
+    context.insert("messages".to_owned(), Value::List(messages.to_vec()));
+    context.insert("tools".to_owned(), tools.clone());
+    context.insert("documents".to_owned(), Value::Null);
+    context.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
+    context.insert("add_generation_prompt".to_owned(), prompt.into());
+    context
+}

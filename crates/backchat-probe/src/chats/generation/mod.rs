@@ -1,0 +1,561 @@
+//! A template with generation blocks: the same renders, byte for byte, and spans of the assistant's text.
+//!
+//! Markers between the pieces of the source show where each piece writes; the pieces whose markers are at the ends of
+//! the masked spans get the tags. Nothing is printed that was not rendered and compared.
+
+mod gathered;
+mod reason;
+mod several;
+mod source;
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::frames::{Frames, context};
+use super::mask::mask;
+use super::script::Script;
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use source::{Piece, PieceKind};
+
+/// A template with generation blocks, and its proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patched {
+    /// The template.
+    pub template: String,
+    /// How many conversations render to the same bytes and have the spans of the mask.
+    pub conversations: usize,
+    /// Expressions that had to be divided, or repeated under a condition: the blocks could not go around them.
+    pub rewritten: Vec<String>,
+    /// Whether the template had blocks of its own, which were checked and left.
+    pub had_blocks: bool,
+}
+
+/// Why a template cannot be given generation blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotPatched {
+    /// The problem.
+    pub message: String,
+}
+
+impl std::fmt::Display for NotPatched {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for NotPatched {}
+
+/// The conversations that show the places of the tags, and more that only prove them.
+const SHAPES: &[&str] = &[
+    "UA",
+    "SUA",
+    "UAUA",
+    "UR",
+    "URUR",
+    "UC",
+    "UCT",
+    "UCTA",
+    "Uc",
+    "UcTA",
+    "Ur",
+    "UrTA",
+    "UrTR",
+    "UD",
+    "UDTTA",
+    "UCTAUA",
+    "UF",
+    "SUAUCTAUA",
+    "UAUAU",
+    "UCTCTA",
+    "UqTA",
+];
+
+/// The end of the texts in the second half of the conversations.
+const OTHER_TEXT: &str = "\n\nSecond line, with <b> and {x}";
+
+/// How many places before a text are tried as the beginning of its span.
+const MOST_STARTS: usize = 200;
+/// How many pairs are tested on every conversation for each choice.
+const MOST_CHECKS: usize = 300;
+
+/// A conversation to prove with.
+struct Case {
+    messages: Value,
+    context: Object,
+    text: String,
+    /// The assistant's text, in bytes.
+    spans: Vec<Span>,
+}
+
+impl Case {
+    /// Whether the text between two places is beside a span: white space, and the token that ends the whole chat.
+    fn is_beside(&self, from: usize, to: usize) -> bool {
+        let Some(text) = self.text.get(from..to).map(str::trim) else { return false };
+        let eos = self.context.get("eos_token").and_then(Value::as_str);
+        text.is_empty() || to == self.text.trim_end().len() && Some(text) == eos
+    }
+
+    /// The position some characters after another one.
+    fn later(&self, from: usize, characters: usize) -> usize {
+        let rest = self.text.get(from..).unwrap_or_default();
+        from + rest.char_indices().nth(characters).map_or(rest.len(), |(at, _)| at)
+    }
+
+    /// The position some characters before another one.
+    fn earlier(&self, from: usize, characters: usize) -> usize {
+        let before = self.text.get(..from).unwrap_or_default();
+        characters.checked_sub(1).map_or(from, |last| before.char_indices().nth_back(last).map_or(0, |(at, _)| at))
+    }
+
+    /// Whether a stretch of the text is written in an iteration over the messages that writes no answer.
+    fn is_foreign(&self, (start, end): (usize, usize), iterations: &[usize]) -> bool {
+        let first = iterations.iter().rfind(|begin| **begin <= start).copied().unwrap_or(start);
+        let last = iterations.iter().find(|begin| **begin >= end).copied().unwrap_or(self.text.len());
+        let (first, last) = if iterations.is_empty() { (start, end) } else { (first, last) };
+        self.spans.iter().all(|span| last <= span.text || first >= span.end)
+    }
+
+    /// The span that a stretch of the text belongs to.
+    fn span_of(&self, (start, end): (usize, usize)) -> Option<usize> {
+        self.spans.iter().position(|span| start < span.end && end > span.start)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    /// The end of the text before it.
+    header: usize,
+    start: usize,
+    text: usize,
+    end: usize,
+}
+
+/// Two places of the source for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Pair {
+    from: usize,
+    to: usize,
+    /// Whether it is only for the assistant's messages.
+    conditional: bool,
+    /// How many characters at the start and the end of the text are not the model's; if there are any, the text is
+    /// gathered first and divided then.
+    around: (usize, usize),
+}
+
+impl Pair {
+    fn plain(from: usize, to: usize, conditional: bool) -> Self {
+        Self { from, to, conditional, around: (0, 0) }
+    }
+}
+
+/// Compares a template's own generation blocks with [`mask`](super::mask()): the number of conversations in which they
+/// mark the assistant's text, or the first text they get wrong. Nothing if the template has no blocks, or renders no
+/// conversation.
+pub fn check_generation_blocks(
+    template: &ChatTemplate,
+    variables: &Object,
+    options: &RenderOptions,
+) -> Option<Result<usize, String>> {
+    if !template.has_generation_blocks() {
+        return None;
+    }
+    let cases = cases(template, variables, options);
+    (!cases.is_empty()).then(|| prove(template.source(), &cases, options, true))
+}
+
+/// Puts generation blocks into a template.
+pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderOptions) -> Result<Patched, NotPatched> {
+    let not = |message: String| NotPatched { message };
+    let template = ChatTemplate::compile(source).map_err(|error| not(error.to_string()))?;
+    let cases = cases(&template, variables, options);
+    if cases.is_empty() {
+        return Err(not("the template renders no conversation with an answer".to_owned()));
+    }
+    if template.has_generation_blocks() {
+        return match prove(source, &cases, options, true) {
+            Ok(conversations) => {
+                Ok(Patched { template: source.to_owned(), conversations, rewritten: Vec::new(), had_blocks: true })
+            }
+            Err(message) => Err(not(format!("the template's own generation blocks are wrong: {message}"))),
+        };
+    }
+    // Jinja drops the line break at the end of a file.
+    let end = source.strip_prefix(template.source()).unwrap_or_default();
+    let source = template.source();
+    let pieces = source::cut(source);
+    let traces = trace(&pieces, source, &cases, options)
+        .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
+    // One block for each span if possible, else several in a row, else texts that are gathered and divided. A condition
+    // repeats a part of the source: blocks without one are tried before.
+    let mut singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip)).peekable();
+    let several = |conditions| several::choose(&pieces, &cases, &traces, conditions);
+    let repeats = singles.peek().is_some_and(|pairs| pairs.iter().any(|pair| pair.conditional));
+    let plain = repeats.then(|| several(false)).flatten();
+    let last = (0..2).filter_map(|step| match step {
+        0 => several(true),
+        _ => gathered::choose(&pieces, &cases, &traces),
+    });
+    let mut message = None;
+    let mut refuted: Vec<Vec<Pair>> = Vec::new();
+    for pairs in plain.into_iter().chain(singles).chain(last) {
+        if refuted.contains(&pairs) {
+            continue;
+        }
+        let Some(patched) = build(&pieces, &pairs) else { continue };
+        match prove(&patched.template, &cases, options, false) {
+            Ok(conversations) => {
+                return Ok(Patched { template: patched.template + end, conversations, ..patched });
+            }
+            Err(why) => message = Some(why),
+        }
+        refuted.push(pairs);
+    }
+    Err(not(message.unwrap_or_else(|| reason::why(&cases, &traces))))
+}
+
+fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Vec<Case> {
+    let form = Frames::form(template, variables, options);
+    let mut cases = Vec::new();
+    for suffix in ["", OTHER_TEXT] {
+        for tools in ["", "aa"] {
+            for shape in SHAPES {
+                if form.reasoning.is_none() && shape.contains(['R', 'r', 'q']) {
+                    continue;
+                }
+                let script = Script::new(shape, tools, &form, suffix);
+                let context = context(variables, &script.messages, &script.tools, false);
+                let Ok(masked) = mask(template, &context, options) else { continue };
+                // A call that the template drops leaves a turn without any text: nothing there can be masked.
+                let answers = script
+                    .messages
+                    .iter()
+                    .filter(|message| message.get("role").and_then(Value::as_str) == Some("assistant"));
+                let mut shown: Vec<usize> = masked.parts.iter().map(|part| part.message).collect();
+                shown.dedup();
+                if shown.is_empty() || shown.len() != answers.count() || !masked.problems.is_empty() {
+                    continue;
+                }
+                let bytes: Vec<usize> =
+                    masked.text.char_indices().map(|(at, _)| at).chain([masked.text.len()]).collect();
+                let byte = |point: usize| bytes.get(point).copied().unwrap_or(masked.text.len());
+                let spans = masked.spans.iter().zip(&masked.headers).map(|((start, end), (header, _))| {
+                    let within = |part: &&super::mask::PartSpan| part.start >= *start && part.end <= *end;
+                    let text = masked.parts.iter().filter(within).map(|part| part.start).min().unwrap_or(*start);
+                    Span { header: byte(*header), start: byte(*start), text: byte(text), end: byte(*end) }
+                });
+                let messages = Value::List(script.messages);
+                cases.push(Case { messages, context, spans: spans.collect(), text: masked.text });
+            }
+        }
+    }
+    cases
+}
+
+/// The positions in a render at which each place of the source was reached, in order.
+type Trace = Vec<(usize, usize)>;
+
+/// The character that represents a place of the source in a traced render.
+fn marker(place: usize) -> Option<char> {
+    char::from_u32(0xF_0000 + u32::try_from(place).ok()?)
+}
+
+/// Renders every case with a marker at every place of the source, if that changes nothing else.
+fn trace(pieces: &[Piece], source: &str, cases: &[Case], options: &RenderOptions) -> Option<Vec<Trace>> {
+    if source.chars().any(|character| ('\u{F0000}'..='\u{FFFFD}').contains(&character)) {
+        return None;
+    }
+    let captured = |at: usize| {
+        let gathers = |block: &Piece| matches!(block.keyword(), "macro" | "set" | "call" | "filter");
+        source::body_at(pieces, at).is_some_and(|body| body.iter().any(|block| pieces.get(*block).is_some_and(gathers)))
+    };
+    // Texts that are gathered before they are written may be stripped or compared: then only the others are marked.
+    [false, true].into_iter().find_map(|outside_only| {
+        let tag = |at: usize| {
+            if outside_only && captured(at) {
+                return None;
+            }
+            let (left, right) = source::marks(pieces, at);
+            Some(format!("{{%{left} if true %}}{}{{% endif {right}%}}", marker(at)?))
+        };
+        let traced = source::join(pieces, 0, pieces.len(), &tag);
+        let template = ChatTemplate::compile(&traced).ok()?;
+        cases.iter().map(|case| read_trace(&template.render(&case.context, options).ok()?.text, &case.text)).collect()
+    })
+}
+
+/// The markers of a traced render, if it is the plain one without them.
+fn read_trace(traced: &str, plain: &str) -> Option<Trace> {
+    let mut trace = Trace::new();
+    let mut at = 0;
+    for character in traced.chars() {
+        match u32::from(character).checked_sub(0xF_0000) {
+            Some(place) if character <= '\u{FFFFD}' => trace.push((at, usize::try_from(place).ok()?)),
+            _ => {
+                if plain.get(at..)?.chars().next()? != character {
+                    return None;
+                }
+                at += character.len_utf8();
+            }
+        }
+    }
+    (at == plain.len()).then_some(trace)
+}
+
+/// How well a stretch of a render fits a span: 0 is exact; none if it does not. White space after the stop is not the
+/// model's.
+fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
+    let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
+    if end != span.end {
+        return None;
+    }
+    if start == span.start || (start < span.start && blank(start, span.start)) {
+        return Some(0);
+    }
+    (start > span.start && start <= span.text).then_some(if blank(span.start, start) { 0 } else { 1 })
+}
+
+/// Chooses pairs of places that cover every span and nothing else; `skip` leaves out the first choices.
+fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Option<Vec<Pair>> {
+    // Each pair with the spans it covers and its cost; pairs that also mark other text are of no use.
+    let mut found: BTreeMap<Pair, (Vec<(usize, usize)>, usize)> = BTreeMap::new();
+    for (case_index, (case, trace)) in cases.iter().zip(traces).enumerate() {
+        for (span_index, span) in case.spans.iter().enumerate() {
+            let starts: Vec<usize> =
+                (0..trace.len()).filter(|at| trace.get(*at).is_some_and(|(at, _)| *at <= span.text)).collect();
+            let earliest = starts.iter().rev().take(MOST_STARTS).copied();
+            for first in earliest {
+                let Some((start, from)) = trace.get(first).copied() else { continue };
+                let mut seen: Vec<usize> = Vec::new();
+                for (end, to) in trace.iter().skip(first + 1).copied() {
+                    if end > span.end {
+                        break;
+                    }
+                    if seen.contains(&to) || to <= from {
+                        continue;
+                    }
+                    seen.push(to);
+                    let Some(cost) = fit(case, span, start, end) else { continue };
+                    for conditional in [false, true] {
+                        let entry = found.entry(Pair::plain(from, to, conditional)).or_default();
+                        if !entry.0.contains(&(case_index, span_index)) {
+                            entry.0.push((case_index, span_index));
+                            entry.1 += cost;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let bodies: HashMap<usize, Vec<usize>> =
+        (0..=pieces.len()).filter_map(|at| Some((at, source::body_at(pieces, at)?))).collect();
+    found.retain(|pair, _| {
+        let variable = !pair.conditional || message_loop(pieces, pair.from).is_some();
+        variable && bodies.get(&pair.from) == bodies.get(&pair.to)
+    });
+    let mut valid: HashMap<Pair, bool> = HashMap::new();
+    let mut left: Vec<(usize, usize)> = cases
+        .iter()
+        .enumerate()
+        .flat_map(|(index, case)| (0..case.spans.len()).map(move |span| (index, span)))
+        .collect();
+    let mut chosen: Vec<Pair> = Vec::new();
+    let mut skip = skip;
+    while !left.is_empty() {
+        let mut ranked: Vec<(&Pair, usize, usize)> = found
+            .iter()
+            .filter(|(pair, _)| chosen.iter().all(|other| pair.to <= other.from || pair.from >= other.to))
+            .map(|(pair, (spans, cost))| (pair, spans.iter().filter(|span| left.contains(span)).count(), *cost))
+            .filter(|(_, covered, _)| *covered > 0)
+            .collect();
+        ranked.sort_by_key(|(pair, covered, cost)| {
+            (std::cmp::Reverse(*covered), pair.conditional, *cost, divided(pieces, pair), pair.to - pair.from)
+        });
+        let mut fitting = ranked
+            .iter()
+            .take(MOST_CHECKS)
+            .map(|(pair, ..)| **pair)
+            .filter(|pair| *valid.entry(*pair).or_insert_with(|| marks_only_answers(pieces, pair, cases, traces)));
+        let best = fitting.nth(skip)?;
+        skip = 0;
+        if let Some((spans, _)) = found.get(&best) {
+            left.retain(|span| !spans.contains(span));
+        }
+        chosen.push(best);
+    }
+    chosen.sort();
+    Some(chosen)
+}
+
+/// How many expressions a pair divides.
+fn divided(pieces: &[Piece], pair: &Pair) -> usize {
+    [pair.from, pair.to].into_iter().filter(|at| divides(pieces, *at).is_some()).count()
+}
+
+/// The expression that a tag in front of a piece would divide.
+fn divides(pieces: &[Piece], at: usize) -> Option<usize> {
+    let expression = pieces.get(at)?.expression()?;
+    let before = pieces.get(at.checked_sub(1)?)?;
+    (before.expression() == Some(expression)).then_some(expression)
+}
+
+/// Whether every stretch between the places of a pair is one of the assistant's or, under a condition, of no answer.
+fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[Trace]) -> bool {
+    let messages = message_loop(pieces, pair.from);
+    cases.iter().zip(traces).all(|(case, trace)| {
+        let iterations = messages.as_ref().map_or_else(Vec::new, |messages| messages.iterations(trace));
+        let mut start = None;
+        trace.iter().all(|(at, place)| {
+            if *place == pair.from {
+                start = Some(*at);
+                return true;
+            }
+            let Some(begin) = start.filter(|_| *place == pair.to) else { return true };
+            start = None;
+            let fits = case.spans.iter().any(|span| {
+                let (before, after) = pair.around;
+                let (begin, end) = (case.later(begin, before), case.earlier(*at, after));
+                fit(case, span, begin, end).is_some()
+            });
+            fits || begin == *at || (pair.conditional && case.is_foreign((begin, *at), &iterations))
+        })
+    })
+}
+
+/// The loop over the messages.
+struct MessageLoop {
+    /// The piece that opens it.
+    block: usize,
+    /// Its variable.
+    variable: String,
+}
+
+impl MessageLoop {
+    /// The positions in a render at which its iterations begin.
+    fn iterations(&self, trace: &Trace) -> Vec<usize> {
+        trace.iter().filter(|(_, place)| *place == self.block + 1).map(|(at, _)| *at).collect()
+    }
+}
+
+/// The loop over messages around a place.
+fn message_loop(pieces: &[Piece], at: usize) -> Option<MessageLoop> {
+    let body = source::body_at(pieces, at)?;
+    body.iter().rev().find_map(|number| {
+        let block = pieces.get(*number)?;
+        let name = block.text.split_whitespace().skip_while(|word| *word != "for").nth(1)?;
+        let is_loop = block.keyword() == "for" && !name.contains(',');
+        let asks = [format!("{name}.role"), format!("{name}['role']"), format!("{name}[\"role\"]")];
+        let asked = pieces.iter().any(|piece| asks.iter().any(|ask| piece.text.contains(ask.as_str())));
+        (is_loop && asked).then(|| MessageLoop { block: *number, variable: name.to_owned() })
+    })
+}
+
+/// The source with blocks at the pairs.
+fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
+    let mut rewritten = Vec::new();
+    let mut template = String::new();
+    let mut at = 0;
+    for pair in pairs {
+        for place in [pair.from, pair.to] {
+            if let Some(expression) = divides(pieces, place) {
+                let whole = source::expression(pieces, expression);
+                if !rewritten.contains(&whole) {
+                    rewritten.push(whole);
+                }
+            }
+        }
+        // A place in the middle of an expression divides it there.
+        let none = |place: usize| (place == pair.from).then(String::new);
+        template += &source::join(pieces, at, pair.from, &none);
+        let inside = source::join(pieces, pair.from, pair.to, &|_| None);
+        let (left, right) = (source::marks(pieces, pair.from).0, source::marks(pieces, pair.to).1);
+        let data = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == PieceKind::Data);
+        let begins = if data(pieces.get(pair.from)) { "+" } else { "" };
+        let ends = if data(pieces.get(pair.to.checked_sub(1)?)) { "+" } else { "" };
+        let is_gathered = pair.around != (0, 0);
+        if pair.conditional || is_gathered {
+            rewritten.push(inside.trim().to_owned());
+        }
+        if pair.conditional {
+            let name = message_loop(pieces, pair.from)?.variable;
+            let block = if is_gathered {
+                gathered::block(pieces, pair, &inside, ("", begins), (ends, ""))?
+            } else {
+                format!("{{% generation {begins}%}}{inside}{{%{ends} endgeneration %}}")
+            };
+            template += &format!(
+                "{{%{left} if {name}['role'] == 'assistant' %}}{block}{{% else {begins}%}}{inside}{{%{ends} endif \
+                 {right}%}}"
+            );
+        } else if is_gathered {
+            template += &gathered::block(pieces, pair, &inside, (left, begins), (ends, right))?;
+        } else {
+            let (begins, ends) = (source::marks(pieces, pair.from).1, source::marks(pieces, pair.to).0);
+            template += &format!("{{%{left} generation {begins}%}}{inside}{{%{ends} endgeneration {right}%}}");
+        }
+        at = pair.to;
+    }
+    template += &source::join(pieces, at, pieces.len(), &|_| None);
+    Some(Patched { template, conversations: 0, rewritten, had_blocks: false })
+}
+
+/// Renders every conversation with the patched template: the same bytes, and the spans of the mask.
+///
+/// A template's own blocks may begin earlier, inside the header, and end later, after white space or the token that ends
+/// all: these are conventions, not errors.
+fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool) -> Result<usize, String> {
+    let template = ChatTemplate::compile(source).map_err(|error| error.to_string())?;
+    for case in cases {
+        let rendered = template.render(&case.context, options);
+        let rendered = rendered.map_err(|error| format!("{error} on {}", case.messages))?;
+        if rendered.text != case.text {
+            return Err(format!("a block changes the render of {}", case.messages));
+        }
+        let bytes: Vec<usize> = case.text.char_indices().map(|(at, _)| at).chain([case.text.len()]).collect();
+        let byte = |point: usize| bytes.get(point).copied().unwrap_or(case.text.len());
+        let spans = rendered.assistant_spans.iter().map(|(start, end)| (byte(*start), byte(*end)));
+        let spans = joined(case, spans.collect());
+        let fits = |wanted: &Span, span: &(usize, usize)| {
+            let (mut start, mut end) = *span;
+            if own_blocks {
+                start = if start >= wanted.header { start.max(wanted.start) } else { start };
+                end = if case.is_beside(wanted.end, end) { wanted.end } else { end };
+            }
+            fit(case, wanted, start, end).is_some()
+        };
+        let known = spans.iter().all(|span| case.spans.iter().any(|wanted| fits(wanted, span)));
+        let covered = case.spans.iter().all(|wanted| spans.iter().any(|span| fits(wanted, span)));
+        if !known || !covered {
+            let quoted = |start: usize, end: usize| {
+                let text = slice(&case.text, start..end);
+                backchat_core::diagnostic::shortened(&format!("{text:?}"), 80).into_owned()
+            };
+            let wanted = case.spans.iter().find(|wanted| !spans.iter().any(|span| fits(wanted, span)));
+            let marked = spans.iter().find(|span| !case.spans.iter().any(|wanted| fits(wanted, span)));
+            let wanted = wanted.map_or("nothing".to_owned(), |wanted| quoted(wanted.start, wanted.end));
+            let marked = marked.map_or("nothing".to_owned(), |(start, end)| quoted(*start, *end));
+            return Err(format!("the blocks mark {marked}, the assistant wrote {wanted}, in {}", case.messages));
+        }
+    }
+    Ok(cases.len())
+}
+
+/// Spans with text in them, those of one answer with nothing but white space between them as one.
+fn joined(case: &Case, mut spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
+    spans.retain(|(start, end)| !blank(*start, *end));
+    spans.sort_unstable();
+    let mut joined: Vec<(usize, usize)> = Vec::new();
+    for (start, end) in spans {
+        match joined.last_mut() {
+            Some((first, before))
+                if case.span_of((*first, *before)) == case.span_of((start, end))
+                    && (start <= *before || blank(*before, start)) =>
+            {
+                *before = end.max(*before);
+            }
+            _ => joined.push((start, end)),
+        }
+    }
+    joined
+}

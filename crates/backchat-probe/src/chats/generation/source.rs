@@ -1,0 +1,398 @@
+//! A template's source cut into pieces, and put together again with tags between them that change no white space.
+
+use backchat_core::text::slice;
+
+/// The kind of a piece of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    Data,
+    Expression,
+    Block,
+    Comment,
+}
+
+/// One piece of the source. Pieces in their order are the source.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub kind: PieceKind,
+    pub text: String,
+    /// The bodies around it: the pieces that opened them.
+    pub body: Vec<usize>,
+    /// Its place in the expression that it is an operand of, if it is not a whole tag.
+    pub operand: Option<Operand>,
+}
+
+/// One of the texts that an expression adds. Its piece has the tag that writes it alone.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    /// The number of the expression.
+    pub expression: usize,
+    /// The opening sign of the expression with its white-space mark, for its first operand.
+    open: Option<String>,
+    /// The operator before it; empty before the second half of a literal.
+    operator: &'static str,
+    /// Its source, white space included.
+    inner: String,
+    /// The closing sign of the expression with its white-space mark, for its last operand.
+    close: Option<String>,
+}
+
+impl Piece {
+    /// The number of the expression that it is an operand of.
+    pub fn expression(&self) -> Option<usize> {
+        self.operand.as_ref().map(|operand| operand.expression)
+    }
+
+    /// The first word of a block.
+    pub fn keyword(&self) -> &str {
+        let inner = self.text.trim_start_matches("{%").trim_start_matches(['-', '+']).trim_start();
+        let end = inner.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(inner.len());
+        if self.kind == PieceKind::Block { slice(inner, ..end) } else { "" }
+    }
+
+    fn has_left(&self, mark: char) -> bool {
+        self.kind != PieceKind::Data && self.text.get(2..).is_some_and(|rest| rest.starts_with(mark))
+    }
+
+    fn has_right(&self, mark: char) -> bool {
+        let inner = self.text.len().checked_sub(2).and_then(|end| self.text.get(..end));
+        self.kind != PieceKind::Data && inner.is_some_and(|inner| inner.ends_with(mark))
+    }
+}
+
+/// Cuts a source. Expressions that add texts are cut between the operands, data and literals after markers.
+pub(super) fn cut(source: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut rest = source;
+    let mut expressions = 0;
+    while !rest.is_empty() {
+        let open = ["{{", "{%", "{#"].iter().filter_map(|open| rest.find(open)).min().unwrap_or(rest.len());
+        let (data, tag) = rest.split_at(open);
+        for part in after_markers(data) {
+            pieces.push(piece(PieceKind::Data, part));
+        }
+        let length = tag_length(tag);
+        let (tag, after) = tag.split_at(length);
+        rest = after;
+        match tag.get(..2) {
+            Some("{{") => {
+                expressions += 1;
+                let operands = operands(tag, expressions);
+                if operands.is_empty() {
+                    pieces.push(piece(PieceKind::Expression, tag));
+                }
+                for operand in operands {
+                    let alone = written(&[&operand]);
+                    pieces.push(Piece { operand: Some(operand), ..piece(PieceKind::Expression, alone) });
+                }
+            }
+            Some("{%") => pieces.push(piece(PieceKind::Block, tag.to_owned())),
+            Some(_) => pieces.push(piece(PieceKind::Comment, tag.to_owned())),
+            None => {}
+        }
+    }
+    nest(&mut pieces);
+    pieces
+}
+
+fn piece(kind: PieceKind, text: impl Into<String>) -> Piece {
+    Piece { kind, text: text.into(), body: Vec::new(), operand: None }
+}
+
+/// The length of the tag at the start of a text; strings in it may hold its closing sign.
+fn tag_length(text: &str) -> usize {
+    let close = match text.get(..2) {
+        Some("{{") => "}}",
+        Some("{%") => "%}",
+        Some("{#") => return text.find("#}").map_or(text.len(), |at| at + 2),
+        _ => return text.len(),
+    };
+    let mut quote: Option<char> = None;
+    let mut escaped = false;
+    let mut depth = 0usize;
+    for (at, character) in text.char_indices().skip(2) {
+        match quote {
+            _ if escaped => escaped = false,
+            Some(_) if character == '\\' => escaped = true,
+            Some(open) => {
+                if character == open {
+                    quote = None;
+                }
+            }
+            None if depth == 0 && text.get(at..).is_some_and(|rest| rest.starts_with(close)) => return at + 2,
+            None => match character {
+                '"' | '\'' => quote = Some(character),
+                '{' | '(' | '[' => depth += 1,
+                '}' | ')' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            },
+        }
+    }
+    text.len()
+}
+
+/// Text cut after everything that may end a marker and before the white space at its end, but never inside white space: a
+/// tag strips it as a whole.
+fn after_markers(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = text.chars().peekable();
+    let mut shows = false;
+    let mut left = text.trim_end().len();
+    while let Some(character) = characters.next() {
+        shows |= !character.is_whitespace();
+        left = left.saturating_sub(character.len_utf8());
+        let ends_text = left == 0 && !character.is_whitespace();
+        if let Some(part) = parts.last_mut() {
+            part.push(character);
+        }
+        let Some(next) = characters.peek() else { break };
+        // A brace and a tag after it would be the sign of another tag.
+        let ends_text = ends_text && character != '{';
+        if ends_text || matches!(character, '>' | ']') || (character == '\n' && shows && !next.is_whitespace()) {
+            parts.push(String::new());
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The operands of an expression that adds texts; none if it does anything else.
+fn operands(tag: &str, expression: usize) -> Vec<Operand> {
+    let Some(inner) = tag.strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}")) else { return Vec::new() };
+    let body = inner.strip_prefix(['-', '+']).unwrap_or(inner);
+    let open = format!("{{{{{}", slice(inner, ..inner.len() - body.len()));
+    let adds = body.strip_suffix(['-', '+']).unwrap_or(body);
+    let close = format!("{}}}}}", slice(body, adds.len()..));
+    let addends = addends(adds).unwrap_or_default();
+    let halves = addends.into_iter().flat_map(|(operator, addend)| {
+        let parts = literal_parts(&addend).into_iter().enumerate();
+        parts.map(move |(half, inner)| (if half == 0 { operator } else { "" }, inner))
+    });
+    let mut operands: Vec<Operand> =
+        halves.map(|(operator, inner)| Operand { expression, open: None, operator, inner, close: None }).collect();
+    if operands.len() < 2 {
+        return Vec::new();
+    }
+    if let Some(first) = operands.first_mut() {
+        first.open = Some(open);
+    }
+    if let Some(last) = operands.last_mut() {
+        last.close = Some(close);
+    }
+    operands
+}
+
+/// Operands that follow each other as one tag: the bytes of the source, if they are the whole expression.
+fn written(operands: &[&Operand]) -> String {
+    let (Some(first), Some(last)) = (operands.first(), operands.last()) else { return String::new() };
+    let mut inner = first.inner.clone();
+    for operand in operands.iter().skip(1) {
+        if operand.operator.is_empty() {
+            // Two halves of one literal are one literal again.
+            inner.pop();
+            inner.extend(operand.inner.chars().skip(1));
+        } else {
+            inner += operand.operator;
+            inner += &operand.inner;
+        }
+    }
+    let spaced = |blank: bool| if blank { "" } else { " " };
+    let open = first.open.clone().unwrap_or_else(|| format!("{{{{{}", spaced(inner.starts_with(char::is_whitespace))));
+    let close = last.close.clone().unwrap_or_else(|| format!("{}}}}}", spaced(inner.ends_with(char::is_whitespace))));
+    format!("{open}{inner}{close}")
+}
+
+/// The source of an expression that was cut.
+pub(super) fn expression(pieces: &[Piece], number: usize) -> String {
+    let operands = pieces.iter().filter_map(|piece| piece.operand.as_ref());
+    written(&operands.filter(|operand| operand.expression == number).collect::<Vec<_>>())
+}
+
+/// The texts that `~` and `+` add at the top of an expression, with the operator before each; none if it has other
+/// operators there.
+fn addends(inner: &str) -> Option<Vec<(&'static str, String)>> {
+    let mut terms: Vec<(&'static str, String)> = vec![("", String::new())];
+    let mut quote: Option<char> = None;
+    let (mut escaped, mut depth) = (false, 0usize);
+    let mut word = String::new();
+    for character in inner.chars().chain([' ']) {
+        if quote.is_none() && depth == 0 {
+            if character.is_alphanumeric() || character == '_' {
+                word.push(character);
+            } else {
+                if matches!(word.as_str(), "if" | "else" | "and" | "or" | "not" | "in" | "is") {
+                    return None;
+                }
+                word.clear();
+                if matches!(character, '+' | '~') {
+                    terms.push((if character == '+' { "+" } else { "~" }, String::new()));
+                    continue;
+                }
+                if matches!(character, '<' | '>' | '=' | '!' | '*' | '/' | '%' | '-' | ',') {
+                    return None;
+                }
+            }
+        }
+        match quote {
+            _ if escaped => escaped = false,
+            Some(_) if character == '\\' => escaped = true,
+            Some(open) if character == open => quote = None,
+            Some(_) => {}
+            None => match character {
+                '"' | '\'' => quote = Some(character),
+                '{' | '(' | '[' => depth += 1,
+                '}' | ')' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            },
+        }
+        terms.last_mut()?.1.push(character);
+    }
+    // The space that ended the last word.
+    terms.last_mut()?.1.pop();
+    // `+` adds texts for certain if one of its operands is a literal or what `~` gives: that binds tighter.
+    let starts_with =
+        |accepted: fn(char) -> bool| terms.iter().any(|(_, term)| term.trim_start().starts_with(accepted));
+    let is_text =
+        terms.iter().any(|(operator, _)| *operator == "~") || starts_with(|first| matches!(first, '"' | '\''));
+    let adds_texts = is_text || !starts_with(|first| first.is_ascii_digit());
+    (adds_texts && terms.iter().all(|(_, term)| !term.trim().is_empty())).then_some(terms)
+}
+
+/// A string literal cut after its markers and before the white space at its end, each part a literal; anything else as
+/// it is.
+fn literal_parts(operand: &str) -> Vec<String> {
+    let whole = || vec![operand.to_owned()];
+    let trimmed = operand.trim();
+    let Some(quote) = trimmed.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else { return whole() };
+    let Some(inner) = trimmed.strip_prefix(quote).and_then(|inner| inner.strip_suffix(quote)) else { return whole() };
+    // Each character as it is written, and whether a part ends after it.
+    let mut signs: Vec<String> = Vec::new();
+    let mut characters = inner.chars();
+    while let Some(character) = characters.next() {
+        if character == quote {
+            return whole();
+        }
+        let mut sign = String::from(character);
+        if character == '\\' {
+            sign.extend(characters.next());
+        }
+        signs.push(sign);
+    }
+    let blank = |sign: &String| matches!(sign.as_str(), " " | "\\n" | "\\t" | "\\r");
+    let text = signs.len() - signs.iter().rev().take_while(|sign| blank(sign)).count();
+    let mut parts = vec![String::new()];
+    for (at, sign) in signs.iter().enumerate() {
+        if let Some(part) = parts.last_mut() {
+            *part += sign;
+        }
+        if matches!(sign.as_str(), ">" | "]" | "\\n") || at + 1 == text {
+            parts.push(String::new());
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    let last = parts.len().saturating_sub(1);
+    let lead = slice(operand, ..operand.len() - operand.trim_start().len());
+    let trail = slice(operand, operand.trim_end().len()..);
+    let literal = |(at, part): (usize, String)| {
+        let (lead, trail) = (if at == 0 { lead } else { "" }, if at == last { trail } else { "" });
+        format!("{lead}{quote}{part}{quote}{trail}")
+    };
+    if parts.is_empty() { whole() } else { parts.into_iter().enumerate().map(literal).collect() }
+}
+
+/// Notes the blocks around each piece; each branch of a condition is a body of its own.
+fn nest(pieces: &mut [Piece]) {
+    let mut open: Vec<usize> = Vec::new();
+    for at in 0..pieces.len() {
+        let Some(piece) = pieces.get(at) else { continue };
+        let keyword = piece.keyword().to_owned();
+        let opens = matches!(keyword.as_str(), "if" | "for" | "macro" | "call" | "filter" | "with" | "generation")
+            || (keyword == "set" && !piece.text.contains('='));
+        let branches = matches!(keyword.as_str(), "elif" | "else");
+        if keyword.starts_with("end") || branches {
+            open.pop();
+        }
+        if let Some(piece) = pieces.get_mut(at) {
+            piece.body = open.clone();
+        }
+        if opens || branches {
+            open.push(at);
+        }
+    }
+}
+
+/// The body that a tag in front of a piece is in.
+pub(super) fn body_at(pieces: &[Piece], at: usize) -> Option<Vec<usize>> {
+    let piece = pieces.get(at);
+    match piece {
+        // The place before the end of a body or a branch is still inside it.
+        Some(piece) if piece.keyword().starts_with("end") || matches!(piece.keyword(), "elif" | "else") => {
+            pieces.get(at.checked_sub(1)?).map(|before| {
+                let mut body = before.body.clone();
+                let opens =
+                    matches!(before.keyword(), "if" | "for" | "macro" | "call" | "filter" | "with" | "elif" | "else")
+                        || (before.keyword() == "set" && !before.text.contains('='));
+                if opens {
+                    body.push(at - 1);
+                }
+                body
+            })
+        }
+        Some(piece) => Some(piece.body.clone()),
+        None => Some(Vec::new()),
+    }
+}
+
+/// The white-space marks of a tag in front of a piece: its neighbors keep the effect they had on each other.
+pub(super) fn marks(pieces: &[Piece], at: usize) -> (&'static str, &'static str) {
+    let before = at.checked_sub(1).and_then(|before| pieces.get(before));
+    let after = pieces.get(at);
+    let left = match (before.map(|piece| piece.kind), after) {
+        (Some(PieceKind::Data), Some(after)) if after.has_left('-') => "-",
+        (Some(PieceKind::Data), Some(after))
+            if matches!(after.kind, PieceKind::Block | PieceKind::Comment) && !after.has_left('+') =>
+        {
+            ""
+        }
+        (Some(PieceKind::Data), _) => "+",
+        _ => "",
+    };
+    let right = match (before, after.map(|piece| piece.kind)) {
+        (Some(before), Some(PieceKind::Data)) if before.has_right('-') => "-",
+        (Some(before), Some(PieceKind::Data))
+            if matches!(before.kind, PieceKind::Block | PieceKind::Comment) && !before.has_right('+') =>
+        {
+            ""
+        }
+        (_, Some(PieceKind::Data)) => "+",
+        _ => "",
+    };
+    (left, right)
+}
+
+/// Puts pieces together, with a tag in front of some; an expression is cut only if a tag comes in between.
+pub(super) fn join(pieces: &[Piece], from: usize, to: usize, tag: &dyn Fn(usize) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut at = from;
+    while at < to {
+        out.extend(tag(at));
+        let Some(piece) = pieces.get(at) else { break };
+        let mut next = at + 1;
+        let mut operands: Vec<&Operand> = piece.operand.iter().collect();
+        while next < to
+            && tag(next).is_none()
+            && let Some(operand) = pieces.get(next).and_then(|piece| piece.operand.as_ref())
+            && Some(operand.expression) == piece.expression()
+        {
+            operands.push(operand);
+            next += 1;
+        }
+        if operands.is_empty() {
+            out += &piece.text;
+        } else {
+            out += &written(&operands);
+        }
+        at = next;
+    }
+    out
+}

@@ -1,0 +1,283 @@
+//! Conversations of every shape, whose every text is a needle with a label that gives its kind and place.
+
+use super::needles::Needles;
+use backchat_core::json::{Object, Value};
+
+/// The kind of a text of a rendered chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Before the first text.
+    Begin,
+    System,
+    User,
+    Content,
+    Reasoning,
+    Name,
+    Id,
+    /// All arguments of a call as one JSON object.
+    Arguments,
+    /// The same as a JSON string that holds the object.
+    ArgumentsText,
+    Key,
+    /// An argument that is a string.
+    Value,
+    /// An argument that is something else.
+    Literal,
+    Result,
+    ToolName,
+    ToolDescription,
+    /// A parameter's name, by the index of its specification in [`PARAMETERS`].
+    Parameter(u8),
+    ParameterDescription,
+    /// The definitions of all tools as one JSON list.
+    ToolList,
+    /// The definition of one tool as one JSON object.
+    ToolObject,
+    /// The definitions of all tools, unread.
+    ToolsText,
+    /// The end of the text.
+    End,
+    /// The end after a generation prompt.
+    Prompt,
+}
+
+impl Kind {
+    /// Whether a JSON value begins here, which determines its own end.
+    pub fn is_json(self) -> bool {
+        matches!(self, Kind::Arguments | Kind::ArgumentsText | Kind::ToolList | Kind::ToolObject)
+    }
+
+    /// Whether it belongs to the definition of tools.
+    pub fn defines_tools(self) -> bool {
+        matches!(
+            self,
+            Kind::ToolName
+                | Kind::ToolDescription
+                | Kind::Parameter(_)
+                | Kind::ParameterDescription
+                | Kind::ToolList
+                | Kind::ToolObject
+                | Kind::ToolsText
+        )
+    }
+}
+
+/// A needle: the kind of text it replaces, and its place in the conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    pub kind: Kind,
+    pub message: usize,
+    pub call: usize,
+}
+
+/// How a template wants a conversation written down.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Form {
+    /// Content as one text part.
+    pub parts: bool,
+    /// Arguments as JSON text.
+    pub text_arguments: bool,
+    /// Content of a message that only calls is null.
+    pub null_content: bool,
+    /// The key that shows reasoning.
+    pub reasoning: Option<&'static str>,
+}
+
+impl Form {
+    /// Text content, as the template wants it.
+    pub fn content(&self, text: &str) -> Value {
+        match self.parts {
+            true => Value::List(vec![Value::from([("type", "text".into()), ("text", text.into())])]),
+            false => text.into(),
+        }
+    }
+
+    /// The content of a message that only calls.
+    pub fn absent(&self) -> Value {
+        if self.null_content { Value::Null } else { self.content("") }
+    }
+
+    /// Arguments, as the template wants them.
+    pub fn arguments(&self, arguments: Object) -> Value {
+        let arguments = Value::Object(arguments);
+        if self.text_arguments { arguments.to_string().into() } else { arguments }
+    }
+}
+
+/// Specifications of parameters: the type, whether it is described, whether it is required.
+pub(crate) const PARAMETERS: [(&str, bool, bool); 3] =
+    [("string", true, true), ("integer", false, false), ("number", true, false)];
+
+/// A conversation to learn from.
+pub(crate) struct Script {
+    pub messages: Vec<Value>,
+    pub tools: Value,
+    pub labels: Vec<Label>,
+    needles: Needles,
+    suffix: &'static str,
+}
+
+/// The number that represents the literal argument of this index.
+pub(crate) fn literal(index: usize) -> usize {
+    73_000_000 + index
+}
+
+impl Script {
+    /// A conversation from one letter for each message, with tools from one letter for each.
+    ///
+    /// S, U, A, T are the roles; R answers after reasoning, C calls, c says something and calls, r thinks and calls, q
+    /// does all three; D and d call twice, V three times; E, F, G, N call with a number, a text and a number, a number
+    /// and a text, nothing. X, Y and Z call twice, the first, the second or both times as F does.
+    pub fn new(shape: &str, tools: &str, form: &Form, suffix: &'static str) -> Self {
+        let mut script =
+            Self { messages: Vec::new(), tools: Value::Null, labels: Vec::new(), needles: Needles::new(""), suffix };
+        if !tools.is_empty() {
+            let definitions = tools.chars().map(|tool| script.tool(tool)).collect();
+            script.tools = Value::List(definitions);
+        }
+        let mut pending: Vec<(String, String)> = Vec::new();
+        for (index, letter) in shape.chars().enumerate() {
+            let message = match letter {
+                'S' => script.said("system", Kind::System, index, form),
+                'U' => script.said("user", Kind::User, index, form),
+                'T' => {
+                    let (id, name) = if pending.is_empty() { Default::default() } else { pending.remove(0) };
+                    let mut message = script.said("tool", Kind::Result, index, form);
+                    if let Value::Object(entries) = &mut message {
+                        entries.insert("tool_call_id".to_owned(), id.into());
+                        entries.insert("name".to_owned(), name.into());
+                    }
+                    message
+                }
+                _ => script.answer(letter, index, form, &mut pending),
+            };
+            script.messages.push(message);
+        }
+        script
+    }
+
+    fn needle(&mut self, kind: Kind, message: usize, call: usize) -> String {
+        self.labels.push(Label { kind, message, call });
+        self.needles.next()
+    }
+
+    fn text(&mut self, kind: Kind, message: usize, call: usize) -> String {
+        self.needle(kind, message, call) + self.suffix
+    }
+
+    fn said(&mut self, role: &str, kind: Kind, message: usize, form: &Form) -> Value {
+        let text = self.text(kind, message, 0);
+        Value::from([("role", role.into()), ("content", form.content(&text))])
+    }
+
+    fn answer(&mut self, letter: char, message: usize, form: &Form, pending: &mut Vec<(String, String)>) -> Value {
+        let mut entries = Object::from_iter([("role".to_owned(), Value::from("assistant"))]);
+        let calls: &[&str] = match letter {
+            'C' | 'c' | 'r' | 'q' => &["s"],
+            'D' | 'd' => &["s", "s"],
+            'V' => &["s", "s", "s"],
+            'E' => &["n"],
+            'F' => &["sn"],
+            'G' => &["ns"],
+            'N' => &[""],
+            'X' => &["sn", "s"],
+            'Y' => &["s", "sn"],
+            'Z' => &["sn", "sn"],
+            _ => &[],
+        };
+        let content = match letter {
+            'A' | 'R' | 'c' | 'd' | 'q' => {
+                let text = self.text(Kind::Content, message, 0);
+                form.content(&text)
+            }
+            _ => form.absent(),
+        };
+        entries.insert("content".to_owned(), content);
+        if let ('R' | 'r' | 'q', Some(key)) = (letter, form.reasoning) {
+            let text = self.text(Kind::Reasoning, message, 0);
+            entries.insert(key.to_owned(), text.into());
+        }
+        if !calls.is_empty() {
+            let calls = calls.iter().enumerate().map(|(call, arguments)| {
+                let (id, name) = (self.needle(Kind::Id, message, call), self.needle(Kind::Name, message, call));
+                pending.push((id.clone(), name.clone()));
+                let arguments = self.arguments(arguments, message, call);
+                let function = Value::from([("name", name.into()), ("arguments", form.arguments(arguments))]);
+                Value::from([("id", id.into()), ("type", "function".into()), ("function", function)])
+            });
+            let calls = calls.collect();
+            entries.insert("tool_calls".to_owned(), Value::List(calls));
+        }
+        Value::Object(entries)
+    }
+
+    fn arguments(&mut self, arguments: &str, message: usize, call: usize) -> Object {
+        let mut given = Object::new();
+        for argument in arguments.chars() {
+            let key = self.needle(Kind::Key, message, call);
+            let value = match argument {
+                's' => self.text(Kind::Value, message, call).into(),
+                _ => {
+                    let index = self.labels.len();
+                    self.needle(Kind::Literal, message, call);
+                    literal(index).into()
+                }
+            };
+            given.insert(key, value);
+        }
+        given
+    }
+
+    /// A tool with the parameters of a letter: `a` has the first two, `b` the first, `c` the third, `d` the second
+    /// before the first.
+    fn tool(&mut self, letter: char) -> Value {
+        let parameters: &[u8] = match letter {
+            'a' => &[0, 1],
+            'b' => &[0],
+            'd' => &[1, 0],
+            _ => &[2],
+        };
+        let name = self.needle(Kind::ToolName, 0, 0);
+        let description = self.text(Kind::ToolDescription, 0, 0);
+        let mut properties = Object::new();
+        let mut required = Vec::new();
+        for index in parameters {
+            let Some((kind, described, is_required)) = PARAMETERS.get(usize::from(*index)) else { continue };
+            let key = self.needle(Kind::Parameter(*index), 0, 0);
+            let mut schema = Object::from_iter([("type".to_owned(), Value::from(*kind))]);
+            if *described {
+                let text = self.text(Kind::ParameterDescription, 0, 0);
+                schema.insert("description".to_owned(), text.into());
+            }
+            if *is_required {
+                required.push(key.as_str().into());
+            }
+            properties.insert(key, Value::Object(schema));
+        }
+        let mut schema = Object::from_iter([
+            ("type".to_owned(), Value::from("object")),
+            ("properties".to_owned(), Value::Object(properties)),
+        ]);
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), Value::List(required));
+        }
+        let function = Value::from([
+            ("name", name.into()),
+            ("description", description.into()),
+            ("parameters", Value::Object(schema)),
+        ]);
+        Value::from([("type", "function".into()), ("function", function)])
+    }
+
+    /// The positions of the needles in a render: each label's index with its first and last byte, in order.
+    pub fn find(&self, render: &str) -> Vec<(usize, (usize, usize))> {
+        let mut found = self.needles.find(render);
+        found.retain(|(index, _)| self.labels.get(*index).is_some_and(|label| label.kind != Kind::Literal));
+        for (index, _) in self.labels.iter().enumerate().filter(|(_, label)| label.kind == Kind::Literal) {
+            let digits = literal(index).to_string();
+            found.extend(render.match_indices(&digits).map(|(start, text)| (index, (start, start + text.len()))));
+        }
+        found.sort_by_key(|(_, (start, _))| *start);
+        found
+    }
+}

@@ -1,0 +1,301 @@
+//! The way back from a rendered chat to its messages, proved by rendering them again.
+
+use std::borrow::Borrow;
+use std::sync::OnceLock;
+
+use super::assemble::{assemble, fill, link_results};
+use super::chat::{Ambiguity, Chat, NotRendered, Offset};
+use super::definitions;
+use super::frames::{Frames, Step, context};
+use super::script::Kind;
+use super::walk::{Reading, Walk};
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::json::{Object, Value};
+use backchat_core::text::{common_start, slice};
+
+/// How many readings of a text are rendered again before the best one is given without proof.
+const MOST_PROOFS: usize = 24;
+/// How many values of switches are tried on a text that does not render back without.
+const MOST_SETTINGS: usize = 12;
+/// How many frames are followed to find the place at which a text stops being a render.
+const MOST_STEPS: usize = 200;
+/// A text so long, in bytes, that only few readings of it are rendered again.
+const LONG: usize = 1 << 17;
+
+/// Reads rendered chats back with one template.
+///
+/// ```
+/// # mod backchat { pub use {backchat_chat as chat, backchat_probe::*}; }
+/// use backchat::chat::{ChatTemplate, RenderOptions};
+/// use backchat::chats::Unrenderer;
+///
+/// let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}";
+/// let template = ChatTemplate::compile(source)?;
+/// let unrenderer = Unrenderer::new(&template, Default::default(), RenderOptions::default());
+/// let chat = unrenderer.unrender("<|user|>Hi<|end|><|assistant|>Hello<|end|>")?;
+/// assert!(chat.exact);
+/// assert_eq!(chat.messages[1].to_string(), r#"{"role": "assistant", "content": "Hello"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Unrenderer<T> {
+    template: T,
+    variables: Object,
+    options: RenderOptions,
+    frames: Frames,
+    /// The frames under each value of the template's switches that changes them; learned when first needed.
+    switched: OnceLock<Vec<(Object, Frames)>>,
+}
+
+/// Reads one rendered chat back, without further variables. See [`Unrenderer`] to read several.
+pub fn unrender(template: &ChatTemplate, text: &str) -> Result<Chat, NotRendered> {
+    Unrenderer::new(template, Object::new(), RenderOptions::default()).unrender(text)
+}
+
+impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
+    /// Learns how the template writes chats down, from a few hundred renders.
+    pub fn new(template: T, variables: Object, options: RenderOptions) -> Self {
+        let frames = Frames::learn(template.borrow(), &variables, &options);
+        Self { template, variables, options, frames, switched: OnceLock::new() }
+    }
+
+    /// Reads a rendered chat back.
+    ///
+    /// It costs time linear in the text, and a few renders. A text that does not render back under the variables given
+    /// is also read under each value of the template's switches.
+    pub fn unrender(&self, text: &str) -> Result<Chat, NotRendered> {
+        let none = Object::new();
+        let mut best = self.read(&self.frames, &none, text);
+        if !is_exact(&best) {
+            let switched = self.switched().iter().map(|(setting, frames)| self.read(frames, setting, text));
+            best = switched.into_iter().find(is_exact).unwrap_or(best);
+        }
+        let mut unread = None;
+        if !is_exact(&best)
+            && let Some(frames) = self.frames.with_tools_unread()
+        {
+            unread = self.read(&frames, &none, text).filter(|chat| chat.tools_text.is_some() && !chat.open);
+        }
+        let defined = [&unread, &best].into_iter().flatten().find_map(|chat| self.with_definitions(chat, text));
+        let has_tools = best.as_ref().is_some_and(|chat| chat.tools.is_some());
+        let Some(mut chat) = defined.or(unread.filter(|_| !has_tools)).or(best) else {
+            return Err(self.departure(text));
+        };
+        chat.ambiguous = unusual(&chat.messages);
+        chat.ambiguous.extend(self.holding_markers(&chat.messages));
+        chat.ambiguous.sort_by_key(|ambiguity| ambiguity.message);
+        Ok(chat)
+    }
+
+    /// The chat with its tools put together piece by piece, unless the template writes them as JSON: frames know the
+    /// texts of a few definitions, and may take those of others for one text.
+    fn with_definitions(&self, chat: &Chat, text: &str) -> Option<Chat> {
+        let names_tools = self.frames.frames.iter().any(|frame| frame.to.kind == Kind::ToolName);
+        if !names_tools || text.len() > LONG {
+            return None;
+        }
+        let variables = self.with(&chat.variables);
+        let render = |messages: &[Value], tools: &Value| {
+            let context = context(&variables, messages, tools, chat.add_generation_prompt);
+            Some(self.template.borrow().render(&context, &self.options).ok()?.text)
+        };
+        let read = |messages: &[Value], unsure: Option<usize>| {
+            let rendered = definitions::Rendered { text, is_open: chat.open, messages, unsure };
+            definitions::read(&render, rendered)
+        };
+        let (first, rest) = chat.messages.split_first()?;
+        let is_system = ["system", "developer"].map(Some).contains(&first.get("role").and_then(Value::as_str));
+        let leads = is_system && !rest.is_empty();
+        // The tools were unread, or are the whole of the first message, or a part of it.
+        let unread = || {
+            (!chat.exact || chat.tools.is_some())
+                .then(|| read(&chat.messages, None))
+                .flatten()
+                .map(|defined| (defined, 0))
+        };
+        let whole = || leads.then(|| read(rest, None)).flatten().map(|defined| (defined, 1));
+        let part = || leads.then(|| read(&chat.messages, Some(0))).flatten().map(|defined| (defined, 0));
+        let (defined, gone) = unread().or_else(whole).or_else(part)?;
+        let offsets = chat.offsets.iter().filter_map(|offset| {
+            let message = offset.message.checked_sub(gone)?;
+            Some(Offset { message, ..offset.clone() })
+        });
+        Some(Chat {
+            offsets: offsets.collect(),
+            messages: defined.messages,
+            tools: Some(defined.tools),
+            tools_text: None,
+            exact: true,
+            differs_at: None,
+            ..chat.clone()
+        })
+    }
+
+    /// The best reading under these further variables.
+    fn read(&self, frames: &Frames, setting: &Object, text: &str) -> Option<Chat> {
+        let walk = Walk::new(frames, text);
+        let most = if text.len() > LONG { 3 } else { MOST_PROOFS };
+        let mut best: Option<(usize, Chat)> = None;
+        for reading in walk.readings(most) {
+            if self.consider(frames, setting, &reading, text, &mut best) {
+                break;
+            }
+        }
+        best.map(|(_, chat)| chat)
+    }
+
+    /// The frames under each value of the template's switches, if they differ from those without it.
+    fn switched(&self) -> &[(Object, Frames)] {
+        self.switched.get_or_init(|| {
+            let mut known: Vec<(Object, Frames)> = Vec::new();
+            let switches = self.template.borrow().switches(&self.variables);
+            let settings = switches.into_iter().flat_map(|(name, values)| {
+                values.into_iter().map(move |value| Object::from_iter([(name.to_owned(), value)]))
+            });
+            for setting in settings.take(MOST_SETTINGS) {
+                let frames = Frames::learn(self.template.borrow(), &self.with(&setting), &self.options);
+                let is_new = |other: &Frames| other.frames != frames.frames;
+                if is_new(&self.frames) && known.iter().all(|(_, other)| is_new(other)) {
+                    known.push((setting, frames));
+                }
+            }
+            known
+        })
+    }
+
+    /// The variables given, and further ones.
+    fn with(&self, setting: &Object) -> Object {
+        let all = self.variables.iter().chain(setting);
+        all.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// Renders a reading again and keeps it if it explains more of the text than any before; true if it explains all.
+    fn consider(
+        &self,
+        frames: &Frames,
+        setting: &Object,
+        reading: &Reading,
+        text: &str,
+        best: &mut Option<(usize, Chat)>,
+    ) -> bool {
+        let plain = Chat { variables: setting.clone(), ..assemble(frames, reading, text) };
+        let variables = self.with(setting);
+        let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
+        // Properties that a call does not show may still decide how the template writes it: whether its content is
+        // null, and which result answers it.
+        let manners: &[(bool, bool)] =
+            if calls { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
+        for (other_content, ids) in manners {
+            let mut chat = plain.clone();
+            fill(&mut chat.messages, &frames.form, frames.form.null_content != *other_content);
+            if *ids {
+                link_results(&mut chat.messages);
+            }
+            let tools = chat.tools.clone().unwrap_or(Value::Null);
+            let context = context(&variables, &chat.messages, &tools, chat.add_generation_prompt);
+            let rendered = self.template.borrow().render(&context, &self.options).map(|rendered| rendered.text);
+            let agreed = rendered.as_deref().map_or(0, |rendered| common_start(text, rendered).len());
+            chat.exact = match &rendered {
+                Ok(rendered) if chat.open => rendered.starts_with(text),
+                Ok(rendered) => rendered == text,
+                Err(_) => false,
+            };
+            chat.differs_at = (!chat.exact).then(|| text.get(..agreed).map_or(0, |agreed| agreed.chars().count()));
+            let exact = chat.exact;
+            // Of two readings that both render back, the one with the more usual order of roles.
+            let odd = unusual(&chat.messages).len();
+            let score = if exact { usize::MAX - odd } else { agreed };
+            if best.as_ref().is_none_or(|(before, _)| score > *before) {
+                *best = Some((score, chat));
+            }
+            if exact {
+                return odd == 0;
+            }
+        }
+        false
+    }
+
+    /// Messages from outside whose text holds the template's own text between messages.
+    fn holding_markers(&self, messages: &[Value]) -> Vec<Ambiguity> {
+        let is_marker = |gap: &&str| gap.len() >= 4 && gap.starts_with(|first: char| first.is_ascii_punctuation());
+        let mut markers: Vec<&str> = Vec::new();
+        for frame in &self.frames.frames {
+            let prose = matches!(frame.from.kind, Kind::User | Kind::Content | Kind::Result | Kind::System);
+            let marker = frame.gap.trim();
+            if prose && frame.step == Step::Message && is_marker(&marker) && !markers.contains(&marker) {
+                markers.push(marker);
+            }
+        }
+        let holds = |message: &Value| {
+            let role = message.get("role").and_then(Value::as_str);
+            let text = message.get("content").and_then(Value::as_str);
+            role != Some("assistant") && text.is_some_and(|text| markers.iter().any(|marker| text.contains(marker)))
+        };
+        let reason = "its text contains markers of the template";
+        let held = messages.iter().enumerate().filter(|(_, message)| holds(message));
+        held.map(|(message, _)| Ambiguity { message, reason }).collect()
+    }
+
+    /// How far a text is a render of the template, and the text that would have to follow.
+    fn departure(&self, text: &str) -> NotRendered {
+        let begins = self.frames.frames.iter().filter(|frame| frame.from.kind == Kind::Begin);
+        let Some(mut frame) = begins.max_by_key(|frame| {
+            let agreed = common_start(text, &frame.gap).len();
+            // Of those that agree as far, one that is found whole.
+            (agreed, agreed == frame.gap.len())
+        }) else {
+            return NotRendered { at: 0, message: "the template renders no conversation".to_owned() };
+        };
+        let agreed = common_start(text, &frame.gap);
+        let mut at = agreed.len();
+        if at < frame.gap.len() {
+            let expected: String = slice(&frame.gap, at..).chars().take(40).collect();
+            let message = format!("the text is not a render of this template: expected {expected:?}");
+            return NotRendered { at: agreed.chars().count(), message };
+        }
+        for _ in 0..MOST_STEPS {
+            let rest = slice(text, at..);
+            let next = self.frames.frames.iter().filter(|next| next.from == frame.to && !next.gap.trim().is_empty());
+            let found = next.filter_map(|next| Some((rest.find(&next.gap)?, next)));
+            let Some((place, next)) = found.min_by_key(|(place, next)| (*place, usize::MAX - next.gap.len())) else {
+                break;
+            };
+            at += place + next.gap.len();
+            frame = next;
+        }
+        let next = self.frames.frames.iter().filter(|next| next.from == frame.to && !next.gap.trim().is_empty());
+        let expected: Vec<String> = next
+            .map(|next| format!("{:?}", next.gap.chars().take(24).collect::<String>()))
+            .fold(Vec::new(), |mut known, gap| {
+                if known.len() < 3 && !known.contains(&gap) {
+                    known.push(gap);
+                }
+                known
+            });
+        let message = match expected.is_empty() {
+            true => "the text goes on after the end of a chat of this template".to_owned(),
+            false => format!("the text stops being a render of this template: expected {}", expected.join(" or ")),
+        };
+        NotRendered { at: text.get(..at).map_or(0, |read| read.chars().count()), message }
+    }
+}
+
+fn is_exact(read: &Option<Chat>) -> bool {
+    read.as_ref().is_some_and(|chat| chat.exact)
+}
+
+/// Messages in an order that usual conversations do not have: text of the message before may have made them.
+fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
+    let role = |at: usize| messages.get(at).and_then(|message| message.get("role")).and_then(Value::as_str);
+    let reason = |at: usize| {
+        let before = role(at.checked_sub(1)?)?;
+        match role(at)? {
+            "system" if before != "system" => Some("a system message inside the conversation"),
+            "assistant" if before == "assistant" => Some("an answer right after an answer"),
+            "user" if before == "user" => Some("a user message right after a user message"),
+            "tool" if before != "assistant" && before != "tool" => Some("a tool result without a call"),
+            _ => None,
+        }
+    };
+    (0..messages.len()).filter_map(|message| Some(Ambiguity { message, reason: reason(message)? })).collect()
+}

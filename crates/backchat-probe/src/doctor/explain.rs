@@ -1,0 +1,215 @@
+//! The facts for people: one screen of them, and the renders that decided each, safe to print.
+
+use std::fmt::Write as _;
+
+use super::messages::needle;
+use super::{Exhibit, Fact, Options, Report, examine, traps};
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::diagnostic::escape;
+use backchat_core::json::{Object, Value};
+use backchat_core::text::{common_start, slice};
+
+/// The subject of a fact, in words.
+pub fn words(name: &str) -> &'static str {
+    match name {
+        "content_text" => "content as text",
+        "content_parts" => "content as a list of parts",
+        "image" => "images",
+        "video" => "video",
+        "audio" => "audio",
+        "system" => "system messages",
+        "developer" => "developer messages",
+        "other_role" => "messages of any other role",
+        "user_twice" => "two user messages in a row",
+        "assistant_first" => "an answer before any user message",
+        "tools" => "tools",
+        "tool_description" => "descriptions of tools",
+        "tool_parameters" => "parameters of tools",
+        "call_arguments_object" => "arguments of calls as an object",
+        "call_arguments_text" => "arguments of calls as JSON text",
+        "tool_calls" => "tool calls",
+        "parallel_calls" => "several calls in one message",
+        "content_beside_call" => "content beside a call",
+        "call_id" => "ids of calls",
+        "null_content_beside_call" => "null content beside a call",
+        "tool_results" => "results of tools",
+        "reasoning_keys" => "keys for reasoning",
+        "reasoning_kept_after_user" => "earlier reasoning is kept after the next user message",
+        "reasoning_kept_in_tool_loop" => "reasoning is kept while tools are called",
+        "variables" => "other variables that change a render",
+        "generation_prompt" => "the generation prompt",
+        "switches" => "variables that change the generation prompt",
+        "documents" => "documents",
+        "prefix_generation" => "the render of a prompt begins the render with its answer",
+        "prefix_chat" => "the render of a chat begins the render of the longer chat",
+        "prefix_reasoning" => "the same with reasoning",
+        "prefix_tool" => "the render of a call begins the render with its result",
+        "generation_blocks" => "generation blocks",
+        "stop_masked" => "generation blocks cover the marker that ends the turn",
+        "turn_end" => "the end of an answer",
+        "eos_ends_turn" => "the end of an answer holds eos_token",
+        _ => "",
+    }
+}
+
+/// One screen: silent drops first, then refusals, then the accepted input and the behavior of the renders.
+pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file: &str) -> String {
+    let mut out = format!("{}: {} conversations rendered\n", escape(file), report.renders);
+    if let Some(error) = &report.stopped {
+        let _ = writeln!(out, "\nThe examination stopped early: {}", escape(&error.to_string()));
+    }
+    let found = traps(report);
+    if !found.is_empty() {
+        out += "\nTraps\n";
+        for trap in found {
+            let _ =
+                writeln!(out, "  {} {}: {}", trap.id, escape(&trap.message), escape(&trap.help.unwrap_or_default()));
+        }
+    }
+    for (title, word) in [
+        ("Drops silently", "dropped"),
+        ("Prints the word None for", "printed"),
+        ("Refuses", "refused"),
+        ("Writes as a JSON string again", "escaped"),
+        ("Takes", "rendered"),
+    ] {
+        let chosen: Vec<&Fact> = report.facts.iter().filter(|fact| fact.value.as_str() == Some(word)).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "\n{title}");
+        for fact in chosen {
+            let _ = write!(out, "  {:<26} {}", fact.name, words(fact.name));
+            let refusal = fact.evidence.iter().rev().find_map(|exhibit| exhibit.outcome.as_ref().err());
+            match refusal.filter(|_| word == "refused") {
+                Some(error) => drop(writeln!(out, ": {}", escape(&error.to_string()))),
+                None => out.push('\n'),
+            }
+        }
+    }
+    let rest = report.facts.iter().filter(|fact| {
+        !matches!(fact.value.as_str(), Some("dropped" | "printed" | "refused" | "escaped" | "rendered"))
+    });
+    out += "\nBehaves\n";
+    for fact in rest {
+        let value = value_words(&fact.value);
+        let _ = writeln!(out, "  {:<26} {}: {}", fact.name, words(fact.name), escape(&value));
+        if let Some(departure) = departure(fact, template, options) {
+            let _ = writeln!(out, "  {:<26} {}", "", escape(&departure));
+        }
+    }
+    out += "\n`--explain FACT` shows the renders that decided a fact.\n";
+    out
+}
+
+/// One fact with the renders that decided it.
+pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> String {
+    let mut out = format!("{}: {}\n{}\n", fact.name, escape(&fact.value.to_string()), words(fact.name));
+    if let Some(departure) = departure(fact, template, options) {
+        let _ = writeln!(out, "{}", escape(&departure));
+    }
+    for exhibit in &fact.evidence {
+        let _ = writeln!(out, "\n  messages: {}", escape(&exhibit.messages.to_string()));
+        if !exhibit.variables.is_empty() {
+            let _ = writeln!(out, "  with:     {}", escape(&Value::Object(exhibit.variables.clone()).to_string()));
+        }
+        match &exhibit.outcome {
+            Ok(text) => drop(writeln!(out, "  renders:  {}", escape(&Value::from(text.as_str()).to_string()))),
+            Err(error) => drop(writeln!(out, "  raises:   {}", escape(&error.to_string()))),
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// The position at which a render stops being the start of the longer one, whose text that is, and how to avoid it.
+pub fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
+    if !fact.name.starts_with("prefix_") || fact.value != Value::Bool(false) {
+        return None;
+    }
+    let (longer, shorter) = pair(fact)?;
+    let (one, other) = (longer.outcome.as_ref().ok()?, shorter.outcome.as_ref().ok()?);
+    let agreed = common_start(other, one);
+    let at = agreed.len();
+    let excerpt = |text: &str| {
+        let rest: String = slice(text, at..).chars().take(30).collect();
+        Value::from(rest).to_string()
+    };
+    let mut out =
+        format!("they differ from byte {at} on, {}: {} becomes {}", owner(agreed), excerpt(other), excerpt(one));
+    if let Some(line) = line(template.source(), other, at).or_else(|| line(template.source(), one, at)) {
+        let _ = write!(out, " (line {line} of the template)");
+    }
+    if let Some(remedy) = remedy(fact, template, options) {
+        let _ = write!(out, "; `{remedy}` avoids it");
+    }
+    Some(out)
+}
+
+/// The two renders of a fact about prefixes: the longer chat, then the shorter one.
+fn pair(fact: &Fact) -> Option<(&Exhibit, &Exhibit)> {
+    let mut rendered = fact.evidence.iter().filter(|exhibit| exhibit.outcome.is_ok());
+    let longer = rendered.next()?;
+    rendered.next().map(|shorter| (longer.as_ref(), shorter.as_ref()))
+}
+
+/// The turn that contains a position, by the last needle before it.
+fn owner(before: &str) -> &'static str {
+    let known = [
+        (needle::USER, "after the user's message"),
+        (needle::REASONING, "after the reasoning"),
+        (needle::CONTENT, "after the answer"),
+        (needle::VALUES[0], "after the call"),
+        (needle::RESULT, "after the result"),
+        (needle::LATER, "after the second user message"),
+    ];
+    let last = known.iter().filter_map(|(needle, words)| Some((before.rfind(needle)?, *words))).max();
+    last.map_or("before the first message", |(_, words)| words)
+}
+
+/// The only line of the template that holds the marker at a place of a render.
+fn line(source: &str, render: &str, at: usize) -> Option<usize> {
+    let from = render.get(..at)?.rfind(['<', '[', '\n']).map_or(at, |open| open);
+    let marker: String = render.get(from..)?.trim_start().chars().take_while(|c| !c.is_whitespace()).take(16).collect();
+    let mut lines = source.lines().enumerate().filter(|(_, line)| marker.len() >= 3 && line.contains(&marker));
+    let (line, _) = lines.next()?;
+    lines.next().is_none().then_some(line + 1)
+}
+
+/// The variable under which the fact holds.
+fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
+    let (longer, shorter) = pair(fact)?;
+    let render = |exhibit: &Exhibit, name: &str, value: bool| {
+        let mut context = Object::new();
+        for key in ["tools", "documents"] {
+            context.insert(key.to_owned(), Value::Null);
+        }
+        context.insert("messages".to_owned(), exhibit.messages.clone());
+        context.insert("add_generation_prompt".to_owned(), false.into());
+        context.extend(options.variables.clone());
+        context.extend(exhibit.variables.clone());
+        context.insert(name.to_owned(), value.into());
+        let now = RenderOptions::default().now(options.now.clone());
+        template.render(&context, &now).ok().map(|rendered| rendered.text)
+    };
+    let report = examine(template, options);
+    let variables = report.fact("variables")?.value.as_list()?.to_vec();
+    variables.iter().filter_map(Value::as_str).find_map(|name| {
+        [true, false].into_iter().find_map(|value| {
+            let (one, other) = (render(longer, name, value)?, render(shorter, name, value)?);
+            one.starts_with(&other).then(|| format!("{name}={value}"))
+        })
+    })
+}
+
+/// The value of a fact about behavior, in words.
+pub fn value_words(value: &Value) -> String {
+    match value {
+        Value::Null => "does not apply".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::List(items) if items.is_empty() => "none".to_owned(),
+        Value::Object(entries) if entries.is_empty() => "none".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,247 @@
+//! Counts of outputs by cause. Two tallies are merged into one, so that several threads can count; the memory of a tally
+//! has a bound, whatever is counted.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use super::cause::Cause;
+use super::example::Example;
+use backchat_parser::parser::{Problem, ProblemKind};
+
+/// How many causes are told apart.
+const CAUSES: usize = 1_000;
+
+/// How many models or servers are told apart.
+const GROUPS: usize = 256;
+
+/// The name of those that are not.
+const OTHERS: &str = "others";
+
+/// The name of a model or a server; empty if a row has none.
+type Group = String;
+
+/// What is counted of one cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// The outputs that have it.
+    pub outputs: u64,
+    /// Those of them that ended at a limit of tokens.
+    pub cut: u64,
+    /// The outputs of each group that have it.
+    pub groups: BTreeMap<Group, u64>,
+    /// The smallest output.
+    pub example: Example,
+}
+
+/// The counts of a log.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// The outputs that were read.
+    pub outputs: u64,
+    /// The rows that were not.
+    pub failed: u64,
+    /// The first line that was not read, and why.
+    pub first_failure: Option<(u64, String)>,
+    /// The outputs with any problem.
+    pub with_problems: u64,
+    /// The outputs of each group.
+    pub groups: BTreeMap<Group, u64>,
+    kinds: BTreeMap<ProblemKind, u64>,
+    causes: IndexMap<Cause, Counted>,
+    /// How many outputs have causes that were not told apart.
+    pub unlisted: u64,
+}
+
+/// An output that was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Output<'o> {
+    /// Its line in the log, and its number.
+    pub row: (&'o [u8], u64),
+    /// The length of its text in bytes.
+    pub length: usize,
+    /// Its model or its server.
+    pub group: &'o str,
+    /// Whether it ended at a limit of tokens.
+    pub is_cut: bool,
+    /// What went wrong in it.
+    pub problems: &'o [Problem],
+}
+
+impl Tally {
+    /// Counts an output.
+    pub fn add(&mut self, output: Output<'_>) {
+        self.outputs += 1;
+        let group = add_to(&mut self.groups, output.group, 1);
+        if output.problems.is_empty() {
+            return;
+        }
+        self.with_problems += 1;
+        let mut seen: Vec<Cause> = Vec::new();
+        let mut kinds: Vec<ProblemKind> = Vec::new();
+        for problem in output.problems {
+            let cause = Cause::of(problem);
+            if !kinds.contains(&cause.kind) {
+                kinds.push(cause.kind);
+                *self.kinds.entry(cause.kind).or_default() += 1;
+            }
+            if !seen.contains(&cause) {
+                seen.push(cause);
+                self.count(cause, &group, output);
+            }
+        }
+    }
+
+    fn count(&mut self, cause: Cause, group: &str, output: Output<'_>) {
+        let (row, line) = output.row;
+        let cut = u64::from(output.is_cut);
+        let example = || Example { line, length: output.length, row: row.into() };
+        if let Some(counted) = self.causes.get_mut(&cause) {
+            counted.outputs += 1;
+            counted.cut += cut;
+            add_to(&mut counted.groups, group, 1);
+            if counted.example.is_larger_than(line, output.length) {
+                counted.example = example();
+            }
+        } else if self.causes.len() < CAUSES {
+            let groups = BTreeMap::from([(group.to_owned(), 1)]);
+            self.causes.insert(cause, Counted { outputs: 1, cut, groups, example: example() });
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// Counts a row that was not read.
+    pub fn fail(&mut self, line: u64, why: &str) {
+        self.failed += 1;
+        if self.first_failure.as_ref().is_none_or(|(first, _)| line < *first) {
+            self.first_failure = Some((line, why.to_owned()));
+        }
+    }
+
+    /// Takes the counts of another tally.
+    pub fn merge(&mut self, other: Self) {
+        self.outputs += other.outputs;
+        self.failed += other.failed;
+        self.with_problems += other.with_problems;
+        self.unlisted += other.unlisted;
+        for (group, count) in &other.groups {
+            add_to(&mut self.groups, group, *count);
+        }
+        for (kind, count) in other.kinds {
+            *self.kinds.entry(kind).or_default() += count;
+        }
+        if let Some((line, why)) = other.first_failure
+            && self.first_failure.as_ref().is_none_or(|(first, _)| line < *first)
+        {
+            self.first_failure = Some((line, why));
+        }
+        for (cause, counted) in other.causes {
+            let has_room = self.causes.len() < CAUSES;
+            match self.causes.get_mut(&cause) {
+                Some(known) => {
+                    known.outputs += counted.outputs;
+                    known.cut += counted.cut;
+                    for (group, count) in &counted.groups {
+                        add_to(&mut known.groups, group, *count);
+                    }
+                    if known.example.is_larger_than(counted.example.line, counted.example.length) {
+                        known.example = counted.example;
+                    }
+                }
+                None if has_room => drop(self.causes.insert(cause, counted)),
+                None => self.unlisted += counted.outputs,
+            }
+        }
+    }
+
+    /// The causes, those of the most outputs first.
+    pub fn ranked(&self) -> Vec<(&Cause, &Counted)> {
+        let mut causes: Vec<_> = self.causes.iter().collect();
+        causes.sort_by_cached_key(|(cause, counted)| (std::cmp::Reverse(counted.outputs), cause.slug()));
+        causes
+    }
+
+    /// How many outputs have a problem of a kind.
+    pub fn of_kind(&self, kind: ProblemKind) -> u64 {
+        self.kinds.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// A part of the outputs, from 0 to 1.
+    pub fn share(&self, outputs: u64) -> f64 {
+        outputs as f64 / (self.outputs as f64).max(1.0)
+    }
+}
+
+/// Adds to the count of a group; gives the name it is counted under.
+fn add_to(groups: &mut BTreeMap<Group, u64>, name: &str, more: u64) -> Group {
+    if let Some(count) = groups.get_mut(name) {
+        *count += more;
+        return name.to_owned();
+    }
+    let name = if groups.len() < GROUPS { name } else { OTHERS };
+    *groups.entry(name.to_owned()).or_default() += more;
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backchat_parser::parser::{Options, Parser};
+    use backchat_parser::template::Template;
+    use proptest::prelude::*;
+
+    const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
+        "call": {"open": "<c>", "close": "</c>", "repeats": true, "content": "json"}, "content": {}}}"#;
+
+    fn problems(text: &str) -> Vec<Problem> {
+        let template = Template::load(TEMPLATE).unwrap().template;
+        let mut parser = Parser::new(&template, "<bot>", Options::default()).unwrap();
+        parser.feed_into(text, &mut |_| {}).unwrap();
+        parser.finish().unwrap().problems
+    }
+
+    fn tally(rows: &[(usize, &str)]) -> Tally {
+        let mut tally = Tally::default();
+        for (line, text) in rows {
+            let row = (text.as_bytes(), *line as u64);
+            let group = if text.len() % 2 == 0 { "even" } else { "odd" };
+            tally.add(Output { row, length: text.len(), group, is_cut: false, problems: &problems(text) });
+        }
+        tally
+    }
+
+    #[test]
+    fn outputs_are_counted_once_for_each_cause() {
+        let tally = tally(&[(1, "Hi"), (2, "<c>{,}</c><c>{,}</c>"), (3, "<c>[,]</c>"), (4, "<c>x</c>")]);
+        assert_eq!((tally.outputs, tally.with_problems, tally.of_kind(ProblemKind::Malformed)), (4, 3, 3));
+        let ranked: Vec<_> = tally.ranked().iter().map(|(cause, counted)| (cause.slug(), counted.outputs)).collect();
+        assert_eq!(ranked.iter().map(|(_, outputs)| outputs).sum::<u64>(), 3, "{ranked:?}");
+        let smallest = tally.ranked().iter().map(|(_, counted)| counted.example.length).min();
+        assert_eq!(smallest, Some("<c>x</c>".len()));
+        assert_eq!(tally.share(3), 0.75);
+    }
+
+    #[test]
+    fn the_memory_has_a_bound() {
+        let mut tally = Tally::default();
+        for line in 0..1_000 {
+            let group = line.to_string();
+            tally.add(Output { row: (b"{}", line), length: 0, group: &group, is_cut: false, problems: &[] });
+        }
+        assert_eq!((tally.groups.len(), tally.groups[OTHERS]), (GROUPS + 1, 1_000 - GROUPS as u64));
+    }
+
+    proptest! {
+        #[test]
+        fn threads_count_what_one_would(texts in prop::collection::vec("(<c>|</c>|\\{,\\}|x| ){0,6}", 0..12), at in 0_usize..12) {
+            let rows: Vec<(usize, &str)> = texts.iter().map(String::as_str).enumerate().collect();
+            let (one, other) = rows.split_at(at.min(rows.len()));
+            let mut merged = tally(other);
+            merged.merge(tally(one));
+            let whole = tally(&rows);
+            prop_assert_eq!(merged.ranked(), whole.ranked());
+            prop_assert_eq!((merged.outputs, merged.with_problems, merged.groups), (whole.outputs, whole.with_problems, whole.groups));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Whether a derived template is still what deriving gives.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::compare::differences;
+use super::fixture_files::is_passed_over;
+use backchat_core::diagnostic::{Diagnostic, Place};
+use backchat_core::json::{self, Value};
+use backchat_derive::derive::{self, Options};
+
+/// The folder of derived templates, and the one next to it with their chat templates.
+const DERIVED: &str = "derived";
+const CHAT_TEMPLATES: &str = "chat_templates";
+
+/// The default clock of `strftime_now`, as in the `derive` command.
+const NOW: &str = "2026-01-01T00:00:00";
+
+/// A derived template and the chat template it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// The response template.
+    pub file: PathBuf,
+    /// The chat template.
+    pub chat_template: PathBuf,
+}
+
+/// The derived templates below some paths: `derived/NAME.json` with a `chat_templates/NAME.jinja` next to the
+/// folder. Unreadable folders hold none.
+pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
+    let mut found = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => walk(path, &mut found),
+            false => found.extend(derived(path)),
+        }
+    }
+    // Two ways to one folder name its files differently.
+    let mut seen = HashSet::new();
+    found.retain(|derived| seen.insert(derived.file.canonicalize().unwrap_or_else(|_| derived.file.clone())));
+    found
+}
+
+fn walk(folder: &Path, found: &mut Vec<Derived>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    let mut names: Vec<_> = entries.filter(|entry| !is_link(entry)).map(|entry| entry.file_name()).collect();
+    names.sort();
+    for name in names {
+        let path = if folder == Path::new(".") { PathBuf::from(&name) } else { folder.join(&name) };
+        match path.is_dir() {
+            true if is_passed_over(&path) => {}
+            true => walk(&path, found),
+            false => found.extend(derived(&path)),
+        }
+    }
+}
+
+fn derived(file: &Path) -> Option<Derived> {
+    let folder = file.parent()?;
+    // `.` has no name of its own, and the folder that is the current one is called what the system calls it.
+    let named = folder
+        .file_name()
+        .map(|name| name.to_owned())
+        .or_else(|| Some(folder.canonicalize().or_else(|_| std::env::current_dir()).ok()?.file_name()?.to_owned()))?;
+    let beside = match folder.parent() {
+        Some(above) if folder.file_name().is_some() => above.join(CHAT_TEMPLATES),
+        _ => Path::new("..").join(CHAT_TEMPLATES),
+    };
+    let chat_template = beside.join(file.file_stem()?).with_extension("jinja");
+    let is_derived = named == DERIVED && file.extension().is_some_and(|end| end == "json");
+    (is_derived && chat_template.is_file()).then(|| Derived { file: file.to_owned(), chat_template })
+}
+
+/// The finding about a derived template; the error if it cannot be checked.
+pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
+    let (file, source) = (derived.file.display().to_string(), derived.chat_template.display().to_string());
+    let text = fs::read_to_string(&derived.file).map_err(|error| {
+        let problem = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
+        vec![problem.at(Place::file(&file)).help("check that it is a text file you may read")]
+    })?;
+    let opened = backchat_chat::source::open(&source, None).map_err(|error| error.diagnostics)?.for_tools();
+    let options = Options::default()
+        .variables(opened.special_tokens.clone())
+        .now(Some(NOW.to_owned()))
+        .special_tokens(opened.special_tokens.values().filter_map(Value::as_str).map(str::to_owned).collect());
+    let derivation = derive::derive(&opened.template, &options);
+    let command = format!("derive it again with `backchat derive {source} -o {file}`, and review the change");
+    let drifted =
+        |message: String| Some(Diagnostic::error("check-drift", message).at(Place::file(&file)).help(&command));
+    let Some(draft) = derivation.response_template else {
+        let message = format!("{source} no longer derives to anything: {}", derivation.status.name());
+        return Ok(drifted(message));
+    };
+    if text == draft.to_pretty("  ") + "\n" {
+        return Ok(None);
+    }
+    let known = json::read(&text).unwrap_or_default();
+    let first = differences(&draft, &known).into_iter().next();
+    Ok(drifted(match first {
+        Some(first) => format!("{source} derives to a different template: {first}"),
+        None => format!("{source} derives to this template with other formatting"),
+    }))
+}

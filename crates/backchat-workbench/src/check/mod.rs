@@ -1,0 +1,30 @@
+//! Fixtures, recorded outputs with the messages they mean, and what comes of checking templates against them.
+
+mod chat_case;
+mod compare;
+pub mod fixture;
+mod fixture_files;
+mod golden;
+mod grammar_case;
+mod output_case;
+mod pending;
+mod reading;
+mod record_cases;
+mod round_trip;
+mod scaffold;
+mod splits;
+mod suite;
+mod truncation;
+
+pub use compare::{Difference, differences};
+pub use fixture_files::fixture_files;
+pub use golden::{Derived, check_derived, derived_files};
+// For the command.
+pub use output_case::{Settings, Verdict, check_case, check_schema_case};
+pub use pending::{Pending, PendingSection, Which, written};
+pub use reading::Reading;
+pub use record_cases::{RecordCases, RecordNames, record_cases};
+pub use round_trip::Chat;
+// For the command.
+pub use scaffold::{Names, Scaffold, scaffold};
+pub use suite::{Entry, Loaded, Meaning, Report, Status, run};

@@ -1,0 +1,175 @@
+//! A message rendered with its chat template and read back.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::compare::differences;
+use super::fixture::{Case, RoundTrip};
+use super::reading::Reading;
+use super::splits::WHOLE;
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::diagnostic::{Diagnostic, Sources};
+use backchat_core::json::{Object, Value};
+use backchat_core::text::common_start;
+use backchat_derive::wire::Wire;
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::parser::{Options, Parser};
+use backchat_parser::template::Template;
+use backchat_probe::chats::Unrenderer;
+
+/// A chat template as its source gives it.
+#[derive(Debug)]
+pub struct Chat {
+    template: Arc<ChatTemplate>,
+    /// The template for conversations with tools.
+    for_tools: Option<Arc<ChatTemplate>>,
+    special_tokens: Object,
+    /// The wires found so far, by what they were found with.
+    wires: Mutex<HashMap<String, Option<Arc<Wire>>>>,
+}
+
+impl Chat {
+    /// Reads a chat template from any place that holds one. The error has the texts it is about.
+    pub fn open(name: &str) -> Result<Self, (Vec<Diagnostic>, Sources)> {
+        let source = backchat_chat::source::open(name, None).map_err(|error| (error.diagnostics, error.sources))?;
+        let compile = |source: &backchat_chat::source::Source| {
+            ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| {
+                let text = ChatTemplate::normalize(&source.template);
+                (vec![error.diagnostic(&source.template, &source.file)], Sources::none().with(&source.file, text))
+            })
+        };
+        let template = compile(&source)?;
+        let special_tokens = source.special_tokens.clone();
+        let with_tools = source.clone().for_tools();
+        let for_tools = if with_tools == source { None } else { Some(compile(&with_tools)?) };
+        Ok(Self { template, for_tools, special_tokens, wires: Mutex::default() })
+    }
+
+    fn of(&self, has_tools: bool) -> &Arc<ChatTemplate> {
+        self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
+    }
+
+    /// How the template writes a turn, found once; nothing if its renders do not show it.
+    pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
+        let mut all = self.special_tokens.clone();
+        all.extend(variables.clone());
+        let key = format!("{has_tools} {}", Value::Object(all.clone()));
+        let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
+        wires.entry(key).or_insert_with(|| Wire::find(self.of(has_tools), &all, None).map(Arc::new)).clone()
+    }
+
+    /// The reader of the template's renders.
+    pub(super) fn unrenderer(&self, variables: &Object, has_tools: bool) -> Unrenderer<Arc<ChatTemplate>> {
+        let mut all = self.special_tokens.clone();
+        all.extend(variables.clone());
+        Unrenderer::new(self.of(has_tools).clone(), all, RenderOptions::default())
+    }
+}
+
+/// A message and what it answers.
+#[derive(Clone, Copy)]
+pub struct Conversation<'c> {
+    pub case: &'c Case,
+    pub message: &'c Object,
+}
+
+impl Conversation<'_> {
+    /// The input of the chat template: with the message at the end, or with the prompt for it.
+    fn context(&self, with_message: bool, special_tokens: &Object) -> Object {
+        let case = self.case;
+        let greeting = || vec![Value::from([("role", "user".into()), ("content", "Hi".into())])];
+        let mut messages = case.messages.clone().unwrap_or_else(greeting);
+        if with_message {
+            let mut message = self.message.clone();
+            message.entry("role".to_owned()).or_insert_with(|| "assistant".into());
+            // Many templates read the key without asking whether it is there.
+            message.entry("content".to_owned()).or_insert_with(|| "".into());
+            messages.push(Value::Object(message));
+        }
+        let mut context = special_tokens.clone();
+        context.extend(case.variables.clone());
+        context.insert("messages".to_owned(), Value::List(messages));
+        context.insert("add_generation_prompt".to_owned(), (!with_message).into());
+        if let Some(tools) = &case.tools {
+            context.insert("tools".to_owned(), tools.clone());
+        }
+        // The reader's name for the reasoning need not be the one that the template reads.
+        backchat_chat::alias_reasoning(&mut context);
+        context
+    }
+}
+
+/// The result of rendering a message and parsing it again.
+pub enum Returned {
+    Same,
+    /// It differs in this, and renders to the same bytes: the wire format writes both alike, as in the proof of
+    /// `derive`.
+    Lost(Vec<String>),
+    /// It differs in this.
+    Changed(Vec<String>),
+}
+
+/// Renders a message and reads it back, or says why none comes back.
+pub fn run(
+    conversation: &Conversation<'_>,
+    template: &Template,
+    chat: &Chat,
+    tools: Option<Arc<Tools>>,
+) -> Result<Returned, String> {
+    let left_out = match &conversation.case.round_trip {
+        RoundTrip::No => return Ok(Returned::Same),
+        RoundTrip::Whole => &[][..],
+        RoundTrip::Without(keys) => keys.as_slice(),
+    };
+    let render = |conversation: &Conversation<'_>, with_message| {
+        let context = conversation.context(with_message, &chat.special_tokens);
+        let rendered = chat.of(conversation.case.tools.is_some()).render(&context, &RenderOptions::default());
+        rendered
+            .map(|rendered| rendered.text)
+            .map_err(|error| format!("the chat template fails on the message: {error}"))
+    };
+    let (full, prompt) = (render(conversation, true)?, render(conversation, false)?);
+    let (prefix, turn) = cut(&full, &prompt, template);
+    let parser = Parser::new(template, prefix, Options::default().tools(tools))
+        .map_err(|error| format!("the prompt cannot be parsed: {error}"))?;
+    let reading = Reading::new(parser, WHOLE.chunks(turn));
+    let found = reading.outcome.as_ref().map(|(message, _)| message.clone());
+    let found = found.map_err(|error| format!("the rendered message cannot be parsed: {error}"))?;
+    let without = |message: &Object| {
+        let kept = message.iter().filter(|(key, _)| !left_out.contains(key));
+        Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+    };
+    let notes = differences(&without(conversation.message), &without(&found));
+    let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+    if notes.is_empty() {
+        return Ok(Returned::Same);
+    }
+    let again = render(&Conversation { message: &found, ..*conversation }, true);
+    let is_lost = has_structure_of(conversation.message, &found) && again.is_ok_and(|again| again == full);
+    Ok(if is_lost { Returned::Lost(notes) } else { Returned::Changed(notes) })
+}
+
+/// Whether a message has every part that another has, and as many calls.
+fn has_structure_of(said: &Object, found: &Object) -> bool {
+    let calls = |message: &Object| message.get("tool_calls").and_then(Value::as_list).map_or(0, <[Value]>::len);
+    let mut parts = said.iter().filter(|(_, value)| !value.is_empty());
+    calls(said) == calls(found) && parts.all(|(key, _)| found.get(key).is_some_and(|value| !value.is_empty()))
+}
+
+/// Cuts a rendered conversation into the prompt and the assistant's last turn.
+///
+/// The prompt is the one that asks for the turn, if the conversation begins with it. Else it is what the two have in
+/// common and a start anchor after it.
+fn cut<'t>(full: &'t str, prompt: &str, template: &Template) -> (&'t str, &'t str) {
+    if let Some(turn) = full.strip_prefix(prompt) {
+        return full.split_at(full.len() - turn.len());
+    }
+    let common = common_start(full, prompt);
+    let anchor = template.start_anchor().pattern();
+    let last_before = anchor.matches(common).flatten().last().map(|found| found.span().1);
+    let end = last_before.unwrap_or_else(|| match anchor.find_at(full, common.len()) {
+        Ok(Some(found)) => found.span().1,
+        _ => common.len(),
+    });
+    full.split_at_checked(end).unwrap_or((full, ""))
+}

@@ -1,0 +1,143 @@
+//! A first file of cases for a model: everyday turns as its chat template writes them, and what they mean.
+
+use super::fixture::{FixtureFile, Shared, read_text, write_section};
+use super::output_case::{Settings, check_case};
+use super::round_trip::Chat;
+use backchat_core::json::{Object, Value};
+use backchat_derive::derive::{ReadableTurn, ReadableTurns};
+use backchat_parser::template::Template;
+
+/// How the file names what it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'n> {
+    /// The file itself.
+    pub file: &'n str,
+    /// The response template.
+    pub template: &'n str,
+    /// The chat template.
+    pub chat_template: &'n str,
+    /// The variables of every render, besides those of the chat template's own files.
+    pub variables: &'n Object,
+}
+
+/// A file of cases, and how many of them the template does not read as they were said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scaffold {
+    /// Its text.
+    pub text: String,
+    /// How many cases it has.
+    pub cases: usize,
+    /// How many of them fail.
+    pub failing: usize,
+}
+
+/// The text of a file with a case for each of these turns.
+///
+/// A case that changes on its way through the chat template takes no part in the round trip. If an output that is cut
+/// off reads as another call, which the format itself brings about, the file says that this is known.
+pub fn scaffold(turns: &ReadableTurns, template: &Template, chat: &Chat, names: Names<'_>) -> Scaffold {
+    let mut plan = Plan { turns, names, is_truncation_known: false, one_way: Vec::new() };
+    let found = plan.check(template, chat);
+    let failed_by = |id: &str| found.iter().map(|found| found.contains(&id)).collect::<Vec<_>>();
+    plan.is_truncation_known = failed_by("check-truncated").contains(&true);
+    plan.one_way = failed_by("check-round-trip");
+    let failing = plan.check(template, chat).iter().filter(|found| !found.is_empty()).count();
+    Scaffold { text: plan.text(), cases: turns.turns.len(), failing }
+}
+
+struct Plan<'p> {
+    turns: &'p ReadableTurns,
+    names: Names<'p>,
+    is_truncation_known: bool,
+    /// For each turn, whether it has no round trip.
+    one_way: Vec<bool>,
+}
+
+impl Plan<'_> {
+    /// The ids of what makes each case fail.
+    fn check(&self, template: &Template, chat: &Chat) -> Vec<Vec<&'static str>> {
+        let settings = Settings { reference: None, ..Settings::default() };
+        let FixtureFile { text, cases, .. } = read_text(self.names.file, self.text(), &Shared::default());
+        let check = |case| {
+            let verdict = check_case(case, &text, template, Some(chat), &settings);
+            let is_error = |found: &&backchat_core::diagnostic::Diagnostic| {
+                found.severity == backchat_core::diagnostic::Severity::Error
+            };
+            verdict.diagnostics.iter().filter(is_error).map(|found| found.id).collect()
+        };
+        cases.iter().map(|case| case.as_ref().map(check).unwrap_or_default()).collect()
+    }
+
+    fn text(&self) -> String {
+        let Names { template, chat_template, variables, .. } = self.names;
+        let ReadableTurns { messages, tools, turns } = self.turns;
+        let mut text = format!(
+            "# Made from renders of the chat template. Add recorded outputs of the model.\n\
+             template: {template}\nchat-template: {chat_template}\n"
+        );
+        for (name, value) in variables {
+            text += &format!("set: {name}={value}\n");
+        }
+        let stop = shared(turns.iter().map(|turn| turn.stop.as_deref()));
+        if let Some(Some(stop)) = stop {
+            text += &format!("stop: {}\n", written(stop));
+        }
+        if self.is_truncation_known {
+            text += "# An output truncated in the name of a tool reads as a call of another tool.\nallow: check-truncated\n";
+        }
+        let prefix = most_frequent(turns.iter().map(|turn| turn.prefix.as_str()));
+        text += "\n";
+        text += &prefix.map(prefix_section).unwrap_or_default();
+        if let Some(tools) = tools {
+            text += &format!("=== tools\n{}\n\n", tools.to_pretty("  "));
+        }
+        text += &format!("=== messages\n{}\n\n", Value::List(messages.clone()).to_pretty("  "));
+        let cases = turns.iter().enumerate().map(|(at, turn)| {
+            let own_stop = turn.stop.as_deref().filter(|_| stop.is_none());
+            let own_prefix = Some(turn.prefix.as_str()).filter(|own| Some(*own) != prefix);
+            self.case(turn, own_stop, own_prefix, self.one_way.get(at) == Some(&true))
+        });
+        text + &cases.collect::<Vec<_>>().join("\n")
+    }
+
+    fn case(&self, turn: &ReadableTurn, stop: Option<&str>, prefix: Option<&str>, is_one_way: bool) -> String {
+        let mut text = format!("=== case {}\n", turn.name);
+        if let Some(loss) = &turn.loss {
+            text += &format!("# No template can distinguish: {}\n", loss.replace(['\n', '\r'], " "));
+        }
+        if let Some(stop) = stop {
+            text += &format!("stop: {}\n", written(stop));
+        }
+        for (name, value) in &turn.variables {
+            text += &format!("set: {name}={value}\n");
+        }
+        if is_one_way {
+            text += "# The chat template does not render this message as the model writes it.\nround-trip: no\n";
+        }
+        text += &prefix.map(prefix_section).unwrap_or_default();
+        text += &write_section("output", &turn.output);
+        text + &format!("=== message\n{}\n", Value::Object(turn.message.clone()).to_pretty("  "))
+    }
+}
+
+pub(super) fn prefix_section(prefix: &str) -> String {
+    if prefix.is_empty() { "=== prefix none\n".to_owned() } else { write_section("prefix", prefix) }
+}
+
+/// A token as a header writes it: plain, or as a JSON string if that would be read as something else.
+fn written(token: &str) -> String {
+    let is_plain = token.trim() == token && !token.starts_with('"') && !token.chars().any(char::is_control);
+    if is_plain { token.to_owned() } else { Value::from(token).to_string() }
+}
+
+/// The common value, if all have the same.
+pub(super) fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// The most frequent value; the first of several.
+pub(super) fn most_frequent<'t>(all: impl Iterator<Item = &'t str> + Clone) -> Option<&'t str> {
+    let count = |wanted: &str| all.clone().filter(|other| *other == wanted).count();
+    all.clone().reduce(|best, other| if count(other) > count(best) { other } else { best })
+}

@@ -1,0 +1,324 @@
+//! Many cases, checked in parallel and reported in order.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::chat_case::check_chat;
+use super::fixture::{Actual, ActualChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
+use super::golden::{Derived, check_derived};
+use super::output_case::{Settings, Split, Verdict, check_case, check_schema_case};
+use super::round_trip::Chat;
+pub use backchat_chat::{ChatTemplate, Instant};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
+use backchat_core::json::Value;
+use backchat_legacy::schema::Schema;
+use backchat_legacy::schema::source::{self, Source};
+use backchat_parser::template::Template;
+use backchat_probe::chats::Unrenderer;
+
+/// One thing a suite checks.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry<'f> {
+    /// A case of a file, or why it cannot be run.
+    Case(&'f FixtureFile, &'f Result<Case, Broken>),
+    /// A rendered chat of a file, or why it cannot be run.
+    Chat(&'f FixtureFile, &'f Result<ChatCase, Broken>),
+    /// A derived template.
+    Derived(&'f Derived),
+}
+
+impl<'f> Entry<'f> {
+    /// The cases of some files, in order, then the derived templates.
+    pub fn all(files: &'f [FixtureFile], derived: &'f [Derived]) -> Vec<Self> {
+        let cases = files.iter().flat_map(|file| {
+            let cases = file.cases.iter().map(move |case| Self::Case(file, case));
+            cases.chain(file.chats.iter().map(move |case| Self::Chat(file, case)))
+        });
+        cases.chain(derived.iter().map(Self::Derived)).collect()
+    }
+
+    /// Its name.
+    pub fn id(&self) -> Cow<'f, str> {
+        match self {
+            Self::Case(_, Ok(case)) => case.id.as_str().into(),
+            Self::Chat(_, Ok(case)) => case.id.as_str().into(),
+            Self::Case(_, Err(broken)) | Self::Chat(_, Err(broken)) => broken.id.as_str().into(),
+            Self::Derived(derived) => derived.file.display().to_string().into(),
+        }
+    }
+
+    /// The file it is in.
+    pub fn file(&self) -> Cow<'f, str> {
+        match self {
+            Self::Case(file, _) | Self::Chat(file, _) => file.file.as_str().into(),
+            Self::Derived(_) => self.id(),
+        }
+    }
+
+    /// Whether it is in this file of cases.
+    #[doc(hidden)]
+    pub fn is_in(&self, file: &FixtureFile) -> bool {
+        matches!(self, Self::Case(own, _) | Self::Chat(own, _) if std::ptr::eq(*own, file))
+    }
+
+    /// Its name in its file.
+    pub fn name(&self) -> Cow<'f, str> {
+        match self {
+            Self::Case(_, Ok(case)) => case.name.as_str().into(),
+            Self::Chat(_, Ok(case)) => case.name.as_str().into(),
+            _ => self.id(),
+        }
+    }
+
+    /// The case, if it is one of an output that can be run.
+    pub fn case(&self) -> Option<&'f Case> {
+        match self {
+            Self::Case(_, case) => case.as_ref().ok(),
+            Self::Chat(..) | Self::Derived(_) => None,
+        }
+    }
+
+    /// The case, if it is one of a rendered chat that can be run.
+    pub fn chat(&self) -> Option<&'f ChatCase> {
+        match self {
+            Self::Chat(_, case) => case.as_ref().ok(),
+            Self::Case(..) | Self::Derived(_) => None,
+        }
+    }
+
+    /// The chat template it needs.
+    fn chat_template(&self) -> Option<&'f PathBuf> {
+        self.case().and_then(|case| case.chat_template.as_ref()).or(self.chat().map(|case| &case.chat_template))
+    }
+}
+
+/// The result of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// It holds.
+    Passed,
+    /// It does not.
+    Failed,
+    /// It could not be run.
+    NotRun,
+}
+
+/// The actual message of a case.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Meaning {
+    /// Of an output.
+    Output(Actual),
+    /// Of a rendered chat.
+    Chat(ActualChat),
+}
+
+/// A case with what became of it.
+#[derive(Clone, Debug)]
+pub struct Report<'f> {
+    /// The case.
+    pub entry: Entry<'f>,
+    /// Its result.
+    pub status: Status,
+    /// Its findings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The message of the output, or the messages of the chat, if it was read.
+    pub meaning: Option<Meaning>,
+    /// How long it took.
+    pub time: Duration,
+    /// The ways to cut the output at which the answer is another.
+    pub(crate) splits: Vec<Split>,
+}
+
+/// The template or schema that reads the output of a case.
+#[derive(Debug)]
+enum Reader {
+    Template(Template),
+    Schema(Schema),
+}
+
+/// Templates and chat templates that cases name, each loaded once.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    templates: HashMap<PathBuf, Result<Reader, Vec<Diagnostic>>>,
+    chats: HashMap<PathBuf, Result<Chat, Vec<Diagnostic>>>,
+    /// The readers of rendered chats, by [`Loaded::key`].
+    unrenderers: HashMap<String, Unrenderer<Arc<ChatTemplate>>>,
+    /// The texts of files that do not load.
+    pub sources: Sources,
+}
+
+impl Loaded {
+    /// Loads what some cases name.
+    pub fn new(entries: &[Entry<'_>]) -> Self {
+        let mut loaded = Self::default();
+        for entry in entries {
+            if let Some(TemplateSource::File(file)) = entry.case().map(|case| &case.template)
+                && !loaded.templates.contains_key(file)
+            {
+                let template = match source::open(&file.display().to_string()) {
+                    Ok(Source::Template(opened)) => Ok(Reader::Template(opened.loaded.template)),
+                    Ok(Source::Schema(opened)) => Ok(Reader::Schema(opened.loaded.schema)),
+                    Err(error) => {
+                        loaded.sources.extend(error.sources);
+                        Err(error.diagnostics)
+                    }
+                };
+                loaded.templates.insert(file.clone(), template);
+            }
+            if let Some(file) = entry.chat_template()
+                && !loaded.chats.contains_key(file)
+            {
+                let chat = Chat::open(&file.display().to_string()).map_err(|(diagnostics, sources)| {
+                    loaded.sources.extend(sources);
+                    diagnostics
+                });
+                loaded.chats.insert(file.clone(), chat);
+            }
+            if let Some(case) = entry.chat()
+                && let Some(Ok(chat)) = loaded.chats.get(&case.chat_template)
+            {
+                let learn = || chat.unrenderer(&case.variables, case.tools.is_some());
+                loaded.unrenderers.entry(Self::key(case)).or_insert_with(learn);
+            }
+        }
+        loaded
+    }
+
+    /// The key of everything that decides how a case's chat is read back.
+    fn key(case: &ChatCase) -> String {
+        let variables = Value::Object(case.variables.clone());
+        format!("{} {} {variables}", case.chat_template.display(), case.tools.is_some())
+    }
+
+    /// The chat template of a case, or the error if it does not load.
+    fn chat(&self, file: &PathBuf, place: Place) -> Result<&Chat, Vec<Diagnostic>> {
+        match self.chats.get(file) {
+            Some(Ok(chat)) => Ok(chat),
+            Some(Err(problems)) => Err(not_run("the chat template", &file.display().to_string(), place, problems)),
+            None => Err(not_run("the chat template", &file.display().to_string(), place, &[])),
+        }
+    }
+}
+
+/// The complaint of a case that needs something that does not load.
+fn not_run(what: &str, name: &str, place: Place, problems: &[Diagnostic]) -> Vec<Diagnostic> {
+    let message = format!("not run: {what} `{name}` does not load");
+    let first = Diagnostic::error("case-not-run", message).at(place).help("its problems are listed below");
+    std::iter::once(first).chain(problems.iter().cloned()).collect()
+}
+
+/// Checks cases in parallel. The reports are in the order of the cases; with `fail_fast` they end with the first case
+/// that fails. `on_finished` is called for each finished case.
+pub fn run<'f>(
+    entries: &[Entry<'f>],
+    loaded: &Loaded,
+    settings: &Settings,
+    fail_fast: bool,
+    on_finished: &(impl Fn(usize) + Sync),
+) -> Vec<Report<'f>> {
+    let next = AtomicUsize::new(0);
+    let first_failure = AtomicUsize::new(usize::MAX);
+    let reports = Mutex::new(Vec::with_capacity(entries.len()));
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(entries.len().max(1));
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(entry) = entries.get(index) else { break };
+                    if fail_fast && index > first_failure.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let report = report(*entry, loaded, settings);
+                    if report.status != Status::Passed {
+                        first_failure.fetch_min(index, Ordering::Relaxed);
+                    }
+                    let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+                    reports.push((index, report));
+                    on_finished(reports.len());
+                }
+            });
+        }
+    });
+    let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+    reports.sort_by_key(|(index, _)| *index);
+    let last = if fail_fast { first_failure.into_inner() } else { usize::MAX };
+    reports.into_iter().filter(|(index, _)| *index <= last).map(|(_, report)| report).collect()
+}
+
+fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<'f> {
+    let started = Instant::now();
+    let mut splits = Vec::new();
+    let verdict = match entry {
+        Entry::Derived(derived) => check_derived(derived).map(|found| (found.into_iter().collect(), None)),
+        Entry::Case(_, Err(broken)) | Entry::Chat(_, Err(broken)) => Err(broken.diagnostics.clone()),
+        Entry::Case(file, Ok(case)) => verdict(file, case, loaded, settings).map(|verdict| {
+            splits = verdict.splits;
+            (verdict.diagnostics, Some(Meaning::Output(verdict.meaning)))
+        }),
+        Entry::Chat(file, Ok(case)) => loaded
+            .chat(&case.chat_template, case.place(&file.text, case.span.clone()))
+            .map(|_| match loaded.unrenderers.get(&Loaded::key(case)) {
+                Some(unrenderer) => check_chat(case, &file.text, unrenderer),
+                None => (Vec::new(), None),
+            })
+            .map(|(diagnostics, meaning)| (diagnostics, meaning.map(Meaning::Chat))),
+    };
+    let time = started.elapsed();
+    match verdict {
+        Ok((diagnostics, meaning)) => {
+            let holds = diagnostics.iter().all(|found: &Diagnostic| found.severity < Severity::Error);
+            let status = if holds { Status::Passed } else { Status::Failed };
+            Report { entry, status, diagnostics, meaning, time, splits }
+        }
+        Err(diagnostics) => Report { entry, status: Status::NotRun, diagnostics, meaning: None, time, splits },
+    }
+}
+
+fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings) -> Result<Verdict, Vec<Diagnostic>> {
+    let text = &file.text;
+    let not_run = |what: &str, name: &str, problems: &[Diagnostic]| {
+        not_run(what, name, case.place(text, case.span.clone()), problems)
+    };
+    let inline;
+    let template = match &case.template {
+        TemplateSource::File(file) => match loaded.templates.get(file) {
+            Some(Ok(template)) => template,
+            Some(Err(problems)) => return Err(not_run("the template", &file.display().to_string(), problems)),
+            None => return Err(not_run("the template", &file.display().to_string(), &[])),
+        },
+        TemplateSource::Inline(value) => match inline_reader(value) {
+            Ok(reader) => {
+                inline = reader;
+                &inline
+            }
+            Err(mut problems) => {
+                problems.retain(|problem| problem.severity == Severity::Error);
+                return Err(not_run("the template of", &case.id, &problems));
+            }
+        },
+    };
+    let template = match template {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => return Ok(check_schema_case(case, text, schema, settings)),
+    };
+    let place = || case.place(text, case.span.clone());
+    let chat = case.chat_template.as_ref().map(|file| loaded.chat(file, place())).transpose()?;
+    Ok(check_case(case, text, template, chat, settings))
+}
+
+fn inline_reader(value: &Value) -> Result<Reader, Vec<Diagnostic>> {
+    if backchat_legacy::schema::source::holds_schema(value) {
+        return Schema::from_value(value).map(|loaded| Reader::Schema(loaded.schema));
+    }
+    let loaded = Template::from_value(value);
+    loaded.map(|loaded| Reader::Template(loaded.template)).map_err(|error| error.diagnostics)
+}

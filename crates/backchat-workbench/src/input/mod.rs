@@ -1,0 +1,255 @@
+//! Reads what the user names: a file, `-` for standard input, a model folder, or a model in the Hugging Face cache.
+//!
+//! One size limit holds for every file, and each failure has one wording, with the file it is about and what to do.
+
+mod problem;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+pub use problem::Problem;
+
+use backchat_core::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources};
+use backchat_core::json::{self, Value};
+use backchat_legacy::schema;
+use backchat_parser::template::source::{self, Opened, SourceError};
+use backchat_parser::tokens::{Tokenizer, Tokens, TokensError};
+
+/// The largest tokenizer.json that is read; those of large vocabularies are larger than any other file here.
+const LARGEST_TOKENIZER: u64 = 256 << 20;
+
+/// The text of a file, or of standard input.
+pub fn text(path: &str) -> Result<String, Problem> {
+    of_bytes(path, bytes(path)?)
+}
+
+/// The bytes of a file, or of standard input. One limit holds for all files that are read as a whole.
+fn bytes(path: &str) -> Result<Vec<u8>, Problem> {
+    bytes_up_to(path, LARGEST_FILE)
+}
+
+/// The same with a limit of its own.
+fn bytes_up_to(path: &str, largest: u64) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    match path {
+        "-" => io::stdin().lock().take(largest + 1).read_to_end(&mut bytes),
+        path => File::open(path).and_then(|file| {
+            // Room for all of it at once: growing would take twice the memory.
+            let length = file.metadata().map_or(0, |metadata| metadata.len());
+            bytes.reserve_exact(usize::try_from(length.min(largest)).unwrap_or(0) + 1);
+            file.take(largest + 1).read_to_end(&mut bytes)
+        }),
+    }
+    .map_err(|error| cannot_read(path, &error))?;
+    if bytes.len() as u64 > largest {
+        let message = format!("the file is larger than {} MiB", largest >> 20);
+        let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(name(path)));
+        return Err(diagnostic
+            .help("check that it is the file you mean; put many outputs into a JSON Lines file")
+            .into());
+    }
+    Ok(bytes)
+}
+
+/// The text that the bytes of a file are.
+pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Problem> {
+    diagnostic::text(name(path), bytes)
+        .map_err(|NotText { diagnostic, sources }| Problem { diagnostics: vec![diagnostic], sources })
+}
+
+/// The JSON value of a file, or of standard input.
+pub fn json(path: &str) -> Result<Value, Problem> {
+    json_of(path, text(path)?)
+}
+
+/// The JSON value that the text of a file is.
+pub fn json_of(path: &str, text: String) -> Result<Value, Problem> {
+    backchat_core::json::read(&text).map_err(|error| Problem {
+        diagnostics: vec![
+            Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))
+                .at(Place::span(&text, error.offset..error.offset).in_file(name(path)))
+                .help("correct the JSON here; nothing after this place was read"),
+        ],
+        sources: Sources::none().with(name(path), text),
+    })
+}
+
+/// A list of tools, from a file or from standard input.
+pub fn tools(path: &str) -> Result<Value, Problem> {
+    let text = text(path)?;
+    let tools = json_of(path, text.clone())?;
+    let items = match &tools {
+        Value::List(items) => items.as_slice(),
+        Value::Null => &[],
+        other => {
+            return Err(Diagnostic::error("wrong-type", format!("expected a list of tools, not {}", other.kind()))
+                .at(Place::file(name(path)))
+                .help("write the tools in brackets, even a single one: `[{\"type\": \"function\", …}]`")
+                .into());
+        }
+    };
+    let wrong = (0..).zip(items).filter_map(|(index, tool)| wrong_tool(tool, &json::Path::root().index(index)));
+    let diagnostics: Vec<_> = wrong.map(|(place, message)| in_json(path, &text, &place, message)).collect();
+    if diagnostics.is_empty() {
+        return Ok(tools);
+    }
+    Err(Problem { diagnostics, sources: Sources::none().with(name(path), text) })
+}
+
+/// What is wrong with a tool, and where; nothing with a tool of another type than a function, which servers know.
+fn wrong_tool(tool: &Value, path: &json::Path) -> Option<(json::Path, String)> {
+    let wrong = |path: json::Path, message: String| Some((path, message));
+    if tool.as_object().is_none() {
+        return wrong(path.clone(), format!("a tool is an object, not {}", tool.kind()));
+    }
+    let (function, path) = match tool.get("function") {
+        Some(function) => (function, path.key("function")),
+        None if tool.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "function") => return None,
+        None => (tool, path.clone()),
+    };
+    match function.get("name") {
+        _ if function.as_object().is_none() => {
+            return wrong(path, format!("`function` is an object, not {}", function.kind()));
+        }
+        Some(Value::String(_)) => {}
+        Some(other) => return wrong(path.key("name"), format!("the name of a tool is text, not {}", other.kind())),
+        None => return wrong(path, "the tool has no `name`".to_owned()),
+    }
+    match function.get("parameters") {
+        None | Some(Value::Object(_) | Value::Null) => None,
+        Some(other) => wrong(path.key("parameters"), format!("`parameters` is a JSON schema, not {}", other.kind())),
+    }
+}
+
+/// A problem with a value of a JSON file.
+fn in_json(path: &str, text: &str, value: &json::Path, message: String) -> Diagnostic {
+    let places = json::read_with_places(text).map(|(_, places)| places).unwrap_or_default();
+    let span = places.at(value).map(|place| place.value.clone());
+    let place = span.map_or_else(|| Place::file(name(path)), |span| Place::span(text, span).in_file(name(path)));
+    let help = "write each tool as `{\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": {…}}}`";
+    Diagnostic::error("wrong-tool", message).at(place).help(help)
+}
+
+/// Whether a name is that of a model in the Hugging Face cache, and of no file.
+pub fn is_cached(name: &str) -> bool {
+    backchat_chat::source::is_cached_name(name) && !Path::new(name).exists()
+}
+
+/// The decode side of a tokenizer: of a tokenizer.json, or of the one in a model folder.
+pub fn tokens(name: &str) -> Result<Tokens, Problem> {
+    tokenizer_of(name, Tokens::load)
+}
+
+/// A tokenizer that encodes: a tokenizer.json, or the one in a model folder.
+pub fn tokenizer(name: &str) -> Result<Tokenizer, Problem> {
+    tokenizer_of(name, Tokenizer::load)
+}
+
+/// The text of a tokenizer.json, or of the one in a model folder.
+pub fn tokenizer_json(name: &str) -> Result<String, Problem> {
+    tokenizer_of(name, |text| Ok(text.to_owned()))
+}
+
+fn tokenizer_of<T>(name: &str, load: impl Fn(&str) -> Result<T, TokensError>) -> Result<T, Problem> {
+    let path = tokenizer_file(name)?;
+    let bytes = bytes_up_to(&path, LARGEST_TOKENIZER)?;
+    let refused = |message: String| {
+        Problem::from(
+            Diagnostic::error("unusable-tokenizer", message)
+                .at(Place::file(self::name(&path)))
+                .help("name a tokenizer.json; transformers writes one with `tokenizer.save_pretrained(FOLDER)`"),
+        )
+    };
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Err(refused(
+            "the tokenizer is not text; if it is a model of SentencePiece, convert it to a tokenizer.json".to_owned(),
+        ));
+    };
+    load(text).map_err(|error| refused(error.to_string()))
+}
+
+/// The tokenizer.json that a name means.
+fn tokenizer_file(name: &str) -> Result<String, Problem> {
+    let place = place(name)?;
+    let path = Path::new(&place);
+    Ok(if path.is_dir() { path.join("tokenizer.json").to_string_lossy().into_owned() } else { place })
+}
+
+/// The response template of a name.
+pub fn template(name: &str) -> Result<Opened, SourceError> {
+    source::open(&place(name)?)
+}
+
+/// The response template or response schema that a name means.
+pub fn template_or_schema(name: &str) -> Result<schema::source::Source, SourceError> {
+    schema::source::open(&place(name)?)
+}
+
+/// The file or folder that a name means, which may be that of a model in the cache.
+pub fn place(name: &str) -> Result<String, SourceError> {
+    if !is_cached(name) {
+        return Ok(name.to_owned());
+    }
+    let folder = backchat_chat::source::cached_folder(name)
+        .map_err(|error| SourceError::new(error.diagnostics, error.sources))?;
+    Ok(folder.to_string_lossy().into_owned())
+}
+
+/// How a file is named to the user.
+pub fn name(path: &str) -> &str {
+    if path == "-" { "<stdin>" } else { path }
+}
+
+/// The one thing to say about a file that cannot be read.
+pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
+    let help = match error.kind() {
+        io::ErrorKind::NotFound => "check the name; `-` means standard input",
+        io::ErrorKind::PermissionDenied => "check that you may read it",
+        io::ErrorKind::IsADirectory => "name a file in it",
+        _ => "check that it can be read, for instance with `cat`",
+    };
+    Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"))
+        .at(Place::file(name(path)))
+        .help(help)
+}
+
+/// The one thing to say about a file that cannot be written.
+pub fn cannot_write(path: &str, error: &io::Error) -> Diagnostic {
+    Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
+        .at(Place::file(path))
+        .help("check that its folder exists and that you may write there")
+}
+
+/// A file's path as a file in a folder names it.
+pub fn path_from(folder: &Path, path: &Path) -> String {
+    let (folder, path) = (full(folder), full(path));
+    let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
+    relative.display().to_string()
+}
+
+/// A path from the root and without links, as far as it is there.
+fn full(path: &Path) -> PathBuf {
+    let path = if path == Path::new("") { Path::new(".") } else { path };
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(full), ..) => full,
+        (Err(_), Some(above), Some(name)) => full(above).join(name),
+        (Err(_), ..) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_has_relative_paths_too() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir(project.path().join("model")).unwrap();
+        let path = |name: &str| project.path().join(name);
+        assert_eq!(path_from(&path("new/folder"), &path("model")), "../../model");
+        assert_eq!(path_from(&path("new"), &path("new/model.json")), "model.json");
+    }
+}

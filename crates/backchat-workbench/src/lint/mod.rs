@@ -1,0 +1,95 @@
+//! Advice about a template that loads, a response template or a chat template: each rule has an id, a level, a page,
+//! and a fix if one is safe.
+//!
+//! ```
+//! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }
+//! use backchat::lint::{Subject, lint};
+//! use backchat::template::Template;
+//!
+//! let text = r#"{"start_anchor": "<|assistant|>", "fields": {"content": {"close_pattern": "<\\|end\\|>|$"}}}"#;
+//! let template = Template::load(text)?.template;
+//! let found = lint(&Subject::new(&template, &[]));
+//! assert_eq!(found[0].id, "RT001");
+//! # Ok::<(), backchat::LoadError>(())
+//! ```
+
+mod chat_templates;
+mod fix;
+mod rewrite;
+mod rule;
+mod rules;
+mod schema_subject;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod trial_parse;
+
+pub use chat_templates::lint_chat_template;
+pub use fix::apply_fixes;
+pub use rewrite::offer_rewrite;
+pub use rule::{Page, Rule};
+pub use rules::RULES;
+pub use subject::Subject;
+
+use std::collections::HashSet;
+
+use backchat_core::diagnostic::Diagnostic;
+use backchat_legacy::schema::source::OpenedSchema;
+use rule::Source;
+
+/// The rule of an id or a name.
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
+}
+
+/// All there is to say about a response template, in the order of the file.
+pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = subject.warnings.iter().map(adopt).collect();
+    let parts = subject.parts();
+    for rule in RULES {
+        match rule.source {
+            Source::Check(check) => found.extend(check(subject, rule)),
+            Source::Run(run) if parts.is_empty() => found.extend(run(subject, rule)),
+            Source::Run(run) => {
+                // The field without `open` is in every part, and what is said of it is said once.
+                let mut places = HashSet::new();
+                for finding in parts.iter().filter_map(subject::Part::subject).flat_map(|part| run(&part, rule)) {
+                    let path = finding.place.as_ref().and_then(|place| place.path.clone());
+                    if places.insert(path) {
+                        found.push(finding);
+                    }
+                }
+            }
+            Source::Loader(_) | Source::Doctor | Source::Schema(_) => {}
+        }
+    }
+    in_order(found)
+}
+
+/// All there is to say about a response schema, in the order of the file.
+pub fn lint_schema(opened: &OpenedSchema) -> Vec<Diagnostic> {
+    let subject = schema_subject::SchemaSubject::new(opened);
+    let mut found = opened.loaded.warnings.clone();
+    for rule in RULES {
+        if let Source::Schema(check) = rule.source {
+            found.extend(check(&subject, rule));
+        }
+    }
+    in_order(found)
+}
+
+fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let start =
+        |finding: &Diagnostic| finding.place.as_ref().and_then(|place| place.span.as_ref()).map(|span| span.start);
+    found.sort_by_key(|finding| (start(finding), finding.id));
+    found
+}
+
+/// A warning of the loader under the id of its rule.
+fn adopt(warning: &Diagnostic) -> Diagnostic {
+    let of = |rule: &&&Rule| matches!(rule.source, Source::Loader(ids) if ids.contains(&warning.id));
+    match RULES.iter().find(of) {
+        Some(rule) => Diagnostic { id: rule.id, severity: rule.severity, ..warning.clone() },
+        None => warning.clone(),
+    }
+}

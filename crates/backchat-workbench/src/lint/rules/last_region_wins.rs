@@ -1,0 +1,70 @@
+//! RT004: a later region of a field takes the place of an earlier one, found by running it.
+
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::subject::{Marks, Subject};
+use crate::lint::trial_parse::read_whole;
+use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::json::Value;
+use backchat_parser::template::Field;
+
+pub(in crate::lint) static RULE: Rule = Rule {
+    id: "RT004",
+    name: "last-region-wins",
+    severity: Severity::Note,
+    page: Page {
+        what: "A field can have several regions in one message, and only the last one stays.",
+        why: "Words before a call are lost if more words, or only white space, come after it. That is what the format says of a field without `repeats`; servers that stream send every piece. `backchat parse` names the field and what was replaced in the `notes` of the answer.",
+        example: "\"tool_calls\": {\"open\": \"<call>\", \"close_pattern\": \"</call>\\\\s*\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {\"close\": \"<|end|>\"}\n\n\"Let me look.<call>{}</call>Done.\" has the content \"Done.\"",
+        fix: "Keep every piece with `\"repeats\": true, \"join\": \"\"`. vLLM and SGLang refuse `join` for `content` and `thinking`: for them the field stays as it is.",
+    },
+    source: Source::Run(check),
+};
+
+/// Words that no marker contains.
+const WORDS: [&str; 2] = ["Earlier", "Later"];
+
+fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (field, marks) in subject.fields().filter(|(field, _)| !field.repeats) {
+        let shown = match &field.open {
+            Some(_) => reopened(subject, field, marks),
+            None => subject.fields().find_map(|(other, marks)| around(subject, field, other, marks)),
+        };
+        if let Some((text, value)) = shown {
+            let message =
+                format!("only the last region of `{}` stays: {} gives {value}", field.name, Value::from(text.as_str()));
+            let finding = rule.finding(message).at(subject.key_place(&Subject::path(field)));
+            found.push(
+                finding.help("to keep every piece write `\"repeats\": true, \"join\": \"\"` if the reader accepts it"),
+            );
+        }
+    }
+    found
+}
+
+/// A text in which the field opens twice, and the value it then has.
+fn reopened(subject: &Subject<'_>, field: &Field, marks: &Marks) -> Option<(String, Value)> {
+    let (open, close) = (marks.open.first()?, marks.close.first()?);
+    let [earlier, later] = WORDS;
+    lost(subject, field, format!("{open}{earlier}{close}{open}{later}{close}"))
+}
+
+/// A text with words before and after a region of another field, and the value of the field outside.
+fn around(subject: &Subject<'_>, field: &Field, other: &Field, marks: &Marks) -> Option<(String, Value)> {
+    if other.name == field.name {
+        return None;
+    }
+    let (open, close) = (marks.open.first()?, marks.close.first()?);
+    let [earlier, later] = WORDS;
+    lost(subject, field, format!("{earlier}{open}{{}}{close}{later}"))
+}
+
+/// The text with the value of the field, if that has the later words and not the earlier.
+fn lost(subject: &Subject<'_>, field: &Field, text: String) -> Option<(String, Value)> {
+    let answer = read_whole(subject.template, &text)?;
+    let regions = answer.regions.iter().filter(|(name, _)| *name == field.name);
+    let has_both = WORDS.iter().all(|word| regions.clone().any(|(_, body)| body.contains(word)));
+    let value = answer.message.ok()?.get(&field.name)?.clone();
+    let [earlier, later] = WORDS.map(|word| value.to_string().contains(word));
+    (has_both && later && !earlier).then_some((text, value))
+}

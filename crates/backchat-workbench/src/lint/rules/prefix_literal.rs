@@ -1,0 +1,39 @@
+//! RT011: a literal of a list begins another one.
+
+use std::collections::HashSet;
+
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_core::json::Value;
+
+pub(in crate::lint) static RULE: Rule = Rule {
+    id: "RT011",
+    name: "prefix-literal",
+    severity: Severity::Warning,
+    page: Page {
+        what: "One literal of a list is the beginning of another.",
+        why: "The longest one counts, but in a stream the shorter one is complete before the longer one has come. Which one transformers takes depends on the chunks.",
+        example: "\"close\": [\"</think>\", \"</think>\\n\\n\"]",
+        fix: "Keep the shorter one and let a pattern take the rest: `\"close_pattern\": \"</think>\\\\s*\"`.",
+    },
+    source: Source::Check(check),
+};
+
+fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (field, side, delimiter) in subject.delimiters() {
+        let literals = delimiter.literals().unwrap_or(&[]);
+        let known: HashSet<&str> = literals.iter().map(String::as_str).collect();
+        for (index, long) in literals.iter().enumerate() {
+            let begins = |end: usize| long.get(..end).and_then(|text| known.get(text));
+            let Some(short) = long.char_indices().map(|(at, _)| at).skip(1).find_map(begins) else { continue };
+            let message = format!("{} is the beginning of {}", Value::from(*short), Value::from(long.as_str()));
+            let path = Subject::delimiter_path(field, side);
+            let path = if literals.len() > 1 { path.index(index) } else { path };
+            let finding = rule.finding(message).at(subject.place(&path));
+            found.push(finding.help("keep the shorter one, and let a pattern take what may follow"));
+        }
+    }
+    found
+}

@@ -1,0 +1,17 @@
+//! RT026: a key that occurs twice, or a value of an unexpected form. The loader finds it.
+
+use crate::lint::rule::{Page, Rule, Source};
+use backchat_core::diagnostic::Severity;
+
+pub(in crate::lint) static RULE: Rule = Rule {
+    id: "RT026",
+    name: "repeated-key",
+    severity: Severity::Warning,
+    page: Page {
+        what: "A key occurs twice in one object, or a value is read as something other than it is written as.",
+        why: "The last one counts, and the others are dropped silently. A tool that saves the file keeps one of them.",
+        example: "{\"content\": {}, \"content\": {\"close\": \"<end>\"}}",
+        fix: "Keep one.",
+    },
+    source: Source::Loader(&["repeated-key", "odd-version"]),
+};

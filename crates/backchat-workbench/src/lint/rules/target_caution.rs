@@ -1,0 +1,27 @@
+//! RT054: something that a target loads and then drops or misreads.
+
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Severity};
+
+pub(in crate::lint) static RULE: Rule = Rule {
+    id: "RT054",
+    name: "target-caution",
+    severity: Severity::Warning,
+    page: Page {
+        what: "A target (`--target`) loads the template and then drops or misreads something.",
+        why: "The server starts without a message, and then calls are dropped, reasoning never ends, or markers remain in the text.",
+        example: "\"thinking\": {\"open\": \"<think>\", \"close_pattern\": \"</think>\\\\s*\"} with `--target vllm`",
+        fix: "Write what the finding says; often a literal instead of a pattern.",
+    },
+    source: Source::Check(check),
+};
+
+fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+    let cautions = subject.readers().into_iter().flat_map(|reader| reader.cautions(subject.template));
+    let findings = cautions.map(|caution| {
+        let message = format!("in {} {}", caution.reader.title(), caution.effect);
+        rule.finding(message).at(subject.key_place(&caution.place)).help(caution.help)
+    });
+    findings.collect()
+}

@@ -1,0 +1,61 @@
+//! RT030: tagged values whose type is guessed from their text.
+
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::subject::Subject;
+use backchat_core::diagnostic::{Diagnostic, Severity};
+use backchat_parser::template::{ContentParser, ContentSpec};
+
+pub(in crate::lint) static RULE: Rule = Rule {
+    id: "RT030",
+    name: "typed-values",
+    severity: Severity::Warning,
+    page: Page {
+        what: "Tagged values are read as JSON, numbers or bools, though their text does not say which type they have: neither quotes nor markers of the dialect set strings apart.",
+        why: "`007` is not JSON and makes the region fail, or stays text beside numbers; `1.50` becomes 1.5; a city called `true` becomes a bool. The tool's schema knows the type, and casts text if tools are given.",
+        example: "\"content\": \"xml-inline\", \"content_args\": {\"tag_pattern\": \"…\", \"value_parser\": {\"name\": \"json\"}}",
+        fix: "Leave `value_parser` out, so that values are text, and pass the tools to the parser. Keep it if the format really writes JSON, quotes around strings included.",
+    },
+    source: Source::Check(check),
+};
+
+/// Whether the text of a value says that it is a string: with a dialect's marks, or with quotes that the pattern itself
+/// asks for.
+fn marks_strings(spec: &ContentSpec) -> bool {
+    let has_marks = |spec: &Option<std::sync::Arc<ContentSpec>>| matches!(spec.as_deref(), Some(ContentSpec::Json(args)) if !args.string_delims.is_empty());
+    match spec {
+        ContentSpec::KvLines(args) => has_marks(&args.value_parser),
+        ContentSpec::XmlInline(args) => {
+            let quotes = |text: &String| {
+                let found = args.tag_pattern.find_at(text, 0).ok().flatten();
+                let value = found.as_ref().and_then(|found| found.name("value"));
+                value.is_some_and(|value| value.len() > 1 && value.starts_with('"') && value.ends_with('"'))
+            };
+            has_marks(&args.value_parser) || args.tag_pattern.examples().iter().any(quotes)
+        }
+        _ => false,
+    }
+}
+
+fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+    let typed = |spec: &ContentSpec| match spec {
+        ContentSpec::XmlInline(args) => args.value_parser.as_deref().and_then(ContentSpec::parser),
+        ContentSpec::KvLines(args) => args.value_parser.as_deref().and_then(ContentSpec::parser),
+        _ => None,
+    };
+    let found = subject.template.fields().iter().filter_map(|field| {
+        let parser = typed(&field.content).filter(|parser| *parser != ContentParser::Text)?;
+        if marks_strings(&field.content) {
+            return None;
+        }
+        let message = match parser {
+            ContentParser::Json => {
+                "every value is read as JSON: `007` and `Paris` are none, and `1.50` becomes a number".to_owned()
+            }
+            other => format!("every value is read as `{}`, whatever the tool's schema says", other.name()),
+        };
+        let path = Subject::path(field).key("content_args").key("value_parser");
+        let finding = rule.finding(message).at(subject.place(&path));
+        Some(finding.help("leave `value_parser` out and give the parser the tools, whose schemas know the types"))
+    });
+    found.collect()
+}

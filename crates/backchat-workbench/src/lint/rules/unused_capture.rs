@@ -1,0 +1,17 @@
+//! RT020: a named group that reaches no transform. The loader finds it.
+
+use crate::lint::rule::{Page, Rule, Source};
+use backchat_core::diagnostic::Severity;
+
+pub(in crate::lint) static RULE: Rule = Rule {
+    id: "RT020",
+    name: "unused-capture",
+    severity: Severity::Warning,
+    page: Page {
+        what: "A named group never reaches the `transform`: nothing there names it, or it is in a close pattern.",
+        why: "What it captured is lost. Only groups of the open pattern can be used.",
+        example: "\"open_pattern\": \"<call (?P<name>\\\\w+)>\", \"transform\": {\"arguments\": \"{content}\"}",
+        fix: "Use the group: `{\"name\": \"{name}\", \"arguments\": \"{content}\"}`. Or make it `(?:…)`.",
+    },
+    source: Source::Loader(&["unused-capture"]),
+};

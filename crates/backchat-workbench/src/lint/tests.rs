@@ -1,0 +1,38 @@
+//! How much text the rules read.
+
+use super::trial_parse::FEEDS;
+use super::{Subject, lint};
+use backchat_parser::template::Template;
+
+/// How many chunks the rules read of a template. On one core 10,000 take about 3 ms.
+fn work(text: &str) -> usize {
+    let template = Template::load(text).unwrap().template;
+    FEEDS.set(0);
+    lint(&Subject::new(&template, &[]));
+    FEEDS.get()
+}
+
+#[test]
+fn real_templates_take_milliseconds() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../derived");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let all: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .map(|path| (work(&std::fs::read_to_string(&path).unwrap()), path))
+        .collect();
+    assert!(all.len() > 30);
+    let most = all.iter().max().unwrap();
+    assert!(most.0 < 30_000, "{most:?}");
+}
+
+#[test]
+fn work_grows_with_the_fields_and_no_faster() {
+    let fields = |count: usize| {
+        let fields: String = (0..count)
+            .map(|n| format!("\"f{n}\": {{\"open\": \"<f{n}>\", \"close_pattern\": \"</f{n}>\\\\s*\"}}, "))
+            .collect();
+        work(&format!(r#"{{"start_anchor": "A", "fields": {{{fields}"content": {{"close": "<end>"}}}}}}"#))
+    };
+    let (some, many) = (fields(64), fields(512));
+    assert!(many < some * 9, "{some} chunks for 64 fields, {many} for 512");
+}

@@ -1,0 +1,199 @@
+//! Repairs of a response template that its chat template refutes.
+//!
+//! A repair is one change towards the draft that is derived from the chat template, and it is proved: it is offered only
+//! if more conversations come back than before, with the number of those that it mends and of those that it breaks.
+//!
+//! ```
+//! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }
+//! use backchat::derive::Options;
+//! use backchat::repair::repairs;
+//!
+//! let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
+//!                      {% if add_generation_prompt %}[assistant]{% endif %}";
+//! let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close": "<end>>"}}}"#;
+//! let found = repairs(chat_template, "response_template.json", text, &Options::default());
+//! assert_eq!(found[0].fix.message, "write `fields.content.close` as `close_pattern`: \"<end>\\\\s*\"");
+//! assert_eq!(found[0].breaks, 0);
+//! ```
+
+mod candidates;
+mod edits;
+
+use std::collections::HashMap;
+
+use backchat_core::diagnostic::{Fix, Place};
+use backchat_derive::derive::{self, Conversation, Fate, Options};
+use backchat_parser::template::{Template, source};
+use candidates::{Candidate, candidates};
+
+/// A change of a response template that makes its proof better.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// Its place in the file.
+    pub place: Place,
+    /// The change.
+    pub fix: Fix,
+    /// How many conversations come back with it that do not come back now.
+    pub mends: usize,
+    /// How many conversations come back now and not with it.
+    pub breaks: usize,
+}
+
+/// The repairs of a file that holds a response template, the best first; none if the template does not load, if it
+/// is proved, or if no draft is derived.
+///
+/// It derives a draft and proves a template for every difference between the two: it takes a few times as long as
+/// deriving.
+pub fn repairs(chat_template: &str, file: &str, text: &str, options: &Options) -> Vec<Repair> {
+    let Ok(opened) = source::from_text(file.to_owned(), text.to_owned()) else { return Vec::new() };
+    let template = &opened.loaded.template;
+    derive::with_conversations(chat_template, options, |conversations| {
+        let before = fates(&conversations(template));
+        if before.values().all(|is_read| *is_read) {
+            return Vec::new();
+        }
+        let wanted = match derive::reasoning_field(template) {
+            Some(name) => options.clone().reasoning_field(name.to_owned()),
+            None => options.clone(),
+        };
+        let Some(draft) = derive::derive(chat_template, &wanted).response_template else { return Vec::new() };
+        let found = candidates(&template.to_value(), &draft).into_iter().filter_map(|candidate| {
+            let changed = Template::from_value(&candidate.template).ok()?.template;
+            let (mends, breaks) = compared(&before, &fates(&conversations(&changed)));
+            let edit = edits::edit(text, &opened.path, &candidate)?;
+            let place = Place::span(text, edit.span.clone()).in_file(&*opened.file);
+            let place = place.path(candidate.place.below(&opened.path).to_string());
+            let fix = Fix { message: candidate.message.clone(), edits: vec![edit] };
+            (mends > breaks).then_some((candidate, Repair { place, fix, mends, breaks }))
+        });
+        in_order(found.collect())
+    })
+    .unwrap_or_default()
+}
+
+/// The best first; of those that are as good, the smallest, which comes first already.
+fn in_order(mut found: Vec<(Candidate, Repair)>) -> Vec<Repair> {
+    found.sort_by_key(|(_, repair)| std::cmp::Reverse(repair.mends - repair.breaks));
+    // A larger change that does no more than a smaller one is noise.
+    let mut kept: Vec<(Candidate, Repair)> = Vec::new();
+    for (candidate, repair) in found {
+        let gain = |repair: &Repair| repair.mends - repair.breaks;
+        let covers = |(smaller, known): &(Candidate, Repair)| {
+            gain(known) >= gain(&repair) && smaller.size <= candidate.size && smaller.lies_within(&candidate)
+        };
+        if !kept.iter().any(covers) {
+            kept.push((candidate, repair));
+        }
+    }
+    kept.into_iter().map(|(_, repair)| repair).collect()
+}
+
+/// Whether each conversation is read right, by its name.
+fn fates(conversations: &[Conversation]) -> HashMap<String, bool> {
+    let named = conversations.iter().map(|conversation| {
+        let Conversation { said, after, setting, fate, .. } = conversation;
+        let setting = backchat_core::json::Value::Object(setting.clone());
+        (format!("{said} after {after} with {setting}"), !matches!(fate, Fate::Failed(_)))
+    });
+    named.collect()
+}
+
+/// How many conversations are read right now and were not, and the other way around. Those that only one of the
+/// templates has, which are about its own markers, say nothing about the other.
+fn compared(before: &HashMap<String, bool>, after: &HashMap<String, bool>) -> (usize, usize) {
+    let changes = before.iter().filter_map(|(name, was_read)| Some((*was_read, *after.get(name)?)));
+    changes.fold((0, 0), |(mends, breaks), change| match change {
+        (false, true) => (mends + 1, breaks),
+        (true, false) => (mends, breaks + 1),
+        _ => (mends, breaks),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backchat_derive::derive::Status;
+
+    const CHAT: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<bot>\
+        {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\
+        {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>\
+        {% else %}<{{ m.role }}>{{ m.content }}<end>{% endif %}{% endfor %}\
+        {% if add_generation_prompt %}<bot>{% endif %}";
+
+    fn draft() -> String {
+        let derivation = derive::derive(CHAT, &Options::default());
+        assert_eq!(derivation.status, Status::Proved, "{}", derivation.headline());
+        derivation.response_template.unwrap().to_pretty("  ")
+    }
+
+    fn proves(text: &str) -> bool {
+        let template = Template::load(text).unwrap().template;
+        derive::prove(CHAT, &template, &Options::default()).status == Status::Proved
+    }
+
+    #[test]
+    fn one_wrong_delimiter_is_repaired_by_one_edit() {
+        let draft = draft();
+        for (right, wrong) in [
+            ("</think>", "</thought>"),
+            ("<call>", "<calls>"),
+            ("</call>", "</cal>"),
+            ("\"<end>\\\\s*\"", "\"<stop>\\\\s*\""),
+        ] {
+            let text = draft.replace(right, wrong);
+            assert_ne!(text, draft, "{right}");
+            assert!(!proves(&text), "{wrong} is a fault");
+            let found = repairs(CHAT, "a.json", &text, &Options::default());
+            let first = found.first().unwrap_or_else(|| panic!("{wrong} is repaired"));
+            assert!(first.mends > 0 && first.breaks == 0, "{first:?}");
+            let repaired = first.fix.apply(&text);
+            assert_eq!(repaired, draft, "{wrong}: {}", first.fix.message);
+        }
+    }
+
+    #[test]
+    fn a_missing_field_is_added_and_a_field_too_many_goes() {
+        let draft = draft();
+        let field = |text: &str, change: &dyn Fn(&mut backchat_core::json::Object)| {
+            let backchat_core::json::Value::Object(mut template) = backchat_core::json::read(text).unwrap() else {
+                panic!()
+            };
+            let Some(backchat_core::json::Value::Object(fields)) = template.get_mut("fields") else { panic!() };
+            change(fields);
+            backchat_core::json::Value::Object(template).to_pretty("  ")
+        };
+        let without = field(&draft, &|fields| {
+            fields.shift_remove("tool_calls");
+        });
+        let more = field(&draft, &|fields| {
+            let close = backchat_core::json::Value::from([("open", "a".into()), ("close", "e".into())]);
+            fields.insert("letters".to_owned(), close);
+        });
+        for (text, message) in [(without, "add the field `tool_calls`"), (more, "remove the field `letters`")] {
+            let found = repairs(CHAT, "a.json", &text, &Options::default());
+            let first = found.first().unwrap_or_else(|| panic!("{message}"));
+            assert_eq!(first.fix.message, message);
+            assert!(proves(&first.fix.apply(&text)), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_proved_or_does_not_load_has_no_repair() {
+        for text in [draft(), "{".to_owned(), "{}".to_owned()] {
+            assert_eq!(repairs(CHAT, "a.json", &text, &Options::default()), [], "{text}");
+        }
+        assert_eq!(repairs("{% if", "a.json", &draft(), &Options::default()), []);
+    }
+
+    #[test]
+    fn the_template_of_a_config_is_repaired_in_its_place() {
+        let wrong = backchat_core::json::read(&draft().replace("</think>", "</thought>")).unwrap();
+        let config = backchat_core::json::Value::from([("model_max_length", 8.into()), ("response_template", wrong)]);
+        let text = config.to_pretty("    ");
+        let found = repairs(CHAT, "tokenizer_config.json", &text, &Options::default());
+        let repaired = found[0].fix.apply(&text);
+        assert_eq!(repaired, text.replace("</thought>", "</think>"));
+        assert_eq!(found[0].place.path.as_deref(), Some("response_template.fields.thinking.close"));
+    }
+}

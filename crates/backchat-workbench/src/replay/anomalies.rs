@@ -1,0 +1,208 @@
+//! Finds the events that are wrong, or look wrong.
+
+use std::collections::{HashMap, HashSet};
+
+use super::message::{is_kept, joinable};
+use super::recording::{Closed, Recording};
+use backchat_core::json::{Object, Value};
+use backchat_parser::template::{ContentSpec, Delimiter, Template};
+
+impl Recording {
+    /// The events that make the message another than it should be: the ends of regions with another value than
+    /// expected, or with none.
+    pub fn wrong_events(&self, expected: &Object) -> Vec<usize> {
+        let mut wrong = Vec::new();
+        let mut counts: HashMap<u16, usize> = HashMap::new();
+        let mut joined: HashMap<u16, String> = HashMap::new();
+        let field_of = |event: u32| self.entries.get(event as usize).map_or(u16::MAX, |entry| entry.field);
+        let given = self.closes.iter().filter(|close| close.value.is_ok());
+        let last: HashMap<u16, u32> = given.map(|close| (field_of(close.event), close.event)).collect();
+        for close in &self.closes {
+            let field_index = field_of(close.event);
+            let Some(field) = self.field(field_index.into()) else { continue };
+            let wanted = expected.get(&field.name);
+            let is_right = match &close.value {
+                Err(_) => false,
+                Ok(value) if field.repeats && field.join.is_none() => {
+                    let count = counts.entry(field_index).or_default();
+                    *count += 1;
+                    let wanted = wanted.and_then(Value::as_list).and_then(|items| items.get(*count - 1));
+                    wanted == Some(&value.read())
+                }
+                // What is glued together so far must be how the whole begins.
+                Ok(value) if field.repeats => {
+                    let value = value.read();
+                    let part = joinable(&value);
+                    let default =
+                        || self.template.defaults().get(&field.name).and_then(Value::as_str).map(str::to_owned);
+                    let before = joined.remove(&field_index).or_else(default);
+                    let so_far = match (before, &field.join) {
+                        (Some(before), Some(join)) => before + join + part,
+                        _ => part.to_owned(),
+                    };
+                    // An empty piece shows only the join after it.
+                    let joins = part.is_empty() && last.get(&field_index) != Some(&close.event);
+                    let join = field.join.as_deref().filter(|_| joins).unwrap_or("");
+                    let begins =
+                        |whole: &str| whole.strip_prefix(so_far.as_str()).is_some_and(|rest| rest.starts_with(join));
+                    let is_right =
+                        (so_far.is_empty() && join.is_empty()) || wanted.and_then(Value::as_str).is_some_and(begins);
+                    joined.insert(field_index, so_far);
+                    is_right
+                }
+                // Only the last value stays.
+                Ok(_) if last.get(&field_index) != Some(&close.event) => true,
+                Ok(value) => {
+                    let value = value.read();
+                    wanted == Some(&value) || (wanted.is_none() && !is_kept(&value))
+                }
+            };
+            if !is_right {
+                wrong.push(close.event as usize);
+            }
+        }
+        wrong
+    }
+
+    /// The value that a region should have given for the message to be the expected one: the element of a list at its
+    /// place, the rest of a joined text, or the whole value. None if nothing is expected at its place.
+    pub fn expected_value(&self, expected: &Object, event: usize) -> Option<Value> {
+        let index = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
+        let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| entry.field);
+        let own = field_of(self.closes.get(index)?)?;
+        let field = self.field(own.into())?;
+        let wanted = expected.get(&field.name)?;
+        let same_field = self.closes.iter().take(index).filter(|close| field_of(close) == Some(own));
+        let mut before = same_field.filter_map(Closed::value);
+        match &field.join {
+            _ if !field.repeats => Some(wanted.clone()),
+            None => wanted.as_list()?.get(before.count()).cloned(),
+            Some(join) => {
+                let default = self.template.defaults().get(&field.name).and_then(Value::as_str);
+                let mut rest = wanted.as_str()?;
+                let mut is_first = true;
+                let mut take = |piece: &str| {
+                    let after = if is_first { Some(rest) } else { rest.strip_prefix(join.as_str()) };
+                    is_first = false;
+                    after.and_then(|after| after.strip_prefix(piece)).map(|after| rest = after)
+                };
+                default.map_or(Some(()), &mut take)?;
+                before.try_for_each(|value| take(value.read().as_str()?))?;
+                let after = if is_first { Some(rest) } else { rest.strip_prefix(join.as_str()) };
+                Some(after.unwrap_or(rest).into())
+            }
+        }
+    }
+
+    /// The events that an author should look at where nobody says what the message should be: regions that give no
+    /// value, that take the place of a value, that run to the end of the output because their close never comes, or
+    /// whose text still holds something like a delimiter.
+    pub fn suspicious_events(&self) -> Vec<usize> {
+        let mut marks = Marks::of(&self.template);
+        let mut looks_wrong = |index: usize, close: &Closed| {
+            let body = self.slice(close.body.start as usize..close.body.end as usize);
+            close.value.is_err()
+                || self.replaced_by(index).is_some()
+                || self.ran_out(close)
+                || (self.is_text(close) && marks.left_in(body).is_some())
+        };
+        let closes = self.closes.iter().enumerate().filter(|(index, close)| looks_wrong(*index, close));
+        closes.map(|(_, close)| close.event as usize).collect()
+    }
+
+    /// What is left in the text of a region that ended and looks like a delimiter of the template, well or badly
+    /// written.
+    pub fn leftover(&self, event: usize) -> Option<&str> {
+        let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
+        let close = self.closes.get(found).filter(|close| self.is_text(close))?;
+        Marks::of(&self.template).left_in(self.slice(close.body.start as usize..close.body.end as usize))
+    }
+
+    fn is_text(&self, close: &Closed) -> bool {
+        let field = self.entries.get(close.event as usize).and_then(|entry| self.field(entry.field.into()));
+        close.value.is_ok() && field.is_some_and(|field| matches!(field.content, ContentSpec::Text { .. }))
+    }
+
+    /// Whether a region ended with the output although its field has a close.
+    pub fn is_unclosed(&self, event: usize) -> bool {
+        let found = self.closes.binary_search_by_key(&event, |close| close.event as usize);
+        found.ok().and_then(|found| self.closes.get(found)).is_some_and(|close| self.ran_out(close))
+    }
+
+    fn ran_out(&self, close: &Closed) -> bool {
+        let field = || self.entries.get(close.event as usize).and_then(|entry| self.field(entry.field.into()));
+        close.start as usize == self.text.len()
+            && field().is_some_and(|field| field.open.is_some() && field.close.is_some())
+    }
+}
+
+/// The marks that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
+struct Marks<'t> {
+    known: Vec<String>,
+    /// Marks that were seen in a text and are not among these.
+    others: HashSet<&'t str>,
+}
+
+/// The longest mark, in bytes.
+const LONGEST_MARK: usize = 64;
+
+/// The most marks of a text that are looked at.
+const MOST_MARKS: usize = 10_000;
+
+impl<'t> Marks<'t> {
+    fn of(template: &Template) -> Self {
+        let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
+        let mut known: Vec<String> = Vec::new();
+        for delimiter in delimiters {
+            let written = match delimiter {
+                Delimiter::Literals { literals, .. } => literals.join("\n"),
+                // The name of a group is not a marker, and an escape means the character after it.
+                Delimiter::Pattern(pattern) => pattern.source().replace("(?P<", "(").replace('\\', ""),
+            };
+            known.extend(marks(&written).map(str::to_owned));
+        }
+        Self { known, others: HashSet::new() }
+    }
+
+    /// The first mark of a text that is one of these, or nearly.
+    fn left_in(&mut self, text: &'t str) -> Option<&'t str> {
+        let mut left = marks(text).take(if self.known.is_empty() { 0 } else { MOST_MARKS });
+        left.find(|mark| {
+            if self.others.contains(mark) {
+                return false;
+            }
+            let is_left = self.known.iter().any(|known| is_close(known, mark));
+            if !is_left && self.others.len() < MOST_MARKS {
+                self.others.insert(mark);
+            }
+            is_left
+        })
+    }
+}
+
+/// Whether one mark is the other, but for a slip in every four characters.
+fn is_close(one: &str, other: &str) -> bool {
+    let (first, second) = (one.chars().count(), other.chars().count());
+    let most = first.max(second) / 4;
+    one.starts_with('<') == other.starts_with('<')
+        && first.abs_diff(second) <= most
+        && strsim::damerau_levenshtein(one, other) <= most
+}
+
+/// The markers in a text.
+fn marks(text: &str) -> impl Iterator<Item = &str> {
+    let starts = text.match_indices(['<', '[']);
+    starts.filter_map(move |(at, open)| {
+        let rest = text.get(at..)?;
+        let close = if open == "<" { '>' } else { ']' };
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .take_while(|(at, _)| *at < LONGEST_MARK)
+            .find(|(_, c)| *c == close || c.is_whitespace() || matches!(c, '<' | '[' | '"' | '\'' | ','))?;
+        let mark = rest.get(..=end.0).filter(|_| end.1 == close)?;
+        let has_word = mark.chars().filter(|c| c.is_alphabetic()).count() > 1;
+        let is_loud = open == "<" || !mark.chars().any(char::is_lowercase);
+        (has_word && is_loud).then_some(mark)
+    })
+}

@@ -1,0 +1,247 @@
+//! Says what happened, and why nothing more is released.
+
+use super::moment::Moment;
+use super::recording::{Kind, Outcome, Pending, Recording};
+use backchat_parser::template::Delimiter;
+
+/// The longest text quoted in a sentence, in characters.
+const LONGEST: usize = 32;
+
+/// How many events of a chunk are listed; of more, only the last.
+const LISTED: usize = 3;
+
+/// A text as a sentence quotes it: on one line, escaped, its middle left out if it is long.
+pub fn quoted(text: &str) -> String {
+    let length = text.chars().count();
+    let escaped = |text: &str| backchat_core::diagnostic::escape(text).into_owned();
+    if length <= LONGEST {
+        return format!("`{}`", escaped(text));
+    }
+    let head: String = text.chars().take(LONGEST / 2).collect();
+    let tail: String = text.chars().skip(length - LONGEST / 2 + 1).collect();
+    format!("`{}…{}`", escaped(&head), escaped(&tail))
+}
+
+impl Recording {
+    /// The last thing that happened, in one sentence without a period.
+    pub fn happened(&self, moment: Moment) -> String {
+        let acted = match moment.feed.checked_sub(1) {
+            None => moment.event > 0,
+            Some(before) => moment.event > self.feed(before).events as usize,
+        };
+        if moment == self.end()
+            && let Outcome::Failed(error) = &self.outcome
+        {
+            return format!("failed: {}", quote_whole(&error.to_string()));
+        }
+        if !acted {
+            return match moment {
+                _ if moment == self.start() => "nothing yet: the output begins here".to_owned(),
+                _ if self.has_ended(moment) => "the output ended".to_owned(),
+                _ => self.silence_in_words(moment),
+            };
+        }
+        let before = moment.feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize);
+        let events = match self.is_inside_feed(moment) {
+            true => moment.event.saturating_sub(1)..moment.event,
+            false => before..moment.event,
+        };
+        let last = moment.event.saturating_sub(1);
+        if events.len() > LISTED {
+            return format!("{}, the last of {} events", self.event_in_words(last), events.len());
+        }
+        let listed: Vec<String> = events.map(|event| self.event_in_words(event)).collect();
+        match moment.feed {
+            0 => format!("the prompt itself: {}", listed.join("; ")),
+            _ => listed.join("; "),
+        }
+    }
+
+    /// An event, in words.
+    pub fn event_in_words(&self, event: usize) -> String {
+        let Some(seen) = self.event(event) else { return String::new() };
+        let field = quote_whole(self.field_name(seen.field));
+        let delimiter = self.slice(seen.span.clone());
+        match seen.kind {
+            Kind::Open if delimiter.is_empty() && self.is_implicit(seen.field) => {
+                format!("text outside every other region began `{field}`")
+            }
+            Kind::Open if delimiter.is_empty() => format!("an empty match opened `{field}`"),
+            Kind::Open => format!("{} opened `{field}`", quoted(delimiter)),
+            Kind::Chunk => format!("released {} to `{field}`", quoted(delimiter)),
+            Kind::Close => {
+                let closed = match (delimiter.is_empty(), self.opens_next(event)) {
+                    (false, _) => format!("{} closed `{field}`", quoted(delimiter)),
+                    (true, Some(next)) => format!("the opening of `{}` ended `{field}`", quote_whole(next)),
+                    (true, None) if self.is_unclosed(event) => {
+                        format!(
+                            "the output ended, and the close of `{field}` never came: {}",
+                            self.close_in_words(seen.field)
+                        )
+                    }
+                    (true, None) if seen.span.start == self.text.len() => {
+                        format!("the end of the output closed `{field}`")
+                    }
+                    (true, None) => format!("an empty match closed `{field}`"),
+                };
+                match self.replaced(event) {
+                    Some(lost) => format!("{closed}, which replaces its value {}", quoted(&lost.to_string())),
+                    None => closed,
+                }
+            }
+            Kind::Malformed => {
+                let reason = seen.value.and_then(Result::err).unwrap_or("");
+                format!("`{field}` ended and gives no value: {}", quote_whole(reason))
+            }
+        }
+    }
+
+    /// The field that the event right after this one opens at the same place.
+    fn opens_next(&self, event: usize) -> Option<&str> {
+        let (closed, next) = (self.event(event)?, self.event(event + 1)?);
+        (next.kind == Kind::Open && next.span.start == closed.span.end).then(|| self.field_name(next.field))
+    }
+
+    /// A feed that brought no event.
+    fn silence_in_words(&self, moment: Moment) -> String {
+        let text = quoted(self.slice(self.feed_span(moment.feed)));
+        let before = self.moment_of_feed(moment.feed.saturating_sub(1));
+        let dropped = self.settled(before)..self.settled(moment);
+        if moment.feed == 0 {
+            return format!("the prompt ends in {text}, which is not settled");
+        }
+        match self.slice(dropped) {
+            "" => format!("took {text}, released nothing"),
+            dropped => format!("{} is outside every region and is dropped", quoted(dropped)),
+        }
+    }
+
+    /// Why nothing more is released, in one sentence without a full stop.
+    pub fn why(&self, moment: Moment) -> String {
+        if self.has_ended(moment) {
+            return self.end_in_words();
+        }
+        if self.is_inside_feed(moment) {
+            return match self.slice(self.settled(moment)..self.arrived(moment)) {
+                "" => "more events of the same chunk follow".to_owned(),
+                rest => format!("still to read of this chunk: {}", quoted(rest)),
+            };
+        }
+        let Some(held) = self.held(moment) else {
+            return format!("nothing is held; {}", self.watched_in_words(moment));
+        };
+        let text = quoted(self.slice(held.span.clone()));
+        let mut pending: Vec<&Pending> = held.pending.iter().collect();
+        pending.sort_by_key(|pending| (pending.start(), pending.field()));
+        if pending.is_empty() {
+            return format!("holding {text}: an empty match stopped the reference, which stops looking");
+        }
+        let could: Vec<String> =
+            pending.iter().take(3).map(|pending| self.pending_in_words(pending, held.span.end)).collect();
+        let more = match pending.len().saturating_sub(3) {
+            0 => String::new(),
+            more => format!(", or {more} more"),
+        };
+        format!("holding {text}: could become {}{more}", could.join(", or "))
+    }
+
+    /// Why text is held, each delimiter that it may become in a sentence of its own.
+    pub fn why_in_full(&self, moment: Moment) -> Vec<String> {
+        let Some(held) = self.held(moment) else { return vec![self.why(moment)] };
+        let head = format!("holding `{}`", quote_whole(self.slice(held.span.clone())));
+        if held.pending.is_empty() {
+            return vec![self.why(moment)];
+        }
+        let mut pending: Vec<&Pending> = held.pending.iter().collect();
+        pending.sort_by_key(|pending| (pending.start(), pending.field()));
+        let could =
+            pending.iter().map(|pending| format!("could become {}", self.pending_in_words(pending, held.span.end)));
+        std::iter::once(head).chain(could).collect()
+    }
+
+    fn pending_in_words(&self, pending: &Pending, arrived: usize) -> String {
+        let name = quote_whole(self.field_name(pending.field()));
+        let what = if pending.closes { "close" } else { "opening" };
+        let came = self.slice(pending.start()..arrived);
+        format!("the {what} of `{name}` ({})", self.rest_in_words(pending, came))
+    }
+
+    /// The text that would settle it.
+    fn rest_in_words(&self, pending: &Pending, came: &str) -> String {
+        let field = self.field(pending.field());
+        let delimiter = field.and_then(|field| if pending.closes { field.close.as_ref() } else { field.open.as_ref() });
+        let Some(delimiter) = delimiter else { return String::new() };
+        let Delimiter::Literals { literals, .. } = delimiter else {
+            let pattern = quoted(delimiter.pattern().source());
+            return match came.is_empty() {
+                true => format!("pattern {pattern}, which looks ahead"),
+                false => format!("pattern {pattern}, from {} on", quoted(came)),
+            };
+        };
+        let rests = literals.iter().filter_map(|literal| literal.strip_prefix(came)).filter(|rest| !rest.is_empty());
+        let rests: Vec<String> = rests.map(quoted).collect();
+        match rests.as_slice() {
+            [] => format!("{} is there, but the text before it is not settled", quoted(came)),
+            rests => format!("{} to go", rests.join(" or ")),
+        }
+    }
+
+    /// The delimiters the parser looks for.
+    pub fn watched_in_words(&self, moment: Moment) -> String {
+        let region = self.region(moment).and_then(|region| self.field(region.field));
+        if let Some(field) = region.filter(|field| field.open.is_some()) {
+            let name = quote_whole(&field.name);
+            return match &field.close {
+                Some(close) => format!("inside `{name}` only its close counts: {}", delimiter_in_words(close)),
+                None => format!("`{name}` has no close and runs to the end of the output"),
+            };
+        }
+        let opens = self.template.fields().iter().filter_map(|field| field.open.as_ref().map(|open| (field, open)));
+        let opens: Vec<String> = opens
+            .map(|(field, open)| format!("{} to open `{}`", delimiter_in_words(open), quote_whole(&field.name)))
+            .collect();
+        let implicit = self.template.implicit_field();
+        let closes = implicit.and_then(|field| Some((field, field.close.as_ref()?)));
+        let closes = closes
+            .map(|(field, close)| format!("{} to close `{}`", delimiter_in_words(close), quote_whole(&field.name)));
+        match opens.into_iter().chain(closes).collect::<Vec<_>>() {
+            watched if watched.is_empty() => "no delimiter is looked for".to_owned(),
+            watched => format!("looking for {}", watched.join(", ")),
+        }
+    }
+
+    fn end_in_words(&self) -> String {
+        match &self.outcome {
+            Outcome::Failed(_) => "the parser cannot go on after this".to_owned(),
+            Outcome::Open => "more of the output may come".to_owned(),
+            Outcome::Finished { missing } if !missing.is_empty() => {
+                let names: Vec<String> = missing.iter().map(|name| format!("`{}`", quote_whole(name))).collect();
+                format!("the message is complete, but required fields are absent: {}", names.join(", "))
+            }
+            Outcome::Finished { .. } => match self.malformed_count() {
+                0 => "the message is complete".to_owned(),
+                1 => "the message is complete, without one region that gave no value".to_owned(),
+                count => format!("the message is complete, without {count} regions that gave no value"),
+            },
+        }
+    }
+
+    fn close_in_words(&self, field: usize) -> String {
+        self.field(field).and_then(|field| field.close.as_ref()).map_or_else(String::new, delimiter_in_words)
+    }
+
+    fn is_implicit(&self, field: usize) -> bool {
+        self.field(field).is_some_and(|field| field.open.is_none())
+    }
+}
+
+fn delimiter_in_words(delimiter: &Delimiter) -> String {
+    match delimiter.literals() {
+        Some(literals) => literals.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(" or "),
+        None => format!("pattern {}", quoted(delimiter.pattern().source())),
+    }
+}
+
+fn quote_whole(text: &str) -> std::borrow::Cow<'_, str> {
+    backchat_core::diagnostic::escape(text)
+}

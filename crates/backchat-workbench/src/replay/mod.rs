@@ -1,0 +1,56 @@
+//! A parse that was recorded and can be walked through, forward and back; pure data.
+//!
+//! [`Recording::new`] runs the parser over a text, feed by feed, and keeps what it said: every feed, every event, the
+//! text held back after each feed and the delimiters it was held for. Only the places of events are kept, not their
+//! texts, so a recording takes a few bytes for each feed and each event, and any [`Moment`] of it is available at once.
+//!
+//! ```
+//! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }
+//! use backchat::replay::{Recording, Run};
+//! use backchat::template::Template;
+//!
+//! let json = r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
+//! let template = Template::load(json)?.template;
+//! let run = Run {
+//!     template: &template,
+//!     prefix: "<bot>",
+//!     mode: Default::default(),
+//!     tools: None,
+//!     recovery: Default::default(),
+//! };
+//! let recording = Recording::new(&run, ["<t>h", "m</", "t>Hi"])?;
+//!
+//! let second = recording.moment_of_feed(2);
+//! assert_eq!(recording.held_text(second), "</");
+//! assert_eq!(recording.why(second), "holding `</`: could become the close of `thought` (`t>` to go)");
+//! assert_eq!(recording.happened(second), "released `m` to `thought`");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod anomalies;
+mod breakpoint;
+mod compact_value;
+mod compare;
+mod cut;
+mod cut_search;
+mod explain;
+mod message;
+mod moment;
+mod navigation;
+mod record;
+mod recording;
+mod recovery;
+mod segments;
+#[cfg(test)]
+mod tests;
+
+pub use breakpoint::{Stop, StopError};
+pub use compact_value::CompactValue;
+pub use compare::{Difference, first_difference};
+pub use cut_search::{CutSearch, CutSearchResult};
+pub use explain::quoted;
+pub use moment::Moment;
+pub use record::{Growing, Run, TooLarge};
+pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
+pub use recovery::Recovery;
+pub use segments::Segment;

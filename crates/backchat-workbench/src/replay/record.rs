@@ -1,0 +1,320 @@
+//! Runs the parser and keeps what it says.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::compact_value::CompactValue;
+use super::recording::{
+    Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field,
+};
+use super::recovery::Recovery;
+use backchat_core::text::slice;
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
+use backchat_parser::template::Template;
+
+/// A run to record.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// The template.
+    pub template: &'a Template,
+    /// The prompt that the output continues.
+    pub prefix: &'a str,
+    /// Whose answer to give.
+    pub mode: Mode,
+    /// The tools whose schemas say what types arguments have.
+    pub tools: Option<Arc<Tools>>,
+    /// How text is read that departs from the format.
+    pub recovery: Recovery,
+}
+
+/// A text of more than 4 GB, or a template of more than 65,535 fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("more than 4 GB of prompt and output, or more than 65,535 fields, cannot be replayed")
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+impl Recording {
+    /// Parses the feeds and keeps what happens.
+    pub fn new<'t>(run: &Run<'_>, feeds: impl IntoIterator<Item = &'t str>) -> Result<Self, TooLarge> {
+        let mut text = run.prefix.to_owned();
+        let mut ends = Vec::new();
+        for feed in feeds {
+            text.push_str(feed);
+            ends.push(text.len());
+        }
+        Self::of_text(run, text.into(), ends)
+    }
+
+    /// Parses a text that holds the prompt and then the output, cut at the places where the feeds of the output end.
+    pub fn of_text(run: &Run<'_>, text: Arc<str>, ends: impl IntoIterator<Item = usize>) -> Result<Self, TooLarge> {
+        Self::of(run, text, ends, true)
+    }
+
+    /// The same of a text of which more may come: its end is not its end for good.
+    pub fn of_open_text(
+        run: &Run<'_>,
+        text: Arc<str>,
+        ends: impl IntoIterator<Item = usize>,
+    ) -> Result<Self, TooLarge> {
+        Self::of(run, text, ends, false)
+    }
+
+    fn of(
+        run: &Run<'_>,
+        text: Arc<str>,
+        ends: impl IntoIterator<Item = usize>,
+        is_whole: bool,
+    ) -> Result<Self, TooLarge> {
+        if !fits(&text, run.template) {
+            return Err(TooLarge);
+        }
+        let mut recorder = Recorder::new(run.template, run.mode, run.recovery, text.clone(), run.prefix.len());
+        recorder.run(run, &text, ends, is_whole);
+        let mut recording = recorder.recording;
+        recording.feeds.shrink_to_fit();
+        recording.held_spans.shrink_to_fit();
+        recording.entries.shrink_to_fit();
+        recording.rows.shrink_to_fit();
+        recording.opens.shrink_to_fit();
+        recording.closes.shrink_to_fit();
+        recording.holds.shrink_to_fit();
+        recording.pending.shrink_to_fit();
+        Ok(recording)
+    }
+}
+
+fn fits(text: &str, template: &Template) -> bool {
+    u32::try_from(text.len()).is_ok() && u16::try_from(template.fields().len()).is_ok()
+}
+
+/// A recording of an output that still arrives.
+pub struct Growing {
+    recorder: Recorder,
+    /// None once it has failed.
+    parser: Option<Parser>,
+}
+
+impl Growing {
+    /// Begins with the prompt.
+    pub fn new(run: &Run<'_>) -> Result<Self, TooLarge> {
+        if !fits(run.prefix, run.template) {
+            return Err(TooLarge);
+        }
+        let mut recorder = Recorder::new(run.template, run.mode, run.recovery, run.prefix.into(), run.prefix.len());
+        recorder.recording.outcome = Outcome::Open;
+        let parser = recorder.begin(run);
+        Ok(Self { recorder, parser })
+    }
+
+    /// Parses a piece; nothing once a piece has failed. It costs a copy of the text so far, so that reading in time
+    /// needs pieces that grow with it, as those of a pipe do whose reader is behind.
+    pub fn feed(&mut self, piece: &str) -> Result<(), TooLarge> {
+        let Some(parser) = &mut self.parser else { return Ok(()) };
+        let recording = &mut self.recorder.recording;
+        let text: Arc<str> = [&*recording.text, piece].concat().into();
+        if !fits(&text, &recording.template) {
+            return Err(TooLarge);
+        }
+        let end = text.len();
+        recording.text = text;
+        if let Err(error) = self.recorder.feed(parser, piece, end) {
+            self.recorder.fail(error, end);
+            self.parser = None;
+        }
+        Ok(())
+    }
+
+    /// The recording so far.
+    pub fn recording(&self) -> &Recording {
+        &self.recorder.recording
+    }
+
+    /// Ends the output.
+    pub fn finish(mut self) -> Recording {
+        if let Some(parser) = self.parser.take() {
+            let end = self.recorder.recording.text.len();
+            self.recorder.finish(parser, end);
+        }
+        self.recorder.recording
+    }
+}
+
+pub(super) struct Recorder {
+    pub recording: Recording,
+    /// The text held after this feed.
+    pub pending: Vec<Pending>,
+}
+
+impl Recorder {
+    pub fn new(template: &Template, mode: Mode, recovery: Recovery, text: Arc<str>, output: usize) -> Self {
+        let recording = Recording {
+            template: template.clone(),
+            mode,
+            recovery,
+            text,
+            origin: output,
+            output,
+            feeds: Vec::new(),
+            held_spans: Vec::new(),
+            entries: Vec::new(),
+            rows: Vec::new(),
+            opens: Vec::new(),
+            closes: Vec::new(),
+            holds: Vec::new(),
+            pending: Vec::new(),
+            outcome: Outcome::Finished { missing: Vec::new() },
+            problems: Vec::new(),
+        };
+        Self { recording, pending: Vec::new() }
+    }
+
+    fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>, is_whole: bool) {
+        let output = self.recording.output;
+        let Some(mut parser) = self.begin(run) else { return };
+        let mut start = output;
+        for end in ends {
+            if let Err(error) = self.feed(&mut parser, slice(text, start..end), end) {
+                return self.fail(error, end);
+            }
+            start = end;
+        }
+        match is_whole {
+            true => self.finish(parser, start),
+            false => self.recording.outcome = Outcome::Open,
+        }
+    }
+
+    /// Gives the parser the prompt, and keeps what that brings. None if it could not be read.
+    fn begin(&mut self, run: &Run<'_>) -> Option<Parser> {
+        let output = self.recording.output;
+        let options = run.recovery.of(Options::default().mode(run.mode).tools(run.tools.clone()));
+        match Parser::new(run.template, run.prefix, options) {
+            Ok(parser) => {
+                self.recording.origin = output - parser.prefix_length();
+                for event in parser.initial_events().to_vec() {
+                    self.take(event.borrowed());
+                }
+                self.held(&parser, output);
+                Some(parser)
+            }
+            Err(error) => {
+                self.recording.outcome = Outcome::Failed(error);
+                self.fed(output, output);
+                None
+            }
+        }
+    }
+
+    /// Keeps that the feed up to a place could not be parsed.
+    fn fail(&mut self, error: ParseError, end: usize) {
+        self.recording.outcome = Outcome::Failed(error);
+        self.fed(end, self.last_end());
+    }
+
+    /// Ends the text, at this place, and keeps what that brings.
+    fn finish(&mut self, parser: Parser, end: usize) {
+        match parser.finish() {
+            Ok(finished) => {
+                finished.events.iter().for_each(|event| self.take(event.borrowed()));
+                self.recording.outcome = Outcome::Finished { missing: finished.missing };
+                self.recording.problems = finished.problems;
+            }
+            Err(error) => self.recording.outcome = Outcome::Failed(error),
+        }
+        self.fed(end, end);
+    }
+
+    /// Gives the parser a feed, which ends at a place of the text, and keeps what happens.
+    pub fn feed(&mut self, parser: &mut Parser, feed: &str, end: usize) -> Result<(), ParseError> {
+        parser.feed_into(feed, &mut |event| self.take(event))?;
+        self.held(parser, end);
+        Ok(())
+    }
+
+    /// Where the last event ended.
+    fn last_end(&self) -> usize {
+        self.recording.entries.last().map_or(self.recording.origin, |entry| entry.end as usize)
+    }
+
+    /// Keeps the state of the parser after a feed: how far it is, and what it holds.
+    fn held(&mut self, parser: &Parser, end: usize) {
+        let origin = self.recording.origin;
+        let held = parser.held();
+        let settled = origin + held.start;
+        let mut same = 0;
+        let mut count = 0;
+        for pending in &held.pending {
+            let fields = self.recording.template.fields();
+            let field = fields.iter().position(|field| field.name == pending.field).unwrap_or(fields.len());
+            let pending = Pending::new(field, pending.closes, origin + pending.start);
+            same += usize::from(self.pending.get(count) == Some(&pending));
+            match self.pending.get_mut(count) {
+                Some(before) => *before = pending,
+                None => self.pending.push(pending),
+            }
+            count += 1;
+        }
+        if same < count || self.pending.len() > count {
+            self.pending.truncate(count);
+            let hold = Hold { feed: narrow(self.recording.feeds.len()), first: narrow(self.recording.pending.len()) };
+            self.recording.holds.push(hold);
+            self.recording.pending.extend_from_slice(&self.pending);
+        }
+        self.fed(end, settled);
+    }
+
+    fn fed(&mut self, end: usize, settled: usize) {
+        let events = narrow(self.recording.entries.len());
+        if settled != end {
+            let feed = narrow(self.recording.feeds.len());
+            self.recording.held_spans.push(HeldSpan { feed, settled: narrow(settled) });
+        }
+        self.recording.feeds.push(Feed { end: narrow(end), events });
+    }
+
+    #[inline]
+    fn take(&mut self, event: EventRef<'_>) {
+        let recording = &mut self.recording;
+        let index = narrow(recording.entries.len());
+        let place = |place: usize| narrow(recording.origin + place);
+        let (kind, field, span) = match event {
+            EventRef::Open { field, span, .. } => (Kind::Open, field, span),
+            EventRef::Chunk { field, span, .. } => (Kind::Chunk, field, span),
+            EventRef::Close { field, span, .. } => (Kind::Close, field, span),
+            EventRef::Malformed { field, span, .. } => (Kind::Malformed, field, span),
+            // What it says of a region is in the region's end; only a parser that is asked to grow calls gives the others.
+            _ => return,
+        };
+        let Span { start, end } = span;
+        let fields = recording.template.fields();
+        let field = fields.iter().position(|known| *known.name == **field).unwrap_or(fields.len());
+        let entry = Entry { end: place(end), field: narrow_field(field), kind };
+        let start = place(start);
+        match event {
+            EventRef::Open { captures, .. } => {
+                recording.opens.push(Opened { event: index, start, captures: captures.into() });
+            }
+            EventRef::Close { value, body, .. } => {
+                let body = place(body.start)..place(body.end);
+                recording.closes.push(Closed { event: index, start, body, value: Ok(CompactValue::new(value)) });
+            }
+            EventRef::Malformed { reason, body, .. } => {
+                let body = place(body.start)..place(body.end);
+                recording.closes.push(Closed { event: index, start, body, value: Err(reason.into()) });
+            }
+            _ => {}
+        }
+        let joins = kind == Kind::Chunk && recording.entries.last().is_some_and(|last| last.kind == Kind::Chunk);
+        if !joins {
+            recording.rows.push(index);
+        }
+        recording.entries.push(entry);
+    }
+}

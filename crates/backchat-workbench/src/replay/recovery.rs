@@ -1,0 +1,19 @@
+//! How a run reads text that departs from the format.
+
+use backchat_parser::parser::{Options, Policies};
+
+/// The policies that read what departs from the format, and whether arguments are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// The policies.
+    pub policies: Policies,
+    /// Whether the arguments of calls are checked against the schemas of their tools.
+    pub validate: bool,
+}
+
+impl Recovery {
+    /// Options with them.
+    pub(super) fn of(self, options: Options) -> Options {
+        options.recover(self.policies).validate(self.validate)
+    }
+}

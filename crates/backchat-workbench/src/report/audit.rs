@@ -1,0 +1,103 @@
+//! The page of an audit: the causes of problems in a log, each with its smallest output.
+
+use std::collections::BTreeMap;
+
+use super::html::Html;
+use super::page::{Head, Mood, Section, page};
+use crate::audit::{Cause, Counted, Tally};
+use backchat_core::json::{self, Value};
+
+/// How much of an output is shown, in characters.
+const SHOWN: usize = 20_000;
+
+/// The page of an audit. `by` says what groups are: models or servers.
+pub fn audit(name: &str, by: &str, tally: &Tally) -> String {
+    let ranked = tally.ranked();
+    let share = tally.share(tally.with_problems) * 100.0;
+    let (badge, mood) = match tally.with_problems {
+        0 => ("no problems".to_owned(), Mood::Good),
+        _ => (format!("{share:.2}% with problems"), Mood::Doubtful),
+    };
+    let line = format!("{} of {} outputs have problems", tally.with_problems, tally.outputs);
+    let head = Head { title: "Audit", name, badge: (&badge, mood), line: &line };
+    let mut sections = vec![Section::new("causes", "Causes", |html| causes(html, tally, &ranked))];
+    if tally.groups.len() > 1 {
+        sections.push(Section::new("groups", "Outputs with problems", |html| groups(html, by, tally, &ranked)));
+    }
+    sections.push(Section::new("examples", "Smallest outputs", |html| {
+        ranked.iter().enumerate().for_each(|(index, (cause, counted))| example(html, index, cause, counted));
+    }));
+    page(&head, sections)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2}%", share * 100.0)
+}
+
+fn causes(html: &mut Html, tally: &Tally, ranked: &[(&Cause, &Counted)]) {
+    html.of_class("div", "wide", |html| {
+        html.table(
+            "",
+            "",
+            &["problem", "policies that recover it", "outputs", "share", "at a token limit", ""],
+            |html| {
+                for (index, (cause, counted)) in ranked.iter().enumerate() {
+                    html.of_class("tr", "", |html| {
+                        html.element("th", &[("scope", "row")], |html| html.tag("code", "", cause.kind.as_str()));
+                        html.tag("td", "", &cause.policy_names().join(", "));
+                        html.tag("td", "", &counted.outputs.to_string());
+                        html.tag("td", "", &percent(tally.share(counted.outputs)));
+                        html.tag("td", "", &counted.cut.to_string());
+                        html.cell("example", |html| {
+                            html.element("a", &[("href", &format!("#c{index}"))], |html| html.text("smallest output"));
+                        });
+                    });
+                }
+            },
+        );
+    });
+}
+
+/// The outputs of each model or server that have each cause.
+fn groups(html: &mut Html, by: &str, tally: &Tally, ranked: &[(&Cause, &Counted)]) {
+    let mut names: Vec<_> = tally.groups.iter().collect();
+    names.sort_by_key(|(name, outputs)| (std::cmp::Reverse(**outputs), *name));
+    html.of_class("div", "wide", |html| {
+        html.table("", "", &[by, "problem", "outputs", "share of its outputs"], |html| {
+            for (name, all) in names {
+                for (cause, counted) in ranked {
+                    row(html, name, *all, cause, &counted.groups);
+                }
+            }
+        });
+    });
+}
+
+fn row(html: &mut Html, name: &str, all: u64, cause: &Cause, counts: &BTreeMap<String, u64>) {
+    let Some(outputs) = counts.get(name) else { return };
+    html.of_class("tr", "", |html| {
+        let shown = if name.is_empty() { "(none)" } else { name };
+        html.element("th", &[("scope", "row")], |html| html.text(shown));
+        html.tag("td", "", &cause.to_string());
+        html.tag("td", "", &outputs.to_string());
+        html.tag("td", "", &percent(*outputs as f64 / (all as f64).max(1.0)));
+    });
+}
+
+fn example(html: &mut Html, index: usize, cause: &Cause, counted: &Counted) {
+    let row = std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default();
+    html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
+        html.tag("h3", "", &cause.to_string());
+        html.tag("p", "", &format!("Line {} of the log.", counted.example.line));
+        let text = match row.get("text").and_then(Value::as_str) {
+            Some(text) => text.to_owned(),
+            None => row.get("token_ids").map(ToString::to_string).unwrap_or_default(),
+        };
+        let shown: String = text.chars().take(SHOWN).collect();
+        html.pre(&[("class", "text")], |html| html.lines(&shown));
+        if shown.len() < text.len() {
+            html.tag("p", "", &format!("The first {SHOWN} characters."));
+        }
+    });
+    html.gap();
+}

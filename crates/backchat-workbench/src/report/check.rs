@@ -1,0 +1,167 @@
+//! The page of a check: every case, and those that fail with their expected and actual values.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::html::Html;
+use super::notes;
+use super::page::{Head, Mood, Section, page};
+use super::sides;
+use crate::check::{Entry, Meaning, Report, Status, differences};
+use backchat_core::diagnostic::{Diagnostic, Place, shortened};
+use backchat_core::json::{Object, Value};
+use backchat_parser::parser::Mode;
+
+/// The longest output that a case shows, in characters.
+const OUTPUT: usize = 20_000;
+
+/// How many findings the row of a case shows.
+const FINDINGS: usize = 5;
+
+/// How many cases are shown in full, of those that do not hold and of those that hold with a remark.
+const MOST: usize = 200;
+
+/// The page of a check of some files.
+pub fn check(name: &str, reports: &[Report<'_>]) -> String {
+    let count = |status| reports.iter().filter(|report| report.status == status).count();
+    let (passed, failed, not_run) = (count(Status::Passed), count(Status::Failed), count(Status::NotRun));
+    let badge = match (failed, not_run) {
+        (0, 0) => ("passed", Mood::Good),
+        (_, 0) => ("failed", Mood::Bad),
+        _ => ("could not run", Mood::Bad),
+    };
+    let cases = if reports.len() == 1 { "case" } else { "cases" };
+    let line = format!("{} {cases}: {passed} passed, {failed} failed, {not_run} could not run", reports.len());
+    let head = Head { title: "Check of", name, badge, line: &line };
+    let listed = |holds: bool| {
+        let fits = move |report: &&Report<'_>| (report.status == Status::Passed) == holds;
+        let listed =
+            reports.iter().enumerate().filter(move |(_, report)| fits(report) && !report.diagnostics.is_empty());
+        listed.take(MOST)
+    };
+    let shown: HashSet<usize> = listed(false).chain(listed(true)).map(|(index, _)| index).collect();
+    let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, reports, &shown))];
+    if listed(false).next().is_some() {
+        sections.push(Section::new("failures", "Failures", move |html| {
+            listed(false).for_each(|(index, report)| case(html, index, report, true));
+        }));
+    }
+    if listed(true).next().is_some() {
+        sections.push(Section::new("doubts", "Passed with notes", move |html| {
+            listed(true).for_each(|(index, report)| case(html, index, report, false));
+        }));
+    }
+    page(&head, sections)
+}
+
+fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
+    match status {
+        Status::Passed => ("good", "✓", "passed"),
+        Status::Failed => ("bad", "✗", "failed"),
+        Status::NotRun => ("bad", "!", "could not run"),
+    }
+}
+
+/// A row for each case, with its findings.
+fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
+    html.of_class("div", "wide", |html| {
+        html.table("", "", &["result", "case", "file", "findings"], |html| {
+            for (index, report) in reports.iter().enumerate() {
+                let (class, sign, words) = mark(report.status);
+                html.of_class("tr", "", |html| {
+                    html.tag("td", class, &format!("{sign} {words}"));
+                    html.element("th", &[("scope", "row")], |html| {
+                        let name = report.entry.name();
+                        match shown.contains(&index) {
+                            false => html.text(&name),
+                            true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
+                        }
+                    });
+                    html.tag("td", "place", &report.entry.file());
+                    html.of_class("td", "", |html| findings(html, report));
+                });
+            }
+        });
+    });
+}
+
+/// The findings, the worst first; of many, the first ones.
+fn findings(html: &mut Html, report: &Report<'_>) {
+    let mut found: Vec<&Diagnostic> = report.diagnostics.iter().collect();
+    found.sort_by_key(|found| Reverse(found.severity));
+    // A label without a place is one more difference.
+    let texts = found.iter().flat_map(|found| {
+        let more = found.labels.iter().filter(|label| label.place == Place::default());
+        std::iter::once(&found.message).chain(more.map(|label| &label.message))
+    });
+    let texts: Vec<&String> = texts.collect();
+    for text in texts.iter().take(FINDINGS) {
+        html.of_class("p", "", |html| html.prose(&shortened(text, OUTPUT / 100)));
+    }
+    if let Some(more) = texts.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
+        html.tag("p", "fold", &format!("… {more} more"));
+    }
+}
+
+/// A case with all there is to say.
+fn case(html: &mut Html, index: usize, report: &Report<'_>, is_open: bool) {
+    let (class, sign, words) = mark(report.status);
+    let open: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
+    html.element("details", open, |html| {
+        html.of_class("summary", "", |html| {
+            html.tag("strong", class, &format!("{sign} {words}"));
+            html.text(" ");
+            html.text(&report.entry.id());
+        });
+        html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
+            notes::list(html, &report.diagnostics);
+            difference(html, report);
+            for split in &report.splits {
+                let whose = match split.mode {
+                    Mode::Stable => "",
+                    Mode::Reference => "transformers, ",
+                };
+                let [whole, cut] = split.messages.each_ref().map(|message| message_value(message.as_ref()));
+                sides::values(html, [&format!("{whose}read whole"), &format!("{whose}{}", split.cut)], &whole, &cut);
+            }
+            if let Some(case) = report.entry.case() {
+                html.element("details", &[], |html| {
+                    html.tag("summary", "", "The output");
+                    html.pre(&[("class", "text")], |html| {
+                        html.of_class("span", "p", |html| html.lines(end_of(&case.prefix)));
+                        html.lines(&shortened(&case.output, OUTPUT));
+                    });
+                });
+            }
+        });
+    });
+    html.gap();
+}
+
+/// The expectation of a case beside its actual result, if they differ.
+fn difference(html: &mut Html, report: &Report<'_>) {
+    let pair = match (report.entry, &report.meaning) {
+        (Entry::Case(_, Ok(case)), Some(Meaning::Output(meaning))) => {
+            let expected = case.expected.message.as_ref().map(|message| &message.value);
+            expected.map(|expected| (Value::Object(expected.clone()), message_value(meaning.message.as_ref())))
+        }
+        (Entry::Chat(_, Ok(case)), Some(Meaning::Chat(meaning))) => {
+            let expected = case.messages.as_ref().map(|messages| messages.value.clone());
+            expected.map(|expected| (Value::List(expected), Value::List(meaning.messages.clone())))
+        }
+        _ => None,
+    };
+    if let Some((expected, got)) = pair.filter(|(expected, got)| !differences(expected, got).is_empty()) {
+        sides::values(html, ["expected", "got"], &expected, &got);
+    }
+}
+
+fn message_value(message: Option<&Object>) -> Value {
+    message.map_or(Value::Null, |message| Value::Object(message.clone()))
+}
+
+/// The last part of a prompt.
+fn end_of(prompt: &str) -> &str {
+    let from = prompt.char_indices().rev().nth(159).map_or(0, |(at, _)| at);
+    prompt.get(from..).unwrap_or(prompt)
+}

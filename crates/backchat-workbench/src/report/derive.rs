@@ -1,0 +1,129 @@
+//! The pages of a derivation, and of a proof.
+
+use super::evidence;
+use super::html::Html;
+use super::notes;
+use super::page::{Head, Mood, Section, page};
+use super::proof::{Proof, grid, texts};
+use super::sides;
+use super::turn;
+use backchat_core::json::Value;
+pub use backchat_derive::derive::{Derivation, Options, Proven, Reading, Status};
+use backchat_parser::template::Template;
+
+impl Mood {
+    fn of(status: Status) -> Self {
+        match status {
+            Status::Proved => Mood::Good,
+            Status::Partial | Status::Inexpressible => Mood::Doubtful,
+            _ => Mood::Bad,
+        }
+    }
+}
+
+/// The page of a derivation from the source of a chat template.
+pub fn derivation(name: &str, source: &str, derivation: &Derivation, options: &Options) -> String {
+    let template = derivation.response_template.as_ref().and_then(|draft| Template::from_value(draft).ok());
+    let template = template.map(|loaded| loaded.template);
+    let proof = template.as_ref().map(|template| Proof::new(source, template, &derivation.verdict, options));
+    let headline = derivation.headline();
+    let head = Head {
+        title: "Response template for",
+        name,
+        badge: (derivation.status.name(), Mood::of(derivation.status)),
+        line: after_word(&headline),
+    };
+    let mut sections = Vec::new();
+    if derivation.response_template.is_some() {
+        sections.push(Section::new("found", "Summary", |html| {
+            html.of_class("ul", "", |html| {
+                for line in derivation.summary().into_iter().chain(derivation.samples_line()) {
+                    html.of_class("li", "", |html| html.prose(&line));
+                }
+            });
+        }));
+    }
+    let evidence = derivation.findings.evidence();
+    let evidence = Section::new("evidence", "Evidence", |html| evidence::write(html, evidence));
+    sections.extend(body(proof.as_ref(), derivation.response_template.as_ref(), Some(evidence)));
+    if !derivation.readers.is_empty() {
+        sections.push(Section::new("readers", "Readers", |html| readers(html, &derivation.readers)));
+    }
+    sections.extend(notes::section(&derivation.diagnostics));
+    page(&head, sections)
+}
+
+/// The page of a proof against the source of a chat template.
+pub fn proof(name: &str, source: &str, proven: &Proven, template: &Template, options: &Options) -> String {
+    let proof = Proof::new(source, template, &proven.verdict, options);
+    let headline = proven.headline();
+    let head = Head {
+        title: "Proof of",
+        name,
+        badge: (proven.status.name(), Mood::of(proven.status)),
+        line: after_word(&headline),
+    };
+    let value = template.to_value();
+    let mut sections = Vec::new();
+    if let Some(line) = proven.samples_line() {
+        sections.push(Section::new("samples", "Samples", move |html| html.of_class("p", "", |html| html.prose(&line))));
+    }
+    sections.extend(body(Some(&proof), Some(&value), None));
+    sections.extend(notes::section(&proven.diagnostics));
+    page(&head, sections)
+}
+
+/// A headline without the word that the badge already says.
+fn after_word(headline: &str) -> &str {
+    headline.split_once(": ").map_or(headline, |(_, rest)| rest)
+}
+
+/// The turn, the template, its evidence, and the proof.
+fn body<'a>(
+    proof: Option<&'a Proof>,
+    template: Option<&'a Value>,
+    evidence: Option<Section<'a>>,
+) -> impl Iterator<Item = Section<'a>> {
+    let proof = proof.filter(|proof| !proof.conversations.is_empty());
+    let shown = proof.and_then(|proof| proof.fullest());
+    let turn = shown.map(|shown| Section::new("turn", "One turn", move |html| turn::write(html, shown)));
+    let template = template.map(|template| {
+        Section::new("template", "The response template", |html| {
+            html.of_class("div", "copy", |html| sides::json(html, template));
+        })
+    });
+    let proof = proof.into_iter().flat_map(|proof| {
+        [
+            Section::new("proof", "Proof", |html| grid(html, proof)),
+            Section::new("conversations", "Conversations", |html| texts(html, proof)),
+        ]
+    });
+    turn.into_iter().chain(template).chain(evidence).chain(proof)
+}
+
+/// The verdict of each reader on the draft.
+fn readers(html: &mut Html, readers: &[Reading]) {
+    html.of_class("div", "wide", |html| {
+        html.table("", "", &["reader", "accepts it", "problems", "alternative draft"], |html| {
+            for reading in readers {
+                let takes = reading.refusals.is_empty();
+                html.of_class("tr", "", |html| {
+                    html.element("th", &[("scope", "row")], |html| html.text(&reading.reader.title()));
+                    html.tag("td", if takes { "good" } else { "bad" }, if takes { "✓ yes" } else { "✗ no" });
+                    html.cell("problems", |html| {
+                        for text in reading.refusals.iter().chain(&reading.costs) {
+                            html.of_class("p", "", |html| html.prose(text));
+                        }
+                    });
+                    html.cell("alternative draft", |html| {
+                        if let Some((target, effect)) = reading.other {
+                            html.tag("code", "", &format!("--target {target}"));
+                            html.text(" ");
+                            html.text(effect);
+                        }
+                    });
+                });
+            }
+        });
+    });
+}

@@ -1,0 +1,50 @@
+//! Findings with the two renders that each rests on, side by side.
+
+use super::html::Html;
+use super::sides::{Piece, columns};
+use backchat_core::text::slice;
+use backchat_derive::derive::Evidence;
+
+/// The findings, in the order of a turn.
+const FINDINGS: [(&str, &str); 6] = [
+    ("turn", "The turn"),
+    ("generation_prompts", "Generation prompts"),
+    ("content", "Content"),
+    ("reasoning", "Reasoning"),
+    ("tools", "Calls"),
+    ("arguments", "Arguments"),
+];
+
+/// Every finding that has evidence.
+pub(super) fn write(html: &mut Html, evidence: &[Evidence]) {
+    html.of_class("p", "", |html| {
+        html.text("Each pair of renders differs in one thing. Words that begin with Qz or qz are probes.");
+    });
+    for (finding, title) in FINDINGS {
+        let mut pairs = evidence.iter().filter(|evidence| evidence.finding == finding).peekable();
+        if pairs.peek().is_none() {
+            continue;
+        }
+        html.tag("h3", "", title);
+        for evidence in pairs {
+            columns(html, [&evidence.without, &evidence.with], &pieces(evidence));
+        }
+    }
+}
+
+/// The two renders, taken apart at their differences.
+fn pieces(evidence: &Evidence) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    // Between two differences both renders are the same, so a position in one gives the position in the other.
+    let (mut at, mut other) = (0, 0);
+    for change in &evidence.changes {
+        let alike = change.at.saturating_sub(other);
+        pieces.push(Piece::Same(slice(&evidence.first, at..at + alike)));
+        pieces.extend([Piece::First(&change.removed), Piece::Second(&change.inserted)]);
+        at += alike + change.removed.len();
+        other = change.at + change.inserted.len();
+    }
+    pieces.push(Piece::Same(slice(&evidence.first, at..)));
+    pieces.retain(|piece| !matches!(piece, Piece::Same("") | Piece::First("") | Piece::Second("")));
+    pieces
+}

@@ -1,0 +1,209 @@
+//! A page consists of markup from this crate's source and of text that enters escaped: nothing can write
+//! anything else.
+//!
+//! Tags, attribute names and inlined files are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes
+//! become references, and a character that does something beside being shown becomes a visible escape, as on a
+//! terminal.
+
+use backchat_core::diagnostic::{escape, escape_json, escaped};
+use backchat_core::json::Value;
+
+/// The attributes of an element.
+pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
+
+/// Markup under construction.
+#[derive(Default)]
+pub(super) struct Html {
+    out: String,
+}
+
+impl Html {
+    /// The markup.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// An element around everything the closure writes.
+    pub fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
+        self.start(tag, attributes);
+        inside(self);
+        self.out.push_str("</");
+        self.out.push_str(tag);
+        self.out.push('>');
+    }
+
+    /// An element of one class, or of none if the class is empty.
+    pub fn of_class(&mut self, tag: &'static str, class: &str, inside: impl FnOnce(&mut Self)) {
+        let attributes = [("class", class)];
+        self.element(tag, if class.is_empty() { &[] } else { &attributes }, inside);
+    }
+
+    /// An element of one class that holds a text.
+    pub fn tag(&mut self, tag: &'static str, class: &str, text: &str) {
+        self.of_class(tag, class, |html| html.text(text));
+    }
+
+    /// A table: its caption, if it needs one, the titles of its columns, and its rows.
+    pub fn table(&mut self, class: &str, caption: &str, titles: &[&str], rows: impl FnOnce(&mut Self)) {
+        self.of_class("table", class, |html| {
+            if !caption.is_empty() {
+                html.tag("caption", "", caption);
+            }
+            html.of_class("thead", "", |html| {
+                html.of_class("tr", "", |html| {
+                    for title in titles {
+                        html.element("th", &[("scope", "col")], |html| html.text(title));
+                    }
+                });
+            });
+            html.of_class("tbody", "", rows);
+        });
+    }
+
+    /// A cell of a table, with the title that it shows if columns do not fit.
+    pub fn cell(&mut self, title: &str, inside: impl FnOnce(&mut Self)) {
+        self.element("td", &[("data-title", title)], inside);
+    }
+
+    /// An element that has no inside, such as `meta`.
+    pub fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+        self.start(tag, attributes);
+    }
+
+    /// A block that keeps white space.
+    pub fn pre(&mut self, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
+        self.element("pre", attributes, |html| {
+            // A reader of HTML drops the line break after the tag, which would be the text's own without this one.
+            html.out.push('\n');
+            inside(html);
+        });
+    }
+
+    /// Text on one line: line breaks are visible escapes, too.
+    pub fn text(&mut self, text: &str) {
+        self.write(text, false);
+    }
+
+    /// Text that keeps its line breaks.
+    pub fn lines(&mut self, text: &str) {
+        self.write(text, true);
+    }
+
+    /// A text whose quoted parts, between backticks, are code.
+    pub fn prose(&mut self, text: &str) {
+        let parts: Vec<&str> = text.split('`').collect();
+        // An odd backtick is a text's own.
+        if parts.len().is_multiple_of(2) {
+            return self.text(text);
+        }
+        for (index, part) in parts.into_iter().enumerate() {
+            if index % 2 == 0 { self.text(part) } else { self.tag("code", "", part) }
+        }
+    }
+
+    /// A stylesheet or a script of this crate.
+    pub fn inlined(&mut self, tag: &'static str, content: &'static str) {
+        self.start(tag, &[]);
+        self.out.push_str(content);
+        self.out.push_str("</");
+        self.out.push_str(tag);
+        self.out.push('>');
+    }
+
+    /// A line break between blocks, for readers of the source.
+    pub fn gap(&mut self) {
+        self.out.push('\n');
+    }
+
+    /// Data for the script. No browser runs it, and nothing in it ends the element or reorders its source.
+    pub fn data(&mut self, attributes: Attributes<'_>, value: &Value) {
+        let json = value.to_string();
+        self.element("script", attributes, |html| {
+            for c in escape_json(&json).chars() {
+                match c {
+                    '<' => html.out.push_str("\\u003c"),
+                    '>' => html.out.push_str("\\u003e"),
+                    '&' => html.out.push_str("\\u0026"),
+                    c => html.out.push(c),
+                }
+            }
+        });
+    }
+
+    fn start(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+        self.out.push('<');
+        self.out.push_str(tag);
+        for (name, value) in attributes {
+            self.out.push(' ');
+            self.out.push_str(name);
+            self.out.push_str("=\"");
+            for c in escape(value).chars() {
+                self.character(c);
+            }
+            self.out.push('"');
+        }
+        self.out.push('>');
+    }
+
+    fn write(&mut self, text: &str, keeps_lines: bool) {
+        let mut in_escape = false;
+        for c in text.chars() {
+            let escape = if c == '\n' && keeps_lines { None } else { escaped(c) };
+            match (&escape, in_escape) {
+                (Some(_), false) => self.out.push_str("<i>"),
+                (None, true) => self.out.push_str("</i>"),
+                _ => {}
+            }
+            in_escape = escape.is_some();
+            match escape {
+                Some(escape) => self.out.push_str(&escape),
+                None => self.character(c),
+            }
+        }
+        if in_escape {
+            self.out.push_str("</i>");
+        }
+    }
+
+    fn character(&mut self, c: char) {
+        match c {
+            '<' => self.out.push_str("&lt;"),
+            '>' => self.out.push_str("&gt;"),
+            '&' => self.out.push_str("&amp;"),
+            '"' => self.out.push_str("&quot;"),
+            c => self.out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_enters_escaped() {
+        for (text, one_line, lines) in [
+            ("a < b && \"c\"", "a &lt; b &amp;&amp; &quot;c&quot;", "a &lt; b &amp;&amp; &quot;c&quot;"),
+            ("</script><!--", "&lt;/script&gt;&lt;!--", "&lt;/script&gt;&lt;!--"),
+            ("a\nb", "a<i>\\n</i>b", "a\nb"),
+            ("\0\u{202e}x\r\n", "<i>\\u{0}\\u{202e}</i>x<i>\\r\\n</i>", "<i>\\u{0}\\u{202e}</i>x<i>\\r</i>\n"),
+        ] {
+            let (mut one, mut several) = (Html::default(), Html::default());
+            one.text(text);
+            several.lines(text);
+            assert_eq!((one.finish().as_str(), several.finish().as_str()), (one_line, lines), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn attributes_and_data_enter_escaped() {
+        let mut html = Html::default();
+        html.element("p", &[("title", "\"><script>\0")], |html| html.prose("the `<b>` mark, and 5` more"));
+        html.data(&[("type", "application/json")], &Value::from([("a", "</script>\u{202e}&".into())]));
+        assert_eq!(
+            html.finish(),
+            "<p title=\"&quot;&gt;&lt;script&gt;\\u{0}\">the `&lt;b&gt;` mark, and 5` more</p>\
+             <script type=\"application/json\">{\"a\": \"\\u003c/script\\u003e\\u202e\\u0026\"}</script>"
+        );
+    }
+}

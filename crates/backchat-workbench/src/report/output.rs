@@ -1,0 +1,52 @@
+//! An output as a page shows it: read once, or in two ways side by side.
+
+use std::sync::Arc;
+
+use super::page::Mood;
+use crate::replay::Recording;
+use backchat_core::json::Object;
+use backchat_parser::content::coerce::Tools;
+
+/// An output, read once, or twice to be compared.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Its name.
+    pub name: String,
+    /// How it is read: once, or in two ways side by side.
+    pub sides: Vec<Side>,
+    /// The message it should give.
+    pub expected: Option<Object>,
+    /// The tools it was read with.
+    pub tools: Option<Arc<Tools>>,
+}
+
+/// One way to read an output.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its name, if there are two.
+    pub name: String,
+    /// The recording.
+    pub recording: Recording,
+}
+
+impl Output {
+    /// Whether its sides give different messages.
+    pub(super) fn differs(&self) -> bool {
+        let message = |side: &Side| side.recording.message(side.recording.end());
+        self.sides
+            .split_first()
+            .is_some_and(|(first, others)| others.iter().any(|side| message(side) != message(first)))
+    }
+
+    /// How the first way to read it fares: against the expected message or, without one, by the anomalies.
+    pub(super) fn mood(&self) -> Mood {
+        let Some(Side { recording, .. }) = self.sides.first() else { return Mood::Bad };
+        match &self.expected {
+            Some(expected) if recording.message(recording.end()) == *expected => Mood::Good,
+            Some(_) => Mood::Bad,
+            None if !recording.is_in_order() => Mood::Bad,
+            None if !recording.suspicious_events().is_empty() || self.differs() => Mood::Doubtful,
+            None => Mood::Good,
+        }
+    }
+}

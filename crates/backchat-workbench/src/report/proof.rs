@@ -1,0 +1,299 @@
+//! A proof as a grid of conversations, and each conversation with the positions of its parts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::colors::{self, color};
+use super::html::Html;
+use super::page::Mood;
+use super::sides;
+use crate::replay::{Recording, Run};
+use backchat_core::diagnostic::shortened;
+use backchat_core::json::Value;
+use backchat_core::text::slice;
+use backchat_derive::derive::{self, Conversation, Failure, Fate, Options, Verdict};
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::parser::Mode;
+use backchat_parser::template::Template;
+
+/// How much of an example is shown in a sentence, in characters.
+const EXCERPT: usize = 240;
+
+/// A conversation, and how the template reads its turn.
+pub(super) struct Shown {
+    pub conversation: Conversation,
+    pub recording: Recording,
+}
+
+/// A proof that one can look at.
+pub(super) struct Proof {
+    pub conversations: Vec<Shown>,
+    verdict: Verdict,
+}
+
+impl Proof {
+    /// Judges the conversations again and reads each turn for the places of its parts.
+    pub fn new(source: &str, template: &Template, verdict: &Verdict, options: &Options) -> Self {
+        let tools = Tools::new(&derive::proof_tools()).ok().map(Arc::new);
+        let conversations = match verdict.cases {
+            0 => Vec::new(),
+            _ => derive::conversations(source, template, options),
+        };
+        let shown = conversations.into_iter().filter_map(|conversation| {
+            let run = Run {
+                template,
+                prefix: &conversation.prefix,
+                mode: Mode::Stable,
+                tools: tools.clone(),
+                recovery: Default::default(),
+            };
+            let recording = Recording::new(&run, [conversation.text.as_str()]).ok()?;
+            Some(Shown { conversation, recording })
+        });
+        Self { conversations: shown.collect(), verdict: verdict.clone() }
+    }
+
+    /// The turn with the most parts, and of those the shortest that is read right.
+    pub fn fullest(&self) -> Option<&Shown> {
+        self.conversations.iter().min_by_key(|shown| {
+            let conversation = &shown.conversation;
+            let parts = conversation.expected.as_object().map_or(0, |message| message.len());
+            let is_read = matches!(conversation.fate, Fate::Passed);
+            (usize::MAX - parts, !is_read, conversation.text.len())
+        })
+    }
+}
+
+impl Shown {
+    fn mood(&self) -> (Mood, &'static str, &'static str) {
+        match self.conversation.fate {
+            Fate::Passed => (Mood::Good, "✓", "parses back exactly"),
+            Fate::Lost(_) => (Mood::Doubtful, "~", "loses something to the wire format"),
+            Fate::Failed(_) => (Mood::Bad, "✗", "parses back differently"),
+        }
+    }
+
+    fn setting(&self) -> Option<String> {
+        let setting = &self.conversation.setting;
+        (!setting.is_empty()).then(|| Value::Object(setting.clone()).to_string())
+    }
+}
+
+/// The verdict, the failures and losses, and the grid: a row for each answer, a column for each history.
+pub(super) fn grid(html: &mut Html, proof: &Proof) {
+    let verdict = &proof.verdict;
+    html.of_class("p", "", |html| {
+        html.text(&format!(
+            "{} conversations were rendered. The last turn of each was cut out and parsed whole and one character at a \
+             time, with and without the stop token. {} parse back exactly, {} lose something to the wire format, \
+             {} parse back differently.",
+            verdict.cases,
+            verdict.passed,
+            verdict.lost(),
+            verdict.failed()
+        ));
+    });
+    causes(html, verdict);
+    let mut columns: Vec<&str> = Vec::new();
+    let mut rows: Vec<&str> = Vec::new();
+    let mut cells: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for (index, shown) in proof.conversations.iter().enumerate() {
+        let cell = (position(&mut rows, &shown.conversation.said), position(&mut columns, &shown.conversation.after));
+        cells.entry(cell).or_default().push(index);
+    }
+    html.of_class("div", "wide", |html| {
+        let titles: Vec<&str> = std::iter::once("said, after …").chain(columns.iter().copied()).collect();
+        html.table("grid", "Each cell opens its conversation.", &titles, |html| {
+            for (row, said) in rows.iter().enumerate() {
+                html.of_class("tr", "", |html| {
+                    html.element("th", &[("scope", "row")], |html| html.text(said));
+                    for (column, after) in columns.iter().enumerate() {
+                        let found = cells.get(&(row, column)).map_or(&[][..], Vec::as_slice);
+                        html.cell(&format!("after {after}"), |html| {
+                            found.iter().for_each(|index| mark(html, proof, *index))
+                        });
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// The index of a word in a list, to which it is added if it is new.
+fn position<'w>(words: &mut Vec<&'w str>, word: &'w str) -> usize {
+    words.iter().position(|known| *known == word).unwrap_or_else(|| {
+        words.push(word);
+        words.len() - 1
+    })
+}
+
+fn mark(html: &mut Html, proof: &Proof, index: usize) {
+    let Some(shown) = proof.conversations.get(index) else { return };
+    let (mood, sign, words) = shown.mood();
+    let (said, after) = (&shown.conversation.said, &shown.conversation.after);
+    let with = shown.setting().map_or_else(String::new, |setting| format!(", with {setting}"));
+    let (class, link) = (format!("mark {}", mood.class()), format!("#c{index}"));
+    let title = format!("{said}, after {after}{with}: {words}");
+    let attributes = [("class", class.as_str()), ("href", &link), ("title", &title), ("aria-label", &title)];
+    html.element("a", &attributes, |html| html.text(sign));
+}
+
+/// Failures and losses, one cause at a time.
+fn causes(html: &mut Html, verdict: &Verdict) {
+    if !verdict.failures.is_empty() {
+        html.tag("h3", "", "Failures");
+        html.of_class("ul", "notes", |html| {
+            for failure in &verdict.failures {
+                html.of_class("li", "bad", |html| {
+                    html.prose(&failure.describe());
+                    if let Some(hint) = failure.hint() {
+                        html.of_class("p", "help", |html| html.prose(&hint));
+                    }
+                });
+            }
+        });
+    }
+    if !verdict.losses.is_empty() {
+        html.tag("h3", "", "Losses");
+        html.of_class("ul", "notes", |html| {
+            for loss in &verdict.losses {
+                html.of_class("li", "doubtful", |html| {
+                    html.prose(&loss.describe());
+                    html.of_class("p", "", |html| html.tag("code", "", &shortened(&loss.example, EXCERPT)));
+                });
+            }
+        });
+    }
+}
+
+/// Every conversation, failures first; those that came back stay closed.
+pub(super) fn texts(html: &mut Html, proof: &Proof) {
+    if let Some(shown) = proof.conversations.first() {
+        colors::legend(html, &shown.recording);
+    }
+    let mut order: Vec<(usize, &Shown)> = proof.conversations.iter().enumerate().collect();
+    order.sort_by_key(|(_, shown)| match shown.conversation.fate {
+        Fate::Failed(_) => 0,
+        Fate::Lost(_) => 1,
+        Fate::Passed => 2,
+    });
+    for (index, shown) in order {
+        let (mood, sign, words) = shown.mood();
+        let failure = match &shown.conversation.fate {
+            Fate::Failed(failure) => Some(failure),
+            Fate::Lost(_) | Fate::Passed => None,
+        };
+        // The first few failures are open: the reader came for them.
+        let is_open = failure.is_some() && index_of_failure(proof, index) < 3;
+        let attributes: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
+        html.element("details", attributes, |html| {
+            html.of_class("summary", "", |html| {
+                html.tag("span", &format!("mark {}", mood.class()), sign);
+                html.text(" ");
+                html.text(&shown.conversation.said);
+                html.text(", after ");
+                html.text(&shown.conversation.after);
+                if let Some(setting) = shown.setting() {
+                    html.text(", with ");
+                    html.tag("code", "", &setting);
+                }
+                html.tag("span", "aside", &format!(" {words}"));
+            });
+            html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| match failure {
+                Some(failure) => failed(html, shown, failure),
+                None => passed(html, shown),
+            });
+        });
+        html.gap();
+    }
+}
+
+/// The number of failures before this one.
+fn index_of_failure(proof: &Proof, index: usize) -> usize {
+    let before = proof.conversations.iter().take(index);
+    before.filter(|shown| matches!(shown.conversation.fate, Fate::Failed(_))).count()
+}
+
+fn passed(html: &mut Html, shown: &Shown) {
+    let recording = &shown.recording;
+    colors::text(html, recording);
+    let got = Value::Object(recording.message(recording.end()));
+    match &shown.conversation.fate {
+        Fate::Lost(loss) => {
+            html.of_class("p", "help", |html| html.prose(&loss.message));
+            sides::values(html, ["expected", "parsed"], &shown.conversation.expected, &got);
+        }
+        Fate::Passed | Fate::Failed(_) => sides::json(html, &got),
+    }
+}
+
+fn failed(html: &mut Html, shown: &Shown, failure: &Failure) {
+    html.of_class("p", "bad", |html| html.prose(&failure.describe()));
+    if let Some(hint) = failure.hint() {
+        html.of_class("p", "help", |html| html.prose(&hint));
+    }
+    html.of_class("div", "sides", |html| {
+        html.of_class("figure", "", |html| {
+            html.tag("figcaption", "", "positions of the parts");
+            expected(html, shown);
+        });
+        html.of_class("figure", "", |html| {
+            html.tag("figcaption", "", "how it was parsed");
+            colors::text(html, &shown.recording);
+        });
+    });
+    sides::values(html, ["expected", "parsed"], &failure.expected, &failure.got);
+}
+
+/// The turn with the parts of its message at their positions.
+fn expected(html: &mut Html, shown: &Shown) {
+    let text = &shown.conversation.text;
+    let fields = shown.recording.template().fields();
+    let mut at = 0;
+    html.pre(&[("class", "text")], |html| {
+        for (start, end, key) in places(text, &shown.conversation.expected) {
+            if start < at {
+                continue;
+            }
+            html.lines(slice(text, at..start));
+            let class = fields.iter().position(|field| field.name == key).map_or_else(|| "f".to_owned(), color);
+            html.element("span", &[("class", &class), ("data-f", key)], |html| {
+                html.lines(slice(text, start..end));
+            });
+            at = end;
+        }
+        html.lines(slice(text, at..));
+    });
+}
+
+/// The positions of a message's texts in its rendered turn, in order.
+fn places<'m>(text: &str, message: &'m Value) -> Vec<(usize, usize, &'m str)> {
+    let mut places = Vec::new();
+    for (key, value) in message.as_object().into_iter().flatten().filter(|(key, _)| *key != "role") {
+        let mut from = 0;
+        strings(value, &mut |part| {
+            let part = part.trim();
+            if let Some(at) = text.get(from..).and_then(|rest| rest.find(part)).filter(|_| !part.is_empty()) {
+                places.push((from + at, from + at + part.len(), key.as_str()));
+                from += at + part.len();
+            }
+        });
+    }
+    places.sort_unstable();
+    places
+}
+
+/// The texts of a value that occur in a turn: its own, or the names and arguments of its calls.
+fn strings<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
+    match value {
+        Value::String(text) => take(text),
+        Value::List(calls) => {
+            for function in calls.iter().filter_map(|call| call.get("function")) {
+                function.get("name").and_then(Value::as_str).into_iter().for_each(&mut *take);
+                let arguments = function.get("arguments").and_then(Value::as_object);
+                arguments.into_iter().flatten().filter_map(|(_, value)| value.as_str()).for_each(&mut *take);
+            }
+        }
+        _ => {}
+    }
+}

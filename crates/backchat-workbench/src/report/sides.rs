@@ -1,0 +1,115 @@
+//! Two texts side by side, with their differences marked.
+
+use super::html::Html;
+use backchat_core::diagnostic::{escape_json, shortened};
+use backchat_core::json::Value;
+use backchat_core::text::slice;
+use backchat_probe::diff::{self, DiffTag};
+
+/// A stretch of two texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece<'t> {
+    Same(&'t str),
+    /// The part that only the first text has.
+    First(&'t str),
+    /// The part that only the second text has.
+    Second(&'t str),
+}
+
+/// How much of a stretch that both texts share is shown around a difference, in characters.
+const AROUND: usize = 160;
+
+/// The shortest stretch that is left out, in characters.
+const LEAST: usize = 240;
+
+/// The longest JSON that is compared, in bytes: longer values are shortened first.
+const MOST: usize = 64 << 10;
+
+/// Two columns, each under its title; of long stretches that both share, only the ends next to a difference.
+pub(super) fn columns(html: &mut Html, titles: [&str; 2], pieces: &[Piece<'_>]) {
+    html.of_class("div", "sides", |html| {
+        for (is_first, title) in [(true, titles[0]), (false, titles[1])] {
+            html.of_class("figure", "", |html| {
+                html.of_class("figcaption", "", |html| html.prose(title));
+                html.pre(&[("class", "text")], |html| column(html, pieces, is_first));
+            });
+        }
+    });
+}
+
+fn column(html: &mut Html, pieces: &[Piece<'_>], is_first: bool) {
+    for (index, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Same(text) => same(html, text, index > 0, index + 1 < pieces.len()),
+            Piece::First(text) if is_first => html.of_class("del", "", |html| html.lines(text)),
+            Piece::Second(text) if !is_first => html.of_class("ins", "", |html| html.lines(text)),
+            Piece::First(_) | Piece::Second(_) => {}
+        }
+    }
+}
+
+/// A stretch that both texts share: its ends next to a difference, and how much lies between.
+fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
+    let count = text.chars().count();
+    let (head, tail) = (if follows { AROUND } else { 0 }, if precedes { AROUND } else { 0 });
+    if count <= head + tail + LEAST {
+        return html.lines(text);
+    }
+    let place = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
+    html.lines(slice(text, ..place(head)));
+    html.tag("span", "fold", &format!("… {} identical characters …", count - head - tail));
+    html.lines(slice(text, place(count - tail)..));
+}
+
+/// Two values as pretty JSON, compared line by line.
+pub(super) fn values(html: &mut Html, titles: [&str; 2], first: &Value, second: &Value) {
+    let [first, second] = [first, second].map(pretty);
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    let places = |range: std::ops::Range<usize>, lines: &[usize]| {
+        let at = |line: usize| lines.get(line).copied().unwrap_or(0);
+        at(range.start)..at(range.end)
+    };
+    let (lines, others) = (line_starts(&first), line_starts(&second));
+    for op in diff::operations(&diff::lines(&first), &diff::lines(&second)) {
+        let (one, other) = (places(op.old_range(), &lines), places(op.new_range(), &others));
+        let (one, other) = (slice(&first, one), slice(&second, other));
+        match op.tag() {
+            DiffTag::Equal => pieces.push(Piece::Same(one)),
+            _ => pieces.extend([Piece::First(one), Piece::Second(other)]),
+        }
+    }
+    pieces.retain(|piece| !matches!(piece, Piece::First("") | Piece::Second("")));
+    columns(html, titles, &pieces);
+}
+
+/// The starts of the lines of a text, and its end.
+fn line_starts(text: &str) -> Vec<usize> {
+    let ends = text.split_inclusive('\n').scan(0, |end, line| {
+        *end += line.len();
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// A value as JSON of several lines.
+pub(super) fn json(html: &mut Html, value: &Value) {
+    html.pre(&[("class", "text json")], |html| html.lines(&pretty(value)));
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{}\n", shortened_lines(&escape_json(&value.to_pretty("  "))))
+}
+
+/// JSON whose long lines, and whose whole, are short enough for a page.
+fn shortened_lines(json: &str) -> String {
+    let mut out = String::new();
+    for line in json.lines() {
+        if out.len() > MOST {
+            out.push_str("…\n");
+            break;
+        }
+        out.push_str(&shortened(line, MOST / 4));
+        out.push('\n');
+    }
+    out.trim_end().to_owned()
+}

@@ -1,0 +1,114 @@
+//! Cuts the output in another way, and searches for the cut that changes the reference's answer.
+
+use std::time::{Duration, Instant};
+
+use super::chunking::{ChunkRule, Chunking};
+use super::playback::{RunningSearch, Showing};
+use super::session::Session;
+use crate::replay::{CutSearch, CutSearchResult};
+
+/// How long the search may keep the screen waiting.
+const PATIENCE: Duration = Duration::from_millis(40);
+
+impl Session {
+    /// Cuts the output in another way.
+    pub fn rechunk(&mut self, chunking: Chunking) {
+        if chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
+            self.notice = Some("how this output was cut was not recorded".to_owned());
+            return;
+        }
+        self.playback.chunking = chunking;
+        self.playback.is_cut_as_asked = true;
+        self.record();
+        self.notice = Some(self.playback.chunking.to_string());
+    }
+
+    /// Cuts the output as a text says, in the syntax of the command line.
+    pub fn rechunk_as(&mut self, text: &str) {
+        match text.parse() {
+            Ok(chunking) => self.rechunk(chunking),
+            Err(wrong) => self.notice = Some(wrong),
+        }
+    }
+
+    /// Starts to search for the cut that changes the reference's answer.
+    pub fn start_cut_search(&mut self) {
+        let material = &self.library.material;
+        let Some(recording) = self.recording() else { return };
+        let search = CutSearch::new(recording, material.tools.clone());
+        self.playback.cut_search = Some(RunningSearch { search, began: Instant::now() });
+    }
+
+    /// Searches on for a while; true if the screen changes.
+    pub fn go_on_searching(&mut self, now: Instant) -> bool {
+        let Some(running) = &mut self.playback.cut_search else { return false };
+        let deadline = now + PATIENCE;
+        let found = loop {
+            if let Some(found) = running.search.step() {
+                break found;
+            }
+            if Instant::now() >= deadline {
+                return true;
+            }
+        };
+        self.playback.cut_search = None;
+        match found {
+            CutSearchResult::Cuts(cuts) => self.show_cuts(&cuts),
+            CutSearchResult::Nothing { tried, possible } if tried == possible => {
+                self.notice =
+                    Some(format!("no cut changes the reference's answer: all {possible} and one character at a time"));
+            }
+            CutSearchResult::Nothing { tried, possible } => {
+                self.notice =
+                    Some(format!("none of the {tried} likeliest cuts of {possible} changes the reference's answer"));
+            }
+        }
+        true
+    }
+
+    /// Cuts the output where the reference's answer changes, and goes there.
+    fn show_cuts(&mut self, cuts: &[usize]) {
+        let Some(recording) = self.recording() else { return };
+        let offsets = cuts.iter().map(|cut| usize::try_from(recording.offset_of(*cut)).unwrap_or(0));
+        self.playback.chunking = Chunking::at(offsets);
+        self.playback.showing = Showing::Modes;
+        self.record();
+        let first = cuts.first().copied().unwrap_or(0);
+        self.set_moment(|recording, _| recording.moment_at(first));
+        self.notice = Some(format!("{}: transformers gives another answer for this output", self.playback.chunking));
+    }
+}
+
+impl RunningSearch {
+    /// About how long the search goes on, judged by the cuts that were tried. None before the first.
+    pub fn remaining(&self, now: Instant) -> Option<Duration> {
+        let (tried, _) = self.search.progress();
+        let each = now.saturating_duration_since(self.began).checked_div(u32::try_from(tried).ok()?)?;
+        Some(each * u32::try_from(self.search.left()).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::{Recording, Run};
+    use backchat_parser::template::Template;
+
+    #[test]
+    fn the_time_left_follows_from_the_cuts_tried() {
+        let template = Template::load(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#).unwrap().template;
+        let run = Run {
+            template: &template,
+            prefix: "",
+            mode: Default::default(),
+            tools: None,
+            recovery: Default::default(),
+        };
+        let recording = Recording::new(&run, ["0123456789"]).unwrap();
+        let began = Instant::now();
+        let mut running = RunningSearch { search: CutSearch::new(&recording, None), began };
+        assert_eq!(running.remaining(began), None, "nothing was tried yet");
+        assert_eq!(running.search.step(), None);
+        assert_eq!(running.remaining(began + Duration::from_secs(2)), Some(Duration::from_secs(18)));
+    }
+}

@@ -1,0 +1,253 @@
+//! Reads outputs: at the start, from the list, after their files changed, while they arrive; and judges each.
+
+use std::time::Instant;
+
+use super::chunking::ChunkRule;
+use super::material::Material;
+use super::outputs::Arrival;
+use super::position::Position;
+use super::session::Session;
+use super::verdict::{Verdict, judge, verdict_of};
+use crate::input::Problem;
+use backchat_parser::parser::Mode;
+
+impl Session {
+    /// Reads the files again. If they cannot be read, the last good state stays; typed text is kept in any case.
+    pub fn reload(&mut self) {
+        self.library.verdicts.fill(None);
+        self.playback.cut_search = None;
+        match self.read(self.library.output) {
+            Ok(material) => {
+                let notice = self.notice.take();
+                let is_same = self.is_same(&material);
+                self.library.problem = None;
+                self.take(material);
+                self.set_verdict_notice();
+                match (notice, is_same) {
+                    // Files that were not changed are not news.
+                    (Some(notice), true) => self.notice = Some(notice),
+                    _ if self.editing.edits.contains_key(&self.library.output) => {
+                        self.notice = Some("read again; what was typed is kept, u undoes it".to_owned());
+                    }
+                    _ if self.notice.is_none() => {
+                        self.notice = Some("read again: nothing looks wrong".to_owned());
+                    }
+                    _ => {}
+                }
+            }
+            Err(problem) => {
+                self.notice = None;
+                match self.playback.sides.is_empty() {
+                    true => self.cannot_show(problem),
+                    false => self.library.problem = Some(problem),
+                }
+            }
+        }
+    }
+
+    /// An output as its files have it, with what was typed on it.
+    fn read(&self, output: usize) -> Result<Material, Problem> {
+        let mut material = self.library.outputs.material(output)?;
+        if let Some(edit) = self.editing.edits.get(&output) {
+            material.output.clone_from(&edit.text);
+            material.chunks = Some(edit.lengths.clone());
+            material.expected = None;
+        }
+        Ok(material)
+    }
+
+    fn is_same(&self, material: &Material) -> bool {
+        let now = &self.library.material;
+        now.template == material.template
+            && now.output == material.output
+            && now.prefix == material.prefix
+            && now.expected == material.expected
+    }
+
+    /// Reads what arrived of an output since it was read; true if the screen changes. At its end, the replay stays at
+    /// its end.
+    pub(super) fn take_more(&mut self, now: Instant) -> bool {
+        let was_awaited = self.library.is_awaited;
+        let arrival = self.library.outputs.arrival(self.library.output);
+        self.library.is_awaited = arrival != Arrival::Whole;
+        if arrival != Arrival::More || self.library.rest_until.is_some_and(|rest| now < rest) {
+            return self.library.is_awaited != was_awaited;
+        }
+        let follows = self.side().is_none_or(|side| side.moment >= side.recording.before_end());
+        let is_default = !self.playback.is_cut_as_asked;
+        match self.read(self.library.output) {
+            Ok(material) => {
+                if is_default {
+                    self.playback.chunking = material.default_chunking();
+                }
+                self.library.is_awaited = self.library.outputs.arrival(self.library.output) != Arrival::Whole;
+                self.library.problem = None;
+                self.take(material);
+                if follows {
+                    self.set_moment(|recording, _| recording.end());
+                    self.go_to_opening();
+                }
+                if !self.library.is_awaited {
+                    self.set_verdict_notice();
+                }
+            }
+            Err(problem) => {
+                self.notice = None;
+                self.library.problem = Some(problem);
+            }
+        }
+        // The whole text is parsed again each time: leave most of the time to the keyboard.
+        self.library.rest_until = Some(now + now.elapsed() * 4);
+        true
+    }
+
+    /// Takes outputs that were added to the list; true if there are some. Whoever is at the end of the last output goes
+    /// to the end of the newest.
+    pub(super) fn take_added(&mut self) -> bool {
+        let added = self.library.outputs.take_added();
+        if added.is_empty() {
+            return false;
+        }
+        let library = &mut self.library;
+        let is_at_end = self.playback.sides.first().is_none_or(|side| side.moment == side.recording.end());
+        let follows = library.output + 1 == added.start && is_at_end && !self.editing.is_typing;
+        library.names = library.outputs.names().to_vec();
+        library.verdicts.splice(added.start..added.start, added.clone().map(|_| None));
+        let moved = |output: usize| if output >= added.start { output + added.len() } else { output };
+        library.output = moved(library.output);
+        let edits = std::mem::take(&mut self.editing.edits);
+        self.editing.edits = edits.into_iter().map(|(output, edit)| (moved(output), edit)).collect();
+        if follows {
+            self.open(added.end.saturating_sub(1));
+            self.set_moment(|recording, _| recording.end());
+        }
+        true
+    }
+
+    /// Goes to the position that was asked for at the start, once the output is that long.
+    pub(super) fn go_to_opening(&mut self) {
+        let Some(at) = self.playback.opening_at else { return };
+        let has_come = match (at, self.recording()) {
+            (Position::Character(offset), Some(recording)) => {
+                let come = recording.offset_of(recording.text().len());
+                isize::try_from(offset).is_ok_and(|offset| offset <= come)
+            }
+            (Position::Event(count), Some(recording)) => count <= recording.event_count(),
+            (Position::End, _) | (_, None) => false,
+        };
+        if has_come || !self.library.is_awaited {
+            self.playback.opening_at = None;
+            self.go_to(at);
+        }
+    }
+
+    fn take(&mut self, material: Material) {
+        self.library.material = material;
+        if self.playback.chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
+            self.playback.chunking = self.library.material.default_chunking();
+        }
+        self.record();
+        self.look_around();
+    }
+
+    /// Shows only the problem, because what was shown before is another output.
+    pub(super) fn cannot_show(&mut self, problem: Problem) {
+        if let Some(verdict) = self.library.verdicts.get_mut(self.library.output) {
+            *verdict = Some(Verdict::Broken);
+        }
+        self.playback.sides.clear();
+        (self.playback.difference, self.playback.wrong) = (None, Vec::new());
+        self.library.problem = Some(problem);
+    }
+
+    /// Opens the output that many places on or back in the list.
+    pub fn turn_to(&mut self, forward: bool, count: usize) {
+        let wanted = match forward {
+            true => self.library.output.saturating_add(count).min(self.library.names.len().saturating_sub(1)),
+            false => self.library.output.saturating_sub(count),
+        };
+        if wanted == self.library.output {
+            let which = if forward { "last" } else { "first" };
+            self.notice = Some(match self.library.names.len() {
+                0 | 1 => "there is only one output".to_owned(),
+                _ => format!("this is the {which} output"),
+            });
+            return;
+        }
+        self.open(wanted);
+    }
+
+    /// Opens an output of the list.
+    pub fn open(&mut self, output: usize) {
+        self.library.output = output;
+        self.playback.cut_search = None;
+        self.playback.target = None;
+        match self.read(output) {
+            Ok(material) => {
+                self.library.problem = None;
+                self.playback.sides.clear();
+                // Cuts belong to the output they were made in.
+                self.playback.chunking.cuts.clear();
+                let rule = self.playback.chunking.rule;
+                if !self.playback.is_cut_as_asked || rule == ChunkRule::Recorded || material.chunks.is_some() {
+                    self.playback.chunking = material.default_chunking();
+                }
+                self.take(material);
+                self.set_verdict_notice();
+            }
+            Err(problem) => self.cannot_show(problem),
+        }
+    }
+
+    /// Finds out what can be done to the open output, and verifies its template.
+    pub(super) fn look_around(&mut self) {
+        self.editing.can_edit =
+            self.library.material.has_template_file() || self.library.outputs.place(self.library.output).is_some();
+        self.editing.can_derive = self.library.outputs.can_derive(self.library.output);
+        self.start_proof();
+    }
+
+    /// Whether an output needs looking at.
+    pub fn has_failed(&self, output: usize) -> bool {
+        matches!(self.library.verdicts.get(output), Some(Some(Verdict::Failed | Verdict::Odd | Verdict::Broken)))
+    }
+
+    /// Whether outputs of a list are still to be judged.
+    pub(super) fn has_unjudged(&self) -> bool {
+        self.library.names.len() > 1 && self.library.verdicts.contains(&None)
+    }
+
+    /// Judges one output that was not judged yet; returns which.
+    pub(super) fn judge_one(&mut self) -> Option<usize> {
+        if !self.has_unjudged() {
+            return None;
+        }
+        let output = self.library.verdicts.iter().position(Option::is_none)?;
+        let verdict = match self.library.outputs.material(output) {
+            Ok(material) => judge(&material),
+            Err(_) => Verdict::Broken,
+        };
+        if let Some(slot) = self.library.verdicts.get_mut(output) {
+            *slot = Some(verdict);
+        }
+        Some(output)
+    }
+
+    /// Judges the output that is shown.
+    pub(super) fn judge_shown(&mut self) {
+        let verdict = judge(&self.library.material);
+        // The answer of the stable mode is the same for all chunks; that of the reference belongs to these.
+        let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
+        self.library.shown_verdict =
+            Some(shown.map_or(verdict, |recording| verdict_of(&self.library.material, recording)));
+        if let Some(slot) = self.library.verdicts.get_mut(self.library.output) {
+            *slot = Some(verdict);
+        }
+    }
+
+    /// The verdict on the answer that is shown. None if no message is expected.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.library.material.expected.as_ref()?;
+        self.library.shown_verdict
+    }
+}

@@ -1,0 +1,474 @@
+//! The outputs that a command line names, read from files, standard input or pipes, and what they are parsed with.
+//!
+//! Everything is read when it is asked for, so that what is shown is what the files say now. Standard input and pipes,
+//! which give their text once, are kept.
+
+mod operations;
+mod proof;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::files::{holds_cases, is_recorded};
+use super::followed::{Followed, RowPlace};
+use super::material::{Conversation, Derived, Material, OtherTemplate};
+use super::piped::Piped;
+use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
+use crate::check::fixture_files;
+use crate::input::{self, Problem};
+use crate::replay::Recovery;
+use backchat_core::diagnostic::{Diagnostic, Place, Sources};
+use backchat_core::json::{self, Object, Value};
+use backchat_derive::derive;
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::template::Template;
+use backchat_parser::template::source::{self, Opened, SourceError};
+
+/// The names that say which outputs to open and what to parse them with.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// A response template, or fixtures that name theirs.
+    pub template: String,
+    /// An output, or a list of outputs.
+    pub output: Option<String>,
+    /// A file whose rows are the outputs, those that are still to come included.
+    pub follow: Option<String>,
+    /// The prompt that the output continues.
+    pub prefix: Option<String>,
+    /// The tools the model was given.
+    pub tools: Option<String>,
+    /// A second template to compare with.
+    pub other: Option<String>,
+    /// The chat template to derive from and to verify with.
+    pub chat_template: Option<String>,
+    /// Variables of the chat template.
+    pub variables: Vec<(String, Value)>,
+    /// The clock that the chat template sees.
+    pub now: Option<String>,
+}
+
+/// What becomes of standard input if it is an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// It is shown while it arrives.
+    Shown,
+    /// All of it is read first.
+    Whole,
+    /// The caller reads it; here it is empty.
+    Left,
+}
+
+/// An output that was generated, not read from a file.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Its name in the list.
+    pub name: String,
+    /// The template.
+    pub template: Template,
+    /// The prompt.
+    pub prefix: String,
+    /// What the model would write.
+    pub output: String,
+    /// The tools it was given.
+    pub tools: Option<Value>,
+    /// The message it should give.
+    pub expected: Option<Object>,
+}
+
+/// Where generated outputs come from.
+pub struct Origin {
+    /// The command that makes them.
+    pub command: String,
+    /// Derives from the same chat template again.
+    pub derive: Box<dyn Fn() -> Result<Derived, Problem>>,
+}
+
+/// The outputs of a command line.
+pub struct OutputSet {
+    names: Vec<String>,
+    items: Vec<Item>,
+    /// The template that replaces the one a case names.
+    template: Option<String>,
+    prefix: Option<String>,
+    tools: Option<String>,
+    other: Option<String>,
+    chat_template: Option<String>,
+    variables: Vec<(String, Value)>,
+    now: Option<String>,
+    /// The text of standard input, which can be read only once.
+    stdin: Option<String>,
+    /// The texts of named pipes (`<(…)` of a shell), which can be read only once, too.
+    once: RefCell<HashMap<String, String>>,
+    /// Standard input, if it is an output that is shown while it arrives.
+    piped: Option<Piped>,
+    /// The file whose rows are the outputs.
+    followed: Option<Followed>,
+    /// Whether there is no output yet because the user will type it.
+    is_typed: bool,
+    origin: Option<Origin>,
+    /// Files of cases, as of their last modification.
+    read: RefCell<HashMap<PathBuf, Read>>,
+}
+
+/// What is said of an index beyond the list.
+const NO_OUTPUT: &str = "there is no output";
+
+/// A file of cases, and when it and the prompt were last modified before it was read.
+type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
+
+/// An output.
+enum Item {
+    /// A text; `-` is standard input.
+    Text(String),
+    /// One output, chunk by chunk as it was recorded.
+    Recorded(String),
+    /// A case of a file.
+    Case {
+        file: PathBuf,
+        name: String,
+    },
+    /// A row of the file that is followed.
+    Row(RowPlace),
+    /// A case that cannot be read.
+    Broken {
+        file: PathBuf,
+        name: String,
+    },
+    Given(Box<Given>),
+    /// A conversation that the proof of another output's template fails on.
+    Failing {
+        of: usize,
+        conversation: Box<Conversation>,
+    },
+}
+
+impl OutputSet {
+    /// Reads what a command line names.
+    pub fn open(asked: &Request, stdin: Stdin) -> Result<Self, Problem> {
+        let mut set = Self::of_given(Vec::new(), None);
+        set.prefix.clone_from(&asked.prefix);
+        set.tools.clone_from(&asked.tools);
+        set.other.clone_from(&asked.other);
+        set.chat_template.clone_from(&asked.chat_template);
+        set.variables.clone_from(&asked.variables);
+        set.now.clone_from(&asked.now);
+        let template_is_cases = holds_cases(&asked.template);
+        match (asked.output.as_ref().or(asked.follow.as_ref()), template_is_cases) {
+            (Some(followed), false) if asked.output.is_none() => {
+                set.template = Some(asked.template.clone());
+                set.followed = Some(Followed::open(followed)?);
+            }
+            (None, true) => set.add_cases(&asked.template)?,
+            (Some(output), false) if is_recorded(output) => {
+                set.template = Some(asked.template.clone());
+                set.names.push(output.clone());
+                set.items.push(Item::Recorded(output.clone()));
+            }
+            (Some(output), false) if holds_cases(output) => {
+                set.template = Some(asked.template.clone());
+                set.add_cases(output)?;
+            }
+            (output, false) => {
+                set.template = Some(asked.template.clone());
+                // Nothing is piped in: the user types the output on the screen.
+                let output = output.cloned().unwrap_or_else(|| "-".to_owned());
+                set.is_typed = output == "-" && stdin == Stdin::Shown && io::stdin().is_terminal();
+                let name = if set.is_typed { "typed output" } else { input::name(&output) };
+                set.names.push(name.to_owned());
+                set.items.push(Item::Text(output));
+            }
+            (Some(output), true) => {
+                let message = format!("`{}` holds outputs already; `{output}` is one too many", asked.template);
+                return Err(Diagnostic::error("two-outputs", message)
+                    .help("name the response template first and the output after it, or only the fixtures")
+                    .into());
+            }
+        }
+        let inputs = [set.template.as_deref(), set.prefix.as_deref(), set.tools.as_deref(), set.other.as_deref()];
+        let is_output = set.items.iter().any(|item| matches!(item, Item::Text(path) if path == "-"));
+        let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + usize::from(is_output);
+        if times > 1 {
+            return Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
+                .help("name a file for all inputs but one; the output is read from standard input if it is left out")
+                .into());
+        }
+        match times {
+            1 if set.is_typed || (is_output && stdin == Stdin::Left) => set.stdin = Some(String::new()),
+            1 if is_output && stdin == Stdin::Shown => set.piped = Some(Piped::new(io::stdin())),
+            1 => set.stdin = Some(input::text("-")?),
+            _ => {}
+        }
+        if let Some(prefix) = &set.prefix {
+            set.text(prefix)?;
+        }
+        Ok(set)
+    }
+
+    /// Generated outputs.
+    pub fn of_given(given: Vec<Given>, origin: Option<Origin>) -> Self {
+        Self {
+            names: given.iter().map(|given| given.name.clone()).collect(),
+            items: given.into_iter().map(|given| Item::Given(Box::new(given))).collect(),
+            template: None,
+            prefix: None,
+            tools: None,
+            other: None,
+            chat_template: None,
+            variables: Vec::new(),
+            now: None,
+            stdin: None,
+            once: RefCell::default(),
+            piped: None,
+            followed: None,
+            is_typed: false,
+            origin,
+            read: RefCell::default(),
+        }
+    }
+
+    /// Whether there is no output yet because the user will type it.
+    pub fn is_typed(&self) -> bool {
+        self.is_typed
+    }
+
+    /// Whether an output has no prompt unless the command line names one.
+    pub fn takes_prefix(&self) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Text(_) | Item::Recorded(_)))
+    }
+
+    /// Adds the cases of a file or a folder, or the named one only.
+    fn add_cases(&mut self, named: &str) -> Result<(), Problem> {
+        let (path, wanted) = fixture::split_id(named);
+        let files = fixture_files(&[PathBuf::from(path)])?;
+        for file in files {
+            let read = self.file(&file);
+            for case in &read.cases {
+                let (id, name) = match case {
+                    Ok(case) => (case.id.clone(), case.name.clone()),
+                    Err(broken) => (broken.id.clone(), String::new()),
+                };
+                if wanted.is_some_and(|wanted| name != wanted && id.strip_prefix(path) != Some(&format!("#{wanted}"))) {
+                    continue;
+                }
+                self.items.push(match case {
+                    Ok(_) => Item::Case { file: file.clone(), name },
+                    Err(_) => Item::Broken { file: file.clone(), name: id.clone() },
+                });
+                self.names.push(id);
+            }
+        }
+        if self.items.is_empty() {
+            let (message, help) = match wanted {
+                Some(wanted) => {
+                    (format!("the file has no case `{wanted}`"), "name one of its cases, or the file alone")
+                }
+                None if Path::new(path).is_file() => {
+                    ("the file holds no output: it is empty".to_owned(), "write rows or cases into it, or name another")
+                }
+                None => (
+                    "there is no output here".to_owned(),
+                    "name a file that ends in .fixture or .jsonl, or a folder of such files",
+                ),
+            };
+            return Err(Diagnostic::error("no-such-case", message).at(Place::file(path)).help(help).into());
+        }
+        Ok(())
+    }
+
+    /// A file of cases, read again if it was modified.
+    fn file(&self, path: &Path) -> Rc<FixtureFile> {
+        let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+        let changed = [changed(path), self.prefix.as_ref().and_then(|prefix| changed(Path::new(prefix)))];
+        if let Some((then, read)) = self.read.borrow().get(path)
+            && *then == changed
+        {
+            return read.clone();
+        }
+        let read = Rc::new(self.read_cases(path));
+        self.read.borrow_mut().insert(path.to_owned(), (changed, read.clone()));
+        read
+    }
+
+    fn read_cases(&self, path: &Path) -> FixtureFile {
+        fixture::read_with(path, |shared| self.standing_in(shared))
+    }
+
+    /// What a folder shares, with the template and the prompt of the command line for cases that have none.
+    fn standing_in(&self, shared: Shared) -> Shared {
+        let Some(template) = &self.template else { return shared };
+        let stand_in = TemplateSource::File(PathBuf::from(template));
+        let prefix = self.prefix.as_deref().map_or(Some(String::new()), |prefix| self.text(prefix).ok());
+        shared.standing_in(stand_in, prefix)
+    }
+
+    /// A row of the file that is followed, if it is still the one of that name.
+    fn row(&self, index: usize, row: RowPlace) -> Result<Case, Problem> {
+        let Some(followed) = &self.followed else { return Err(Diagnostic::error("no-output", NO_OUTPUT).into()) };
+        let case = followed
+            .case(row, |shared| self.standing_in(shared))
+            .map_err(|broken| Problem { diagnostics: broken.diagnostics, sources: Sources::none() })?;
+        if self.names.get(index) == Some(&case.id) {
+            return Ok(case);
+        }
+        let file = followed.path().display().to_string();
+        Err(Diagnostic::error("no-such-case", "the file was begun anew: this row is no longer in it")
+            .at(Place::file(file))
+            .into())
+    }
+
+    fn case(&self, file: &Path, name: &str) -> Result<(Case, Rc<FixtureFile>), Problem> {
+        let read = self.file(file);
+        let mut broken = None;
+        for case in &read.cases {
+            match case {
+                Ok(case) if case.name == name => return Ok((case.clone(), read.clone())),
+                Err(case) => broken = broken.or(Some(case)),
+                Ok(_) => {}
+            }
+        }
+        let diagnostics = match broken {
+            Some(broken) => broken.diagnostics.clone(),
+            None => vec![
+                Diagnostic::error("no-such-case", format!("the file no longer has a case `{name}`"))
+                    .at(Place::file(read.file.clone()))
+                    .help("it was renamed or taken out; open the file again"),
+            ],
+        };
+        Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
+    }
+
+    /// The template that a case is parsed with: the one on the command line, or else its own.
+    fn template_of(&self, case: Option<&Case>) -> Result<Opened, Problem> {
+        let opened = match (&self.template, case.map(|case| &case.template)) {
+            (Some(name), _) if name == "-" => source::from_text("<stdin>".to_owned(), self.standard_input()),
+            (Some(name), _) => self.named_template(name),
+            (None, Some(TemplateSource::File(path))) => source::open(&path.display().to_string()),
+            (None, Some(TemplateSource::Inline(value))) => source::from_text(String::new(), value.to_pretty("  ")),
+            (None, None) => source::open("-"),
+        };
+        Ok(opened?)
+    }
+
+    fn text(&self, path: &str) -> Result<String, Problem> {
+        match (path, &self.stdin, &self.piped) {
+            ("-", Some(text), _) => Ok(text.clone()),
+            ("-", None, Some(piped)) => piped.text(),
+            _ if !is_pipe(path) => input::text(path),
+            _ => {
+                let known = self.once.borrow().get(path).cloned();
+                let text = known.map_or_else(|| input::text(path), Ok)?;
+                self.once.borrow_mut().insert(path.to_owned(), text.clone());
+                Ok(text)
+            }
+        }
+    }
+
+    fn named_template(&self, name: &str) -> Result<Opened, SourceError> {
+        if !is_pipe(name) {
+            return input::template(name);
+        }
+        match self.text(name) {
+            Ok(text) => source::from_text(name.to_owned(), text),
+            Err(Problem { diagnostics, sources }) => Err(SourceError::new(diagnostics, sources)),
+        }
+    }
+
+    fn tools(&self, own: Option<&Value>) -> Result<Option<Arc<Tools>>, Problem> {
+        let named = if own.is_none() { self.named_tools()? } else { None };
+        let Some(value) = own.or(named.as_ref()) else { return Ok(None) };
+        match Tools::new(value) {
+            Ok(tools) => Ok(Some(Arc::new(tools))),
+            Err(reason) => Err(Diagnostic::error("wrong-tools", format!("the tools cannot be used: {reason}"))
+                .at(self.tools.as_deref().map(|path| Place::file(input::name(path))).unwrap_or_default())
+                .help("a list of {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}")
+                .into()),
+        }
+    }
+
+    /// The tools of the command line.
+    fn named_tools(&self) -> Result<Option<Value>, Problem> {
+        let Some(path) = &self.tools else { return Ok(None) };
+        Ok(Some(input::json_of(path, self.text(path)?)?))
+    }
+
+    /// What standard input held. It was read before anything that is named `-` is asked for.
+    fn standard_input(&self) -> String {
+        debug_assert!(self.stdin.is_some(), "standard input is read when the set is opened");
+        self.stdin.clone().unwrap_or_default()
+    }
+
+    fn other(&self) -> Result<Option<OtherTemplate>, Problem> {
+        let Some(name) = &self.other else { return Ok(None) };
+        let opened = match name.as_str() {
+            "-" => source::from_text("<stdin>".to_owned(), self.standard_input()),
+            name => self.named_template(name),
+        };
+        Ok(Some(OtherTemplate { name: name.clone(), template: opened?.loaded.template }))
+    }
+
+    fn of(
+        &self,
+        opened: Opened,
+        prefix: String,
+        output: String,
+        tools: Option<&Value>,
+        expected: Option<Object>,
+        chunks: Option<Vec<usize>>,
+    ) -> Result<Material, Problem> {
+        let template_text = opened.sources.text(Some(&opened.file));
+        debug_assert!(template_text.is_some(), "an opened template holds its text");
+        let template_text = template_text.unwrap_or("").to_owned();
+        let places = json::read_with_places(&template_text).ok().map(|(_, places)| places);
+        let span = places.as_ref().and_then(|places| places.at(&opened.path)).map(|places| places.value.clone());
+        Ok(Material {
+            template: opened.loaded.template,
+            template_file: opened.file,
+            template_span: span.unwrap_or(0..template_text.len()),
+            template_text,
+            other: self.other()?,
+            prefix,
+            output,
+            chunks,
+            tools: self.tools(tools)?,
+            recovery: Recovery::default(),
+            expected,
+            is_excused: false,
+        })
+    }
+
+    /// The chat template of an output, and its variables.
+    fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
+        let mut variables = Object::new();
+        let own = match self.items.get(index) {
+            Some(Item::Failing { of, .. }) => return self.chat_template(*of),
+            Some(Item::Case { file, name }) => {
+                let (case, _) = self.case(file, name)?;
+                variables = case.variables;
+                case.chat_template.map(|path| path.display().to_string())
+            }
+            _ => None,
+        };
+        variables.extend(self.variables.iter().cloned());
+        match self.chat_template.clone().or(own).or_else(|| self.template.clone()) {
+            Some(name) if name != "-" => Ok((name, variables)),
+            _ => Err(Diagnostic::error("no-chat-template", "the chat template is not known")
+                .help("name it with --chat-template SOURCE, or in the fixture's header")
+                .into()),
+        }
+    }
+}
+
+/// What a derivation gave, as the workbench shows it.
+pub fn derived(derivation: &derive::Derivation) -> Derived {
+    Derived { status: derivation.headline(), template: derivation.response_template.clone() }
+}
+
+/// Whether a file is a pipe, which gives its text once.
+fn is_pipe(path: &str) -> bool {
+    path != "-" && std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
+}

@@ -1,0 +1,257 @@
+//! What can be done to the outputs: read, bless, derive, verify, and name the command that shows them.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::super::chunking::Chunking;
+use super::super::files::recorded;
+use super::super::fixture_writer::{actual, new_fixture, write};
+use super::super::followed::Followed;
+use super::super::material::{Conversation, Derived, Material, ProofTask};
+use super::super::outputs::{Arrival, Outputs, View};
+use super::super::playback::Showing;
+use super::{Item, OutputSet, derived};
+use crate::check::fixture::{self, Case, TemplateSource};
+use crate::input::Problem;
+use crate::replay::Recovery;
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
+use backchat_core::json::Object;
+use backchat_derive::derive;
+use backchat_parser::parser::Mode;
+use backchat_parser::template::Template;
+use backchat_parser::template::source;
+
+/// The file of a model folder that may hold both templates.
+const CONFIG: &str = "tokenizer_config.json";
+
+impl Outputs for OutputSet {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn material(&self, index: usize) -> Result<Material, Problem> {
+        match self.items.get(index) {
+            Some(Item::Text(path)) => {
+                let output = self.text(path)?;
+                let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
+                self.of(self.template_of(None)?, prefix.unwrap_or_default(), output, None, None, None)
+            }
+            Some(Item::Recorded(path)) => {
+                let chunks = recorded(path)?;
+                let lengths = chunks.iter().map(|chunk| chunk.chars().count()).collect();
+                let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
+                let prefix = prefix.unwrap_or_default();
+                self.of(self.template_of(None)?, prefix, chunks.concat(), None, None, Some(lengths))
+            }
+            Some(Item::Case { file, name }) => self.of_case(self.case(file, name)?.0),
+            Some(Item::Row(row)) => self.of_case(self.row(index, *row)?),
+            Some(Item::Given(given)) => {
+                let text = given.template.to_json();
+                let opened = source::from_text(String::new(), text)?;
+                let (prefix, output) = (given.prefix.clone(), given.output.clone());
+                self.of(opened, prefix, output, given.tools.as_ref(), given.expected.clone(), None)
+            }
+            Some(Item::Failing { of, conversation }) => self.failing(*of, conversation),
+            Some(Item::Broken { file, name }) => {
+                let read = self.file(file);
+                let broken = read.cases.iter().filter_map(|case| case.as_ref().err()).find(|case| case.id == *name);
+                let diagnostics = broken.map(|broken| broken.diagnostics.clone()).unwrap_or_default();
+                Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
+            }
+            None => Err(Diagnostic::error("no-output", super::NO_OUTPUT).into()),
+        }
+    }
+
+    fn arrival(&self, index: usize) -> Arrival {
+        match (self.items.get(index), &self.piped) {
+            (Some(Item::Text(path)), Some(piped)) if path == "-" => piped.arrival(),
+            _ => Arrival::Whole,
+        }
+    }
+
+    fn take_added(&mut self) -> Range<usize> {
+        let rows = self.followed.as_mut().map(Followed::take_rows).unwrap_or_default();
+        // Conversations that fail stay the last.
+        let is_asked_for = |item: &&Item| !matches!(item, Item::Failing { .. });
+        let start = self.items.iter().take_while(is_asked_for).count();
+        let names = rows.iter().filter_map(|row| {
+            let case = self.followed.as_ref()?.case(*row, |shared| self.standing_in(shared));
+            Some(case.map_or_else(|broken| broken.id, |case| case.id))
+        });
+        let names: Vec<String> = names.collect();
+        let end = start + names.len();
+        self.names.splice(start..start, names);
+        self.items.splice(start..start, rows.into_iter().map(Item::Row));
+        start..end
+    }
+
+    fn files(&self, index: usize) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        let mut add = |path: &str| {
+            if path != "-" {
+                let path = PathBuf::from(path);
+                let config = path.join(CONFIG);
+                files.push(if path.is_dir() { config } else { path });
+            }
+        };
+        self.template.iter().chain(&self.prefix).chain(&self.tools).chain(&self.other).for_each(|path| add(path));
+        match self.items.get(index) {
+            Some(Item::Text(path) | Item::Recorded(path)) => add(path),
+            Some(Item::Case { file, name }) => {
+                add(&file.display().to_string());
+                if let Ok((case, _)) = self.case(file, name)
+                    && let (TemplateSource::File(path), None) = (&case.template, &self.template)
+                {
+                    add(&path.display().to_string());
+                }
+            }
+            Some(Item::Broken { file, .. }) => add(&file.display().to_string()),
+            Some(Item::Failing { of, .. }) => return self.files(*of),
+            // That rows are appended to its file does not change this one.
+            Some(Item::Row(_) | Item::Given(_)) | None => {}
+        }
+        files
+    }
+
+    fn place(&self, index: usize) -> Option<(PathBuf, usize)> {
+        match self.items.get(index)? {
+            Item::Text(path) | Item::Recorded(path) => (path != "-").then(|| (PathBuf::from(path), 1)),
+            Item::Case { file, name } => {
+                let (case, read) = self.case(file, name).ok()?;
+                Some((file.clone(), line_column(&read.text, case.span.start).0))
+            }
+            Item::Broken { file, .. } => Some((file.clone(), 1)),
+            Item::Row(row) => self.followed.as_ref().map(|followed| (followed.path().to_owned(), row.line)),
+            Item::Given(_) | Item::Failing { .. } => None,
+        }
+    }
+
+    fn can_derive(&self, index: usize) -> bool {
+        let holds_both = |path: &str| Path::new(path).is_dir() || path.ends_with(CONFIG);
+        match self.chat_template(index) {
+            _ if self.origin.is_some() => true,
+            // A file that holds nothing but a response template has no chat template.
+            Ok((name, _)) => self.template.as_ref() != Some(&name) || holds_both(&name),
+            Err(_) => false,
+        }
+    }
+
+    fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem> {
+        match self.items.get(index) {
+            Some(Item::Case { file, name }) => {
+                let (case, read) = self.case(file, name)?;
+                if case.output != material.output {
+                    return Err(Diagnostic::error(
+                        "other-output",
+                        "this is the message of the typed output, not of the case's output",
+                    )
+                    .at(Place::file(read.file.clone()))
+                    .help("undo what was typed (u), or write a separate case")
+                    .into());
+                }
+                let actual = actual(material)?;
+                let text = fixture::rewrite(&read, &[(&case, actual)], &[]);
+                write(file, &text)?;
+                Ok(format!("blessed: {} holds this message now", case.id))
+            }
+            Some(Item::Text(path) | Item::Recorded(path)) if path != "-" => {
+                let file = Path::new(path).with_extension(fixture::EXTENSION);
+                if file.exists() {
+                    let message = format!("the fixture {} exists already", file.display());
+                    return Err(Diagnostic::error("fixture-exists", message)
+                        .help("replay the fixture itself, and bless there")
+                        .into());
+                }
+                let Some(template) = self.template.as_deref().filter(|template| *template != "-") else {
+                    return Err(Diagnostic::error(
+                        "no-template-file",
+                        "the template was piped in: a fixture cannot name it",
+                    )
+                    .help("save the template, and replay with its file")
+                    .into());
+                };
+                let tools = self.named_tools()?;
+                write(&file, &new_fixture(&file, template, material, tools.as_ref(), message))?;
+                Ok(format!("blessed: wrote {}", file.display()))
+            }
+            _ => Err(Diagnostic::error(
+                "no-fixture",
+                "a fixture is written next to the output's file, and this output has none",
+            )
+            .help("save it, and replay the file")
+            .into()),
+        }
+    }
+
+    fn derive(&self, index: usize) -> Result<Derived, Problem> {
+        if let Some(origin) = &self.origin {
+            return (origin.derive)();
+        }
+        let (source, options) = self.deriving(index)?;
+        Ok(derived(&derive::derive(&source, &options)))
+    }
+
+    fn proof_task(&self, index: usize, template: &Template) -> Option<ProofTask> {
+        self.task(index, template)
+    }
+
+    fn append_conversations(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
+        self.append(conversations, of)
+    }
+
+    fn command(&self, index: usize, view: &View) -> Result<String, String> {
+        let mut words = vec!["backchat".to_owned(), "replay".to_owned()];
+        words.extend(self.template.iter().map(|template| shell_word(template)));
+        match self.items.get(index) {
+            Some(Item::Text(_)) if self.is_typed => {
+                return Err("no command shows an output that is typed; save it, and replay the file".to_owned());
+            }
+            Some(Item::Text(path) | Item::Recorded(path)) => words.push(shell_word(path)),
+            Some(Item::Case { .. } | Item::Broken { .. } | Item::Row(_)) => {
+                words.extend(self.names.get(index).map(|name| shell_word(name)))
+            }
+            Some(Item::Failing { .. }) => {
+                return Err("no command shows a conversation of the proof; `backchat prove` lists them".to_owned());
+            }
+            Some(Item::Given(_)) | None => {
+                let name = self.names.get(index).map_or("", String::as_str);
+                let Some(origin) = &self.origin else { return Err(format!("no command shows {name}")) };
+                return Ok(origin.command.clone());
+            }
+        }
+        let mut option = |name: &str, value: &str| words.extend([name.to_owned(), shell_word(value)]);
+        let shows_both = matches!(view.showing, Showing::Templates(_));
+        let files = [
+            ("--prefix", self.prefix.as_ref()),
+            ("--tools", self.tools.as_ref()),
+            ("--with", self.other.as_ref().filter(|_| shows_both)),
+            ("--chat-template", self.chat_template.as_ref()),
+        ];
+        files.into_iter().for_each(|(name, file)| file.iter().for_each(|file| option(name, file)));
+        for (name, value) in &self.variables {
+            option("--set", &format!("{name}={value}"));
+        }
+        if view.chunking != Chunking::RECORDED {
+            option("--chunks", &view.chunking.written());
+        }
+        match view.showing {
+            Showing::Modes => option("--mode", "both"),
+            Showing::One(Mode::Reference) | Showing::Templates(Mode::Reference) => option("--mode", "reference"),
+            Showing::One(Mode::Stable) | Showing::Templates(Mode::Stable) | Showing::Recovery => {}
+        }
+        option("--at", &view.at.to_string());
+        Ok(words.join(" "))
+    }
+}
+
+impl OutputSet {
+    /// What a case says.
+    fn of_case(&self, case: Case) -> Result<Material, Problem> {
+        let opened = self.template_of(Some(&case))?;
+        let expected = case.expected.message.map(|message| message.value);
+        let recovery = Recovery { policies: case.recover, validate: case.validate };
+        let is_excused = case.allow.iter().any(|id| id == "check-message");
+        let material = self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
+        Ok(Material { is_excused, recovery, ..material })
+    }
+}

@@ -1,0 +1,84 @@
+//! What a session works on: outputs, the templates that parse them, and what can be done to either.
+//!
+//! [`OutputSet`](super::OutputSet) implements this for files; tests and benchmarks bring their own.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use super::chunking::Chunking;
+use super::material::{Conversation, Derived, Material, ProofTask};
+use super::playback::Showing;
+use super::position::Position;
+use crate::input::Problem;
+use backchat_core::json::Object;
+use backchat_parser::template::Template;
+
+/// A list of outputs, counted from 0.
+pub trait Outputs {
+    /// The outputs, by name.
+    fn names(&self) -> &[String];
+
+    /// Reads an output and everything that belongs to it from the files as they are now.
+    fn material(&self, index: usize) -> Result<Material, Problem>;
+
+    /// Whether an output is complete.
+    fn arrival(&self, _index: usize) -> Arrival {
+        Arrival::Whole
+    }
+
+    /// Takes the outputs that were added since this was asked last; gives their indices. Those after them move on.
+    fn take_added(&mut self) -> Range<usize> {
+        0..0
+    }
+
+    /// The files that an output is read from; the workbench reads an output again when one changes.
+    fn files(&self, index: usize) -> Vec<PathBuf>;
+
+    /// The file of the output itself and the line it starts on, counted from 1. None if it is in no file.
+    fn place(&self, index: usize) -> Option<(PathBuf, usize)>;
+
+    /// Whether [`derive`](Self::derive) has a chat template to work with.
+    fn can_derive(&self, index: usize) -> bool;
+
+    /// Writes the expected message into the output's fixture; returns the message for the user.
+    fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem>;
+
+    /// Derives the template from the chat template again.
+    fn derive(&self, index: usize) -> Result<Derived, Problem>;
+
+    /// The task that verifies a template against the chat template of an output. None if that is not known.
+    fn proof_task(&self, _index: usize, _template: &Template) -> Option<ProofTask> {
+        None
+    }
+
+    /// Appends conversations to the outputs, in place of those appended before; returns the index of the first. They
+    /// are parsed with the template of the output `of`.
+    fn append_conversations(&mut self, _conversations: Vec<Conversation>, _of: usize) -> usize {
+        self.names().len()
+    }
+
+    /// The command line that shows the same view, or why there is none.
+    fn command(&self, index: usize, view: &View) -> Result<String, String>;
+}
+
+/// How much of an output is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// All of it.
+    Whole,
+    /// As much as was read; more may come.
+    Awaited,
+    /// More than was read.
+    More,
+}
+
+/// What is on the screen, as far as a command line can say it.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// The position in the replay.
+    pub at: Position,
+    /// How the output is cut.
+    pub chunking: Chunking,
+    /// Whose answer is shown.
+    pub showing: Showing,
+}

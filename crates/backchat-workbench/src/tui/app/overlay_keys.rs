@@ -1,0 +1,191 @@
+//! Takes keys and the mouse while something lies over the screen.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
+
+use super::super::action::Effect;
+use super::App;
+use super::overlay::{Ask, Choice, Overlay};
+use crate::session::{ChunkRule, Chunking};
+use backchat_parser::parser::Chunks;
+
+impl App {
+    /// Takes a key while something lies over the screen.
+    pub(super) fn overlay_key(&mut self, key: KeyEvent) -> Option<Effect> {
+        let overlay = self.layout.overlay.take()?;
+        if key.code == KeyCode::Esc {
+            return None;
+        }
+        match overlay {
+            Overlay::Ask { ask, typed } => self.asked(ask, typed, key),
+            Overlay::Choose(choice) => return self.chosen(choice, key.code),
+            Overlay::Outputs { selected } => self.outputs_key(selected, key.code),
+            Overlay::Stops { selected } => self.stops_key(selected, key.code),
+            Overlay::Bless { title, lines, top } => match key.code {
+                KeyCode::Char('y') => self.bless(),
+                KeyCode::Char('n' | 'q') => self.session.notice = Some("nothing was written".to_owned()),
+                code => {
+                    let last = lines.len().saturating_sub(1);
+                    let top = moved(top, code, self.layout.drawn.overlay_page()).unwrap_or(top).min(last);
+                    self.layout.overlay = Some(Overlay::Bless { title, lines, top });
+                }
+            },
+            Overlay::Help { top } => {
+                self.layout.overlay =
+                    moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Help { top });
+            }
+            Overlay::Text { title, departure, lines, top } => {
+                // How many rows a comparison takes is known once it is drawn.
+                let last = if departure.is_some() { usize::MAX } else { lines.len().saturating_sub(1) };
+                self.layout.overlay = moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Text {
+                    title,
+                    departure,
+                    lines,
+                    top: top.min(last),
+                });
+            }
+        }
+        None
+    }
+
+    fn asked(&mut self, ask: Ask, mut typed: String, key: KeyEvent) {
+        match key.code {
+            KeyCode::Enter => return self.answered(ask, &typed),
+            KeyCode::Backspace if typed.is_empty() => return,
+            KeyCode::Backspace => {
+                typed.pop();
+            }
+            KeyCode::Char('u' | 'w') if key.modifiers == KeyModifiers::CONTROL => typed.clear(),
+            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => typed.push(c),
+            _ => {}
+        }
+        self.layout.overlay = Some(Overlay::Ask { ask, typed });
+    }
+
+    fn answered(&mut self, ask: Ask, typed: &str) {
+        match ask {
+            Ask::Offset => match typed.parse() {
+                Ok(at) => self.session.go_to(at),
+                Err(wrong) => self.session.notice = Some(wrong),
+            },
+            Ask::Stop => self.session.toggle_stop(typed),
+            Ask::Search if typed.is_empty() => self.session.playback.sought = None,
+            Ask::Search => {
+                self.session.playback.sought = Some(typed.to_owned());
+                self.session.playback.found = None;
+                self.session.go_to_match(true);
+            }
+            Ask::Chunking => self.session.rechunk_as(typed),
+        }
+    }
+
+    fn chosen(&mut self, choice: Choice, key: KeyCode) -> Option<Effect> {
+        let KeyCode::Char(key) = key else {
+            self.layout.overlay = Some(Overlay::Choose(choice));
+            return None;
+        };
+        match (choice, key) {
+            (Choice::Chunking, 'w') => self.session.rechunk(Chunks::Whole.into()),
+            (Choice::Chunking, 'n') => self.layout.overlay = Some(Overlay::ask(Ask::Chunking)),
+            (Choice::Chunking, 'r') => {
+                let seed = match self.session.playback.chunking.rule {
+                    ChunkRule::Asked(Chunks::Random(seed)) => seed.wrapping_add(1),
+                    _ => 1,
+                };
+                self.session.rechunk(Chunks::Random(seed).into());
+            }
+            (Choice::Chunking, 'o') => self.session.rechunk(Chunking::RECORDED),
+            (Choice::Chunking, 'x') => self.session.start_cut_search(),
+            (Choice::Chunking, digit) => match digit.to_digit(10).filter(|digit| *digit > 0) {
+                Some(length) => self.session.rechunk(Chunks::Every(length as usize).into()),
+                None => self.layout.overlay = Some(Overlay::Choose(choice)),
+            },
+            (Choice::Copy, 'r') => return self.copy_region(),
+            (Choice::Copy, 'm') => return self.copy_message(),
+            (Choice::Copy, 'c') => return self.copy_command(),
+            (Choice::Copy, _) => self.layout.overlay = Some(Overlay::Choose(choice)),
+        }
+        None
+    }
+
+    fn outputs_key(&mut self, selected: usize, key: KeyCode) {
+        let last = self.session.library.names.len().saturating_sub(1);
+        let selected = match key {
+            KeyCode::Enter => return self.session.open(selected),
+            KeyCode::Char('q' | 'o') => return,
+            KeyCode::Char('n') => {
+                (selected + 1..=last).chain(0..=selected).find(|at| self.session.has_failed(*at)).unwrap_or(selected)
+            }
+            key => match moved(selected, key, self.layout.drawn.overlay_page()) {
+                Some(selected) => selected.min(last),
+                None => selected,
+            },
+        };
+        self.layout.overlay = Some(Overlay::Outputs { selected });
+    }
+
+    fn stops_key(&mut self, selected: usize, key: KeyCode) {
+        match key {
+            KeyCode::Char('d' | 'x') | KeyCode::Delete | KeyCode::Backspace
+                if selected < self.session.playback.stops.len() =>
+            {
+                drop(self.session.playback.stops.remove(selected));
+            }
+            KeyCode::Char('D') => self.session.playback.stops.clear(),
+            KeyCode::Char('S') => return,
+            key => match moved(selected, key, self.layout.drawn.overlay_page()) {
+                Some(selected) => {
+                    let selected = selected.min(self.session.playback.stops.len().saturating_sub(1));
+                    self.layout.overlay = Some(Overlay::Stops { selected });
+                    return;
+                }
+                None => return,
+            },
+        }
+        match self.session.playback.stops.len() {
+            0 => self.session.notice = Some("no breakpoints left".to_owned()),
+            count => self.layout.overlay = Some(Overlay::Stops { selected: selected.min(count - 1) }),
+        }
+    }
+
+    /// Takes the mouse while something lies over the screen.
+    pub(super) fn overlay_mouse(&mut self, kind: MouseEventKind) -> bool {
+        let by: isize = match kind {
+            MouseEventKind::ScrollDown => 3,
+            MouseEventKind::ScrollUp => -3,
+            MouseEventKind::Down(_) => {
+                self.layout.overlay = None;
+                return true;
+            }
+            _ => return false,
+        };
+        match &mut self.layout.overlay {
+            Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by),
+            Some(Overlay::Text { departure: Some(_), top, .. }) => *top = top.saturating_add_signed(by),
+            Some(Overlay::Text { lines, top, .. } | Overlay::Bless { lines, top, .. }) => {
+                *top = top.saturating_add_signed(by).min(lines.len().saturating_sub(1));
+            }
+            Some(Overlay::Stops { selected }) => {
+                *selected = selected.saturating_add_signed(by).min(self.session.playback.stops.len().saturating_sub(1));
+            }
+            Some(Overlay::Outputs { selected }) => {
+                *selected = selected.saturating_add_signed(by).min(self.session.library.names.len().saturating_sub(1));
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Where a key moves to in a list or a text. None if it closes it.
+fn moved(at: usize, key: KeyCode, page: usize) -> Option<usize> {
+    Some(match key {
+        KeyCode::Char('j') | KeyCode::Down => at + 1,
+        KeyCode::Char('k') | KeyCode::Up => at.saturating_sub(1),
+        KeyCode::PageDown | KeyCode::Char(' ') => at + page,
+        KeyCode::PageUp => at.saturating_sub(page),
+        KeyCode::Home | KeyCode::Char('g') => 0,
+        KeyCode::End | KeyCode::Char('G') => usize::MAX / 2,
+        KeyCode::Char('q' | '?') | KeyCode::Enter | KeyCode::F(1) => return None,
+        _ => at,
+    })
+}

@@ -1,0 +1,139 @@
+//! Keys that work on the session: edit, derive, bless, verify, copy, explain. Their results are overlays.
+
+use super::super::action::Effect;
+use super::App;
+use super::overlay::Overlay;
+use crate::replay::{Recording, quoted};
+use crate::session::Problem;
+use backchat_core::diagnostic::{Format, escape, render};
+use backchat_core::json::Value;
+use backchat_probe::diff::unified;
+
+impl App {
+    /// Opens the editor at the problem, at the part of the template that acted, or at the output.
+    pub(super) fn edit(&mut self) -> Option<Effect> {
+        let (file, line) = self.session.place_to_edit()?;
+        Some(Effect::Edit { file, line })
+    }
+
+    /// Derives again and shows the changes.
+    pub(super) fn derive(&mut self) {
+        match self.session.derive() {
+            Ok(Some(change)) => {
+                let lines = difference(&change.old, &change.new);
+                self.layout.overlay = Some(Overlay::Text { title: change.title, departure: None, lines, top: 0 });
+            }
+            Ok(None) => {}
+            Err(problem) => self.show_problem("Derive", &problem),
+        }
+    }
+
+    /// Shows the changes of blessing, and asks.
+    pub(super) fn ask_to_bless(&mut self) {
+        if let Some(change) = self.session.blessing() {
+            let lines = difference(&change.old, &change.new);
+            self.layout.overlay = Some(Overlay::Bless { title: change.title, lines, top: 0 });
+        }
+    }
+
+    /// Writes the message into the fixture.
+    pub(super) fn bless(&mut self) {
+        if let Err(problem) = self.session.bless() {
+            self.show_problem("Bless", &problem);
+        }
+    }
+
+    /// Lists the conversations that the proof fails on.
+    pub(super) fn show_failures(&mut self) {
+        if let Some(selected) = self.session.open_failures() {
+            self.layout.overlay = Some(Overlay::Outputs { selected });
+        }
+    }
+
+    pub(super) fn copy_region(&mut self) -> Option<Effect> {
+        let text = self.session.region_text()?;
+        self.copied("the region", text)
+    }
+
+    pub(super) fn copy_message(&mut self) -> Option<Effect> {
+        let text = self.session.message_text()?;
+        self.copied("the message", text)
+    }
+
+    pub(super) fn copy_command(&mut self) -> Option<Effect> {
+        let text = self.session.command()?;
+        // Some terminals refuse to write the clipboard; then the text can be selected by hand.
+        let lines = vec![escape(&text).into_owned()];
+        self.layout.overlay = Some(Overlay::Text { title: "Copied".to_owned(), departure: None, lines, top: 0 });
+        Some(Effect::Copy(text))
+    }
+
+    fn copied(&mut self, what: &str, text: String) -> Option<Effect> {
+        self.session.notice = Some(format!("copied {what}, {} characters: {}", text.chars().count(), quoted(&text)));
+        Some(Effect::Copy(text))
+    }
+
+    /// Shows all there is to say about the problem at hand, or about the last event.
+    pub(super) fn show_details(&mut self) {
+        if let Some(problem) = self.session.library.problem.clone() {
+            return self.show_problem("The files as they are now", &problem);
+        }
+        let Some(side) = self.session.side() else { return };
+        let mut lines = Vec::new();
+        let mut title = "Here".to_owned();
+        for side in &self.session.playback.sides {
+            if self.session.playback.sides.len() > 1 {
+                lines.push(format!("{}:", backchat_core::diagnostic::escape(&side.name)));
+            }
+            lines.extend(side.recording.why_in_full(side.moment));
+            lines.push(String::new());
+        }
+        if let Some(event) = side.recording.last_event(side.moment) {
+            title = format!("Event {}", self.session.event_number(event));
+            lines.extend(event_in_full(&side.recording, event));
+        }
+        if lines.is_empty() {
+            self.session.notice = Some("nothing has happened yet".to_owned());
+            return;
+        }
+        self.layout.overlay = Some(Overlay::Text { title, departure: self.session.departure(), lines, top: 0 });
+    }
+
+    fn show_problem(&mut self, title: &str, problem: &Problem) {
+        let text = render(&problem.diagnostics, Format::Full, &problem.sources, false);
+        let lines = text.lines().map(|line| backchat_core::diagnostic::escape(line).into_owned()).collect();
+        self.layout.overlay = Some(Overlay::Text { title: title.to_owned(), departure: None, lines, top: 0 });
+    }
+}
+
+/// The changes from one text to another, in lines that are safe to show.
+fn difference(old: &str, new: &str) -> Vec<String> {
+    unified(old, new, 3, None).lines().map(|line| escape(line).into_owned()).collect()
+}
+
+/// All about an event, in lines that are safe to show.
+fn event_in_full(recording: &Recording, event: usize) -> Vec<String> {
+    let Some(seen) = recording.event(event) else { return Vec::new() };
+    let safe = |text: &str| escape(text).into_owned();
+    let mut lines = vec![recording.event_in_words(event), String::new()];
+    let (start, end) = (recording.offset_of(seen.span.start), recording.offset_of(seen.span.end));
+    lines.push(format!("characters {start} to {end} of the output"));
+    for capture in seen.captures {
+        lines.push(format!(
+            "captured {} = {}",
+            safe(&capture.name),
+            safe(&Value::from(capture.text.as_str()).to_string())
+        ));
+    }
+    if seen.value.is_some() {
+        lines.push(String::new());
+        lines.push("the body, raw:".to_owned());
+        lines.push(safe(&Value::from(recording.slice(seen.body.clone())).to_string()));
+    }
+    if let Some(value) = recording.event_value(event) {
+        lines.push(String::new());
+        lines.push("the event as transformers writes it:".to_owned());
+        lines.extend(value.to_pretty("  ").lines().map(safe));
+    }
+    lines
+}

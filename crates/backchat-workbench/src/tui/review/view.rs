@@ -1,0 +1,157 @@
+//! The screen of the review.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use super::super::diff;
+use super::super::line::{fit, fit_end, wrap};
+use super::{Change, Decision, Review};
+use backchat_core::diagnostic::{Format, escape, render};
+
+/// From this width on, the two sides are shown side by side, unless the user chose otherwise.
+const WIDE: u16 = 100;
+
+/// The keys, with their labels in the bottom bar, the most important first.
+const KEYS: [(&str, &str); 7] = [
+    ("a", "accept"),
+    ("r", "reject"),
+    ("s", "skip"),
+    ("o", "open"),
+    ("q", "quit"),
+    ("d", "side by side or lines"),
+    ("j k", "scroll"),
+];
+
+impl Review<'_> {
+    /// Draws the whole screen.
+    pub fn draw(&mut self, out: &mut Frame<'_>) {
+        let area = out.area();
+        if area.is_empty() {
+            return;
+        }
+        let buffer = out.buffer_mut();
+        let row = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
+        header(buffer, row(0, 1), self);
+        let mut at = 1;
+        let width = usize::from(area.width);
+        // The reasons take no more than a third of the screen: the difference shows the rest.
+        let reasons = self.reasons(width);
+        let most = usize::from(area.height / 3).max(1);
+        for reason in reasons.iter().take(most) {
+            put_line(buffer, row(at, 1), &Line::styled(reason.clone(), self.theme.strong()));
+            at += 1;
+        }
+        let body = row(at, area.height.saturating_sub(at + 1));
+        self.is_wide = area.width >= WIDE;
+        let side_by_side = self.side_by_side.unwrap_or(self.is_wide);
+        let rows = match &self.shown {
+            Ok(change) => sections(change, width, side_by_side, self),
+            Err(_) => Vec::new(),
+        };
+        self.page = usize::from(body.height.saturating_sub(1).max(1));
+        self.last = rows.len().saturating_sub(usize::from(body.height));
+        self.top = self.top.min(self.last);
+        for (line, y) in rows.iter().skip(self.top).zip(body.y..body.bottom()) {
+            put_line(buffer, Rect { y, height: 1, ..body }, line);
+        }
+        if area.height > 1 {
+            bar(buffer, row(area.height - 1, 1), self);
+        }
+    }
+
+    /// The faults, in rows that are safe to show.
+    fn reasons(&self, width: usize) -> Vec<String> {
+        match &self.shown {
+            Ok(change) => change.reasons.iter().flat_map(|reason| wrap(&escape(reason), width)).collect(),
+            Err(problem) => {
+                let text = render(&problem.diagnostics, Format::Full, &problem.sources, false);
+                text.lines().flat_map(|line| wrap(&escape(line), width)).collect()
+            }
+        }
+    }
+}
+
+/// Which case it is, of how many, and the decisions so far.
+fn header(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
+    let names = review.docket.names();
+    let count = |decision| review.decisions.iter().filter(|made| **made == Some(decision)).count();
+    let made = [(Decision::Accepted, "accepted"), (Decision::Rejected, "rejected"), (Decision::Skipped, "skipped")];
+    let made = made.map(|(decision, word)| (count(decision), word)).into_iter().filter(|(count, _)| *count > 0);
+    let made = made.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ");
+    let head = format!(" {}/{} ", review.index + 1, names.len());
+    let width = usize::from(area.width);
+    let made = if head.width() + made.width() + 20 > width { String::new() } else { made };
+    let name = names.get(review.index).map_or("", String::as_str);
+    let room = width.saturating_sub(head.width() + made.width() + 2);
+    let name = format!(" {}", fit_end(name, room));
+    let gap = width.saturating_sub(head.width() + name.width() + made.width());
+    let line = Line::from(vec![
+        Span::styled(head, review.theme.current()),
+        Span::styled(name, review.theme.strong()),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(made, review.theme.quiet()),
+    ]);
+    put_line(buffer, area, &line);
+}
+
+/// The rows of every section, each under its title.
+fn sections(change: &Change, width: usize, side_by_side: bool, review: &Review<'_>) -> Vec<Line<'static>> {
+    let theme = review.theme;
+    let titled = |title: String, width: usize| {
+        let title = fit(&title, width.saturating_sub(3));
+        format!("─ {title} {}", "─".repeat(width.saturating_sub(title.width() + 3)))
+    };
+    change
+        .sections
+        .iter()
+        .flat_map(|section| {
+            let name = section.name;
+            let is_new = section.expected.is_empty();
+            let title = match side_by_side {
+                true => {
+                    let half = diff::half(width);
+                    let left = titled(format!("{name}: {}", if is_new { "not said yet" } else { "expected" }), half);
+                    format!("{left}┬{}", titled("found".to_owned(), width.saturating_sub(half + 1)))
+                }
+                false if is_new => titled(format!("{name}: not said yet, + found"), width),
+                false => titled(format!("{name}: - expected, + found"), width),
+            };
+            let rows = diff::rows(&section.expected, &section.found, width, side_by_side, theme);
+            std::iter::once(Line::styled(title, theme.quiet())).chain(rows)
+        })
+        .collect()
+}
+
+/// The keys, as many as fit; or a notice.
+fn bar(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
+    let width = usize::from(area.width);
+    if let Some(notice) = &review.notice {
+        return put_line(buffer, area, &Line::styled(fit(notice, width), review.theme.strong()));
+    }
+    let place = match review.last {
+        0 => String::new(),
+        last => format!("{}%", review.top * 100 / last),
+    };
+    let mut spans = Vec::new();
+    let mut used = place.width() + 1;
+    for (key, words) in KEYS {
+        used += key.width() + words.width() + 3;
+        if used > width + 2 {
+            break;
+        }
+        spans.extend([Span::styled(key, review.theme.key()), Span::raw(format!(" {words}  "))]);
+    }
+    put_line(buffer, area, &Line::from(spans));
+    let x = area.right().saturating_sub(u16::try_from(place.width()).unwrap_or(0));
+    buffer.set_stringn(x, area.y, &place, place.width(), Style::new());
+}
+
+fn put_line(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
+    if area.height > 0 && buffer.area.contains(Position::new(area.x, area.y)) {
+        buffer.set_line(area.x, area.y, line, area.width);
+    }
+}

@@ -1,0 +1,265 @@
+//! The events, one a row; adjacent chunks of a region as one, unless every one is asked for.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use super::super::app::App;
+use super::super::line::{fit, fit_around};
+use super::super::panes::Pane;
+use super::cells::{halves, letters, put_fitted, put_line};
+use super::drawn::EventsPlace;
+use crate::replay::{Kind, Recording};
+use crate::session::Side;
+use backchat_core::text::common_start;
+
+/// From this width on, there is room for a word between an actual and an expected value.
+const ROOMY: usize = 50;
+
+/// Some events of a recording: a row of the list.
+struct Row {
+    first: usize,
+    /// After the last.
+    end: usize,
+}
+
+pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    for (index, area) in halves(area, app.session.playback.sides.len()).into_iter().enumerate() {
+        let Some(side) = app.session.playback.sides.get(index) else { continue };
+        let list = List { recording: &side.recording, every: app.session.playback.every_event };
+        let current = list.row_of(side);
+        let count = list.count();
+        let top = match index {
+            0 => app.layout.drawn.follow(
+                Pane::Events,
+                app.layout.panes.scrolled(Pane::Events),
+                current.unwrap_or(0),
+                count,
+                area.height,
+            ),
+            _ => app.layout.drawn.rows(Pane::Events).0,
+        };
+        let differs = app
+            .session
+            .playback
+            .difference
+            .filter(|_| !app.session.playback.every_event)
+            .map(|difference| difference.row);
+        let fields = side.recording.template().fields();
+        let letters = letters(fields.iter().map(|field| &field.name));
+        // Where room is short, the letter is name enough.
+        let most = if area.width < 60 { 0 } else { 18 };
+        let name_width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(most);
+        let mut place = EventsPlace { area, events: Vec::new() };
+        for (line, at) in (top..count).take(usize::from(area.height)).enumerate() {
+            let row = list.row(at);
+            let shown = Shown {
+                app,
+                side,
+                letter: side
+                    .recording
+                    .event(row.first)
+                    .and_then(|event| letters.get(event.field))
+                    .copied()
+                    .unwrap_or('?'),
+                name_width,
+                count,
+                is_current: current == Some(at),
+                differs: differs.is_some_and(|from| at >= from),
+            };
+            place.events.push(row.end.saturating_sub(1));
+            put_line(buffer, area, line, &shown.line(&row, at, area.width));
+        }
+        if count == 0 {
+            put_fitted(buffer, area, 0, "no events", app.layout.theme.quiet());
+        }
+        app.layout.drawn.events.push(place);
+    }
+}
+
+struct List<'a> {
+    recording: &'a Recording,
+    every: bool,
+}
+
+impl List<'_> {
+    fn count(&self) -> usize {
+        if self.every { self.recording.event_count() } else { self.recording.row_count() }
+    }
+
+    fn row(&self, at: usize) -> Row {
+        match self.every {
+            true => Row { first: at, end: at + 1 },
+            false => {
+                let events = self.recording.row(at);
+                Row { first: events.start, end: events.end }
+            }
+        }
+    }
+
+    /// The row of the last event.
+    fn row_of(&self, side: &Side) -> Option<usize> {
+        let event = self.recording.last_event(side.moment)?;
+        Some(if self.every { event } else { self.recording.row_of(event) })
+    }
+}
+
+struct Shown<'a> {
+    app: &'a App,
+    side: &'a Side,
+    letter: char,
+    name_width: usize,
+    /// How many rows there are.
+    count: usize,
+    is_current: bool,
+    differs: bool,
+}
+
+impl Shown<'_> {
+    fn line(&self, row: &Row, at: usize, width: u16) -> Line<'static> {
+        let theme = self.app.layout.theme;
+        let recording = &self.side.recording;
+        let Some(event) = recording.event(row.first) else { return Line::default() };
+        let is_future = row.first >= self.side.moment.event;
+        let is_initial = row.end <= recording.initial_count();
+        let mark = match () {
+            () if self.differs => "≠",
+            () if self.is_wrong(row) && self.app.session.library.material.expected.is_some() => "✗",
+            () if self.is_wrong(row) => "!",
+            () if self.is_current => "▶",
+            () if self.stops(row) => "●",
+            () if is_initial => "»",
+            () => " ",
+        };
+        let base = if is_future { theme.quiet() } else { Style::new() };
+        let paint = |style: Style| if is_future { theme.quiet() } else { style };
+        let kind = match event.kind {
+            Kind::Malformed => paint(theme.bad()),
+            Kind::Open | Kind::Close => paint(Style::new().add_modifier(Modifier::BOLD)),
+            Kind::Chunk => paint(Style::new()),
+        };
+        let name = fit(recording.field_name(event.field), self.name_width);
+        let number_width = self.count.max(1).to_string().len();
+        let head = format!("{mark}{:>number_width$} ", at + 1);
+        let kind_word = format!("{:<9} ", event.kind.short());
+        let field = match self.name_width {
+            0 => format!("{} ", self.letter),
+            width => format!("{} {name:<width$}  ", self.letter),
+        };
+        let used = head.chars().count() + kind_word.chars().count() + field.chars().count();
+        let Said { count, text } = said(recording, row);
+        let room = usize::from(width).saturating_sub(used + count.width());
+        let (text, expected) = match self.expected(row) {
+            Some(expected) => beside(&text, &expected, room),
+            None => {
+                let other = self.differs.then(|| self.other(at)).flatten();
+                let same = other.map_or(0, |other| common_start(&text, &other.text).len());
+                (fit_around(&text, same, room), String::new())
+            }
+        };
+        let text = count + &text;
+        let mut line = Line::from(vec![
+            Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }),
+            Span::styled(kind_word, kind),
+            Span::styled(field, paint(theme.field(event.field))),
+            Span::styled(text, base),
+            Span::styled(expected, paint(theme.good())),
+        ]);
+        if self.is_current {
+            let room = usize::from(width).saturating_sub(line.width());
+            line.push_span(Span::raw(" ".repeat(room)));
+            line = line.patch_style(theme.current());
+        }
+        line
+    }
+
+    /// The same row of the other side.
+    fn other(&self, at: usize) -> Option<Said<'_>> {
+        let other = self.app.session.playback.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
+        let list = List { recording: &other.recording, every: self.app.session.playback.every_event };
+        (at < list.count()).then(|| said(&other.recording, &list.row(at)))
+    }
+
+    /// The expected value in place of a wrong one.
+    fn expected(&self, row: &Row) -> Option<String> {
+        let expected = self.app.session.library.material.expected.as_ref().filter(|_| self.is_wrong(row))?;
+        let value = self.side.recording.expected_value(expected, row.first);
+        Some(value.map_or_else(|| "nothing".to_owned(), |value| value.to_string()))
+    }
+
+    /// Whether the message is another than expected because of the row.
+    fn is_wrong(&self, row: &Row) -> bool {
+        let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
+        is_first && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
+    }
+
+    /// Whether a breakpoint on events is met in the row.
+    fn stops(&self, row: &Row) -> bool {
+        let recording = &self.side.recording;
+        !self.app.session.playback.stops.is_empty() && recording.stops_at(&self.app.session.playback.stops, row.first)
+    }
+}
+
+/// The text of a row after its kind and its field.
+struct Said<'r> {
+    /// How many chunks it joins; empty for one.
+    count: String,
+    /// A text or a value, whole and as it is.
+    text: Cow<'r, str>,
+}
+
+fn said<'r>(recording: &'r Recording, row: &Row) -> Said<'r> {
+    let mut count = String::new();
+    let Some(event) = recording.event(row.first) else { return Said { count, text: Cow::default() } };
+    let text = match (event.kind, event.value) {
+        (Kind::Chunk, _) => {
+            let last = recording.event(row.end.saturating_sub(1)).map_or(event.span.end, |last| last.span.end);
+            if row.end - row.first > 1 {
+                count = format!("×{} ", row.end - row.first);
+            }
+            recording.slice(event.span.start..last).into()
+        }
+        (_, Some(Ok(value))) => match recording.replaced(row.first) {
+            Some(lost) => format!("{} in place of {lost}", value.json()).into(),
+            None => value.json(),
+        },
+        (_, Some(Err(reason))) => reason.into(),
+        (_, None) => recording.slice(event.span).into(),
+    };
+    Said { count, text }
+}
+
+/// An actual and an expected text in the room of one, both from a little before where they differ.
+fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
+    let between = if width >= ROOMY { "  expected " } else { " ≠ " };
+    let room = width.saturating_sub(between.width());
+    // Text longer than the room need not be measured.
+    let columns = |text: &str| fit(text, room).width();
+    let left = columns(actual).min(room - room / 2).max(room.saturating_sub(columns(expected)));
+    let same = common_start(actual, expected).len();
+    let shown = fit_around(actual, same, left);
+    let right = fit_around(expected, same, room.saturating_sub(shown.width()));
+    (shown, format!("{between}{right}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_texts_are_cut_where_they_differ() {
+        let (actual, expected) = (r#"{"city": "Oslo"}"#, r#"{"city": "Rome"}"#);
+        for (width, shown) in [
+            (60, r#"{"city": "Oslo"} expected {"city": "Rome"}"#.replace(" exp", "  exp")),
+            (35, r#"{"city": "Oslo"} ≠ {"city": "Rome"}"#.to_owned()),
+            (27, r#"…": "Oslo"} ≠ …": "Rome"}"#.to_owned()),
+        ] {
+            let (left, right) = beside(actual, expected, width);
+            assert_eq!(left + &right, shown, "{width}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The message so far, the region that is still open, and the expected one.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use super::super::app::App;
+use super::super::diff;
+use super::super::line::{fit_end, whole, wrap};
+use super::super::panes::Pane;
+use super::super::theme::Theme;
+use super::cells::{halves, put_line};
+use super::drawn::{MessageKey, MessageRow, ShownMessage};
+use crate::replay::Kind;
+use crate::session::{Departure, Side};
+use backchat_core::diagnostic::escape;
+use backchat_core::json::{Object, Value};
+
+/// The most elements shown at either end of a list of regions.
+const MOST: usize = 200;
+
+/// The longest string shown whole, in characters.
+const LONGEST: usize = 4000;
+
+pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    let areas = halves(area, app.session.playback.sides.len());
+    let is_alone = areas.len() == 1;
+    app.layout.drawn.message.sides.resize_with(areas.len(), ShownMessage::default);
+    for (index, area) in areas.into_iter().enumerate() {
+        let Some(side) = app.session.playback.sides.get(index) else { continue };
+        let key = MessageKey {
+            recording: app.session.playback.generation,
+            closed: side.recording.closed_count(side.moment),
+            is_end: side.recording.has_ended(side.moment),
+            width: area.width,
+            departs: is_alone && app.session.departs(),
+        };
+        let Some(cache) = app.layout.drawn.message.sides.get_mut(index) else { continue };
+        if cache.key.as_ref() != Some(&key) {
+            let departure = app.session.departure().filter(|_| key.departs);
+            // The comparison of whole messages holds the message itself.
+            cache.lines = match key.departs && key.is_end {
+                true => Vec::new(),
+                false => rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width)),
+            };
+            cache.comparison = departure
+                .map_or_else(Vec::new, |departure| comparison(&departure, usize::from(area.width), app.layout.theme));
+            cache.key = Some(key);
+        }
+        let changed = changed(side);
+        let open = open_region(side, area.width, app.layout.theme);
+        let cache_lines = cache.lines.len();
+        let compared = cache.comparison.len();
+        let touched = cache.lines.iter().rposition(|row| Some(row.key.as_str()) == changed.as_deref());
+        let count = cache_lines + open.len() + compared;
+        let here = match touched {
+            // As much of the comparison as there is room for, from its head on.
+            _ if compared > 0 => cache_lines + compared.min(usize::from(area.height.saturating_sub(1))) - 1,
+            Some(row) if open.is_empty() => row,
+            _ => count.saturating_sub(1),
+        };
+        let top = match index {
+            0 => app.layout.drawn.follow(
+                Pane::Message,
+                app.layout.panes.scrolled(Pane::Message),
+                here,
+                count,
+                area.height,
+            ),
+            _ => app.layout.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
+        };
+        let Some(cache) = app.layout.drawn.message.sides.get(index) else { continue };
+        let shown = cache.lines.iter().map(|row| {
+            let is_new = Some(row.key.as_str()) == changed.as_deref();
+            let style = if is_new { app.layout.theme.strong() } else { ratatui::style::Style::new() };
+            let mark = if is_new { "▌" } else { " " };
+            Line::from(vec![Span::styled(mark, app.layout.theme.good()), Span::styled(row.text.clone(), style)])
+        });
+        let lines: Vec<Line<'_>> = shown
+            .chain(open)
+            .chain(cache.comparison.iter().cloned())
+            .skip(top)
+            .take(usize::from(area.height))
+            .collect();
+        for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
+            put_line(buffer, area, row, line);
+        }
+    }
+}
+
+/// From this width on, an expected value is shown beside the actual one.
+pub const WIDE: usize = 70;
+
+/// An expected value and the actual one, in rows; side by side, in halves no wider than they need.
+pub fn comparison(departure: &Departure, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let title = escape(&departure.title);
+    if width < WIDE {
+        let head = Line::styled(format!(" {title}: - expected, + actual"), theme.bad());
+        let rows = diff::rows(&departure.expected, &departure.actual, width, false, theme);
+        return std::iter::once(head).chain(rows).collect();
+    }
+    // Texts begin after a sign and a space.
+    let left = format!("  {title}: expected");
+    let lines = departure.expected.lines().chain(departure.actual.lines());
+    let needed = lines.map(|line| whole(line, width).map_or(width, |line| line.width() + 3)).max();
+    let width = width.min(2 * needed.unwrap_or(0).max(left.width() + 1) + 1);
+    let half = diff::half(width);
+    let head = format!("{}{}│  actual", left, " ".repeat(half.saturating_sub(left.width())));
+    let rows = diff::rows(&departure.expected, &departure.actual, width, true, theme);
+    std::iter::once(Line::styled(head, theme.bad())).chain(rows).collect()
+}
+
+/// The key of the message that the last event gave a value to.
+fn changed(side: &Side) -> Option<String> {
+    let event = side.recording.event(side.recording.last_event(side.moment)?)?;
+    (event.kind == Kind::Close).then(|| side.recording.field_name(event.field).to_owned())
+}
+
+/// The region that is open, its body so far.
+fn open_region(side: &Side, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let Some(region) = side.recording.region(side.moment) else { return Vec::new() };
+    let name = escape(side.recording.field_name(region.field)).into_owned();
+    let body = side.recording.slice(region.body);
+    let head = format!(" {name} so far, {} characters:", body.chars().count());
+    let style = theme.field(region.field).add_modifier(Modifier::ITALIC);
+    let room = usize::from(width).saturating_sub(3).max(1);
+    // Four rows of its end.
+    let shown = fit_end(body, room * 4);
+    let mut lines = vec![Line::from(Span::styled(head, style))];
+    lines.extend(wrap(&shown, room).into_iter().map(|text| Line::from(Span::styled(format!("   {text}"), style))));
+    lines
+}
+
+/// The message in lines that are safe to show.
+fn rows(message: &Object, width: usize) -> Vec<MessageRow> {
+    let mut rows = Vec::new();
+    let room = width.saturating_sub(1).max(1);
+    let mut push = |key: &str, text: &str| {
+        let indent = text.len() - text.trim_start().len();
+        let safe = escape(text.trim_start());
+        for (at, line) in wrap(&safe, room.saturating_sub(indent + 2).max(8)).into_iter().enumerate() {
+            let text = format!("{}{line}", " ".repeat(indent + if at == 0 { 0 } else { 2 }));
+            rows.push(MessageRow { key: key.to_owned(), text });
+        }
+    };
+    push("", "{");
+    for (at, (key, value)) in message.iter().enumerate() {
+        let entry: Object = [(key.clone(), shortened(value))].into_iter().collect();
+        let json = Value::Object(entry).to_pretty("  ");
+        let lines: Vec<&str> = json.lines().collect();
+        let inner = lines.get(1..lines.len().saturating_sub(1)).unwrap_or(&[]);
+        for (line_at, line) in inner.iter().enumerate() {
+            let comma = if line_at + 1 == inner.len() && at + 1 < message.len() { "," } else { "" };
+            push(key, &format!("{line}{comma}"));
+        }
+    }
+    push("", "}");
+    rows
+}
+
+/// The value with long strings cut in the middle.
+fn shortened(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > LONGEST => {
+            let count = text.chars().count();
+            let head: String = text.chars().take(LONGEST / 2).collect();
+            let tail: String = text.chars().skip(count.saturating_sub(LONGEST / 2)).collect();
+            format!("{head} … {} characters left out … {tail}", count.saturating_sub(LONGEST / 2 * 2)).into()
+        }
+        Value::List(items) => Value::List(items.iter().map(shortened).collect()),
+        Value::Object(entries) => {
+            Value::Object(entries.iter().map(|(key, value)| (key.clone(), shortened(value))).collect())
+        }
+        value => value.clone(),
+    }
+}

@@ -1,0 +1,256 @@
+//! Draws the overlay.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Widget};
+use unicode_width::UnicodeWidthStr;
+
+use super::super::app::{App, Ask, Choice, Overlay};
+use super::super::keys::{Group, KEYS, Key};
+use super::super::line::{fit, fit_end, wrap};
+use super::cells::{put, put_line};
+use super::message::comparison;
+use crate::session::Verdict;
+use backchat_core::diagnostic::escape;
+
+pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
+    let Some(overlay) = app.layout.overlay.clone() else { return };
+    match overlay {
+        Overlay::Ask { ask, typed } => question(out, area, app, ask, &typed),
+        Overlay::Choose(choice) => choices(out, area, app, choice),
+        Overlay::Help { top } => {
+            let lines = help(app);
+            let top = page(out, area, app, "Keys", &lines, top);
+            app.layout.overlay = Some(Overlay::Help { top });
+        }
+        Overlay::Text { title, departure, lines, top } => {
+            let mut shown: Vec<Line<'_>> = Vec::new();
+            if let Some(departure) = &departure {
+                shown = comparison(departure, usize::from(area.width.saturating_sub(4)), app.layout.theme);
+                shown.push(Line::default());
+            }
+            shown.extend(lines.iter().map(|line| diff_line(app, line)));
+            let top = page(out, area, app, &title, &shown, top);
+            app.layout.overlay = Some(Overlay::Text { title, departure, lines, top });
+        }
+        Overlay::Bless { title, lines, top } => {
+            let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
+            let top = page_with(out, area, app, &title, "y writes it, n does not", &shown, top);
+            app.layout.overlay = Some(Overlay::Bless { title, lines, top });
+        }
+        Overlay::Outputs { selected } => outputs(out, area, app, selected),
+        Overlay::Stops { selected } => stops(out, area, app, selected),
+    }
+}
+
+/// How much room an answer has at least beside the question.
+const ANSWER: usize = 20;
+
+/// A line to answer on, in place of the bottom bar; a long question is shown above it.
+fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
+    let width = usize::from(area.width);
+    let question = format!("{}: ", ask.words());
+    let beside = question.width() + ANSWER.max(typed.width() + 1) <= width;
+    let above = if beside { Vec::new() } else { wrap(&question, width) };
+    let height = u16::try_from(above.len() + 1).unwrap_or(1).min(area.height);
+    let place = Rect { y: area.bottom() - height, height, ..area };
+    Clear.render(place, out.buffer_mut());
+    for (line, y) in above.iter().zip(place.y..place.bottom().saturating_sub(1)) {
+        put(out.buffer_mut(), place.x, y, place.width, line, app.layout.theme.strong());
+    }
+    let head = if beside { question } else { "> ".to_owned() };
+    let y = place.bottom().saturating_sub(1);
+    let shown = fit_end(typed, width.saturating_sub(head.width() + 1));
+    put(out.buffer_mut(), place.x, y, place.width, &head, app.layout.theme.strong());
+    let x = place.x + u16::try_from(head.width()).unwrap_or(0);
+    put(out.buffer_mut(), x, y, place.width, &shown, Style::new());
+    let cursor = x + u16::try_from(shown.width()).unwrap_or(0);
+    if cursor < place.right() {
+        out.set_cursor_position(Position::new(cursor, y));
+    }
+}
+
+fn choices(out: &mut Frame<'_>, area: Rect, app: &mut App, choice: Choice) {
+    // Each in one row, so that none of them is out of sight on a small screen.
+    let width = usize::from(area.width).saturating_sub(8);
+    let lines: Vec<Line<'_>> = choice
+        .options()
+        .iter()
+        .map(|(key, words)| {
+            Line::from(vec![
+                Span::styled(format!(" {key} "), app.layout.theme.key()),
+                Span::raw(format!(" {}", fit(words, width))),
+            ])
+        })
+        .collect();
+    page(out, area, app, choice.title(), &lines, 0);
+}
+
+/// A box in the middle of the screen that lines are read in; gives the first line that can be shown.
+fn page(out: &mut Frame<'_>, area: Rect, app: &mut App, title: &str, lines: &[Line<'_>], top: usize) -> usize {
+    page_with(out, area, app, title, "esc closes", lines, top)
+}
+
+/// The same, with its help. Text too long for a line continues on the next.
+fn page_with(
+    out: &mut Frame<'_>,
+    area: Rect,
+    app: &mut App,
+    title: &str,
+    keys: &str,
+    lines: &[Line<'_>],
+    top: usize,
+) -> usize {
+    let most = usize::from(area.width.saturating_sub(4)).max(1);
+    let lines: Vec<Line<'_>> = lines.iter().flat_map(|line| wrapped(line, most)).collect();
+    let widest = lines.iter().map(Line::width).max().unwrap_or(0).max(title.width() + 2).max(keys.width() + 2);
+    let width = u16::try_from(widest + 4).unwrap_or(u16::MAX).min(area.width);
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
+    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    Clear.render(place, out.buffer_mut());
+    let more = match lines.len() > usize::from(height.saturating_sub(2)) {
+        true => format!(" j k scroll, {keys} "),
+        false => format!(" {keys} "),
+    };
+    let title = fit(title, usize::from(width).saturating_sub(4));
+    let block = Block::bordered().title(format!(" {title} ")).title_bottom(more).border_style(app.layout.theme.quiet());
+    let inside = block.inner(place);
+    block.render(place, out.buffer_mut());
+    app.layout.drawn.overlay_height = inside.height;
+    let top = top.min(lines.len().saturating_sub(usize::from(inside.height)));
+    let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    for (row, line) in lines.iter().skip(top).take(usize::from(inside.height)).enumerate() {
+        put_line(out.buffer_mut(), inside, row, line);
+    }
+    top
+}
+
+/// A line in as many rows as it needs: its last part goes on under where it began, or under its head where that leaves
+/// it no room.
+fn wrapped<'l>(line: &Line<'l>, width: usize) -> Vec<Line<'l>> {
+    let Some((last, head)) = line.spans.split_last().filter(|_| line.width() > width) else {
+        return vec![line.clone()];
+    };
+    let taken: usize = head.iter().map(Span::width).sum();
+    let (mut rows, indent) = match taken {
+        0 => (Vec::new(), 0),
+        taken if taken * 2 > width => (vec![Line::from(head.to_vec())], 4),
+        taken => (Vec::new(), taken),
+    };
+    for (at, part) in wrap(&last.content, width.saturating_sub(indent).max(1)).into_iter().enumerate() {
+        let part = Span::styled(part, last.style);
+        rows.push(match at == 0 && rows.is_empty() {
+            true => Line::from([head, &[part]].concat()),
+            false => Line::from(vec![Span::raw(" ".repeat(indent)), part]),
+        });
+    }
+    rows
+}
+
+fn help(app: &App) -> Vec<Line<'static>> {
+    let names = |keys: &[Key]| {
+        // Two codes can be one key to its user.
+        let mut names: Vec<String> = keys.iter().map(|key| key.name()).collect();
+        names.dedup();
+        names.join(" ")
+    };
+    let mut lines = Vec::new();
+    for group in Group::ALL {
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.push(Line::from(Span::styled(group.heading(), app.layout.theme.strong())));
+        let listed = KEYS.iter().filter(|binding| binding.group == group);
+        lines.extend(listed.map(|binding| {
+            let keys = Span::styled(format!("  {:<14}", names(binding.keys)), app.layout.theme.key());
+            Line::from(vec![keys, Span::raw(binding.words)])
+        }));
+    }
+    lines.push(Line::default());
+    lines.push(Line::from(Span::styled("How to read the output", app.layout.theme.strong())));
+    let mark = |style: Style, sample: &'static str, words: &'static str| {
+        let gap = " ".repeat(14_usize.saturating_sub(sample.width()));
+        Line::from(vec![Span::raw("  "), Span::styled(sample, style), Span::raw(gap), Span::raw(words)])
+    };
+    let theme = app.layout.theme;
+    lines.extend([
+        mark(theme.field(0), "text", "text of a field; the letter in the margin says which"),
+        mark(theme.delimiter(0), "</end>", "a delimiter"),
+        mark(theme.held(), "held", "come, but held back"),
+        mark(theme.dropped(), "text", "outside every region: no field takes it"),
+        mark(theme.quiet(), "text", "still to come"),
+        mark(theme.prompt(), "text", "prompt that is not read"),
+        mark(theme.cursor(), " ", "the position: the text before it has arrived"),
+    ]);
+    lines
+}
+
+fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
+    let lines: Vec<Line<'_>> = app
+        .session
+        .playback
+        .stops
+        .iter()
+        .enumerate()
+        .map(|(at, stop)| {
+            let text = format!("{:>3}  {}", at + 1, escape(&stop.to_string()));
+            let style = if at == selected { app.layout.theme.current() } else { Style::new() };
+            Line::from(Span::styled(text, style))
+        })
+        .collect();
+    let top = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
+    page_with(out, area, app, "Breakpoints", "d removes one, D all, esc closes", &lines, top);
+}
+
+fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
+    let room = usize::from(area.height.saturating_sub(2)).max(1);
+    let top = (selected + 1).saturating_sub(room);
+    let count = |verdicts: &[Verdict]| {
+        app.session.library.verdicts.iter().flatten().filter(|verdict| verdicts.contains(verdict)).count()
+    };
+    let counts = [
+        (count(&[Verdict::Passed, Verdict::Excused]), "passed"),
+        (count(&[Verdict::Failed]), "failed"),
+        (count(&[Verdict::Broken]), "unreadable"),
+        (count(&[Verdict::Odd]), "looking wrong"),
+        (count(&[Verdict::InOrder]), "in order"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let lines: Vec<Line<'_>> = app
+        .session
+        .library
+        .names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| {
+            let (mark, style) = match app.session.library.verdicts.get(at).copied().flatten() {
+                Some(Verdict::Passed) => ("✓ passed", app.layout.theme.good()),
+                Some(Verdict::Excused) => ("✓ allowed", app.layout.theme.good()),
+                Some(Verdict::InOrder) => ("· in order", app.layout.theme.quiet()),
+                Some(Verdict::Odd) => ("! looks wrong", app.layout.theme.bad()),
+                Some(Verdict::Failed) => ("✗ failed", app.layout.theme.bad()),
+                Some(Verdict::Broken) => ("✗ unreadable", app.layout.theme.bad()),
+                None => ("", app.layout.theme.quiet()),
+            };
+            let here = if at == app.session.library.output { "▶" } else { " " };
+            let name = fit_end(name, usize::from(area.width).saturating_sub(21));
+            let line = Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<14}"), style), Span::raw(name)]);
+            if at == selected { line.patch_style(app.layout.theme.current()) } else { line }
+        })
+        .collect();
+    let title = format!("Outputs: {}", counts.join(", "));
+    page_with(out, area, app, &title, "enter opens, n: next problem, esc closes", &lines, top);
+}
+
+/// A line of a difference in its color; any other as it is.
+fn diff_line(app: &App, line: &str) -> Line<'static> {
+    let style = match line.chars().next() {
+        Some('+') => app.layout.theme.good(),
+        Some('-') => app.layout.theme.bad(),
+        _ => Style::new(),
+    };
+    Line::from(Span::styled(line.to_owned(), style))
+}
