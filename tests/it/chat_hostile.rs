@@ -1,5 +1,8 @@
 //! Templates that mean harm: each has to end in an error, soon and without taking the process along.
 
+use std::thread;
+use std::time::Duration;
+
 use backchat::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions};
 use backchat::json::{self, Object};
 use proptest::prelude::*;
@@ -68,10 +71,17 @@ fn a_render_that_ran_into_a_limit_says_so() {
     }
 }
 
-/// Each of these ends in an error of the renderer's, not of the template's.
+/// Each of these ends in an error of the renderer's, not of the template's, soon after its budget is spent.
 fn stopped(templates: &[String]) {
     for template in templates {
-        let error = render(template).unwrap_err();
+        // A budget is the thread's.
+        let error = thread::scope(|scope| {
+            let bounded = scope.spawn(|| {
+                backchat_chat::set_budget(Duration::from_millis(300));
+                render(template).unwrap_err()
+            });
+            bounded.join().unwrap()
+        });
         assert!(error.kind() != RenderErrorKind::Raised, "{template}: {error}");
     }
 }
