@@ -123,7 +123,7 @@ impl Finder<'_, '_> {
         let several: Vec<Trace> =
             [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
         let two = several.first();
-        let (mut pre, mut post, end) = self.outside(&one, &located);
+        let (pre, mut post, end) = self.outside(&one, &located);
         let array = two.and_then(|two| self.array(two)).or_else(|| {
             // A template that shows one call may still write a list.
             (two.is_none() && located.object.is_some()).then(|| list_with(&one, 1)).flatten()
@@ -141,8 +141,7 @@ impl Finder<'_, '_> {
                 cuts = cut(self.turns.segmentation, &pre, &mid, &post);
             }
             None => {
-                let section = std::mem::take(&mut pre);
-                cuts.push(Cut { open: section, close: post.clone(), ..Cut::default() });
+                cuts.push(self.lone_cut([&pre, &post], end.as_deref(), &one, &located));
             }
         }
         let mut object = located.object.clone();
@@ -196,6 +195,25 @@ impl Finder<'_, '_> {
             pre = pre.strip_prefix(space).unwrap_or(&pre).to_owned();
         }
         (pre, post, end)
+    }
+
+    /// The cut of a call that is the only one of its turn. What renders write before the first one of a conversation only
+    /// opens a section; what they write after later ones only closes it.
+    fn lone_cut(&self, [pre, post]: [&str; 2], end: Option<&str>, one: &Trace, located: &Located) -> Cut {
+        let segmentation = self.turns.segmentation;
+        let answer = Answer::calls(calls(1, self.ids_hold_names));
+        let later = self.turns.trace(History::ToolResult, &answer, &self.setting);
+        let open = later.as_ref().map_or(pre, |later| segmentation.shared_end(pre, pre_of(one, located, later.lead())));
+        let section = slice(pre, ..pre.len() - open.len());
+        let is_parted = [section, open].iter().all(|text| segmentation.is_distinctive(text));
+        let (section, open) = if is_parted { (section, open) } else { ("", pre) };
+        let rest = later.as_ref().and_then(|later| {
+            let after = post_of(one, located, later.tail());
+            after.strip_prefix(post)?.strip_prefix(end.unwrap_or_default())?.strip_suffix(self.around.end)
+        });
+        let section_close = rest.filter(|rest| segmentation.is_distinctive(rest)).unwrap_or_default();
+        let [section, open, close, section_close] = [section, open, post, section_close].map(str::to_owned);
+        Cut { section, open, close, section_close, separator: String::new() }
     }
 
     /// The text between two calls.

@@ -40,9 +40,9 @@ fn prefill(segmentation: Segmentation, prompts: &[Prompt], test: impl Fn(&str) -
     marks.find(|mark| segmentation.is_distinctive(mark) && test(mark))
 }
 
-/// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so.
+/// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so, and is none that closes it.
 fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
-    let open = prefill(segmentation, prompts, speaks_of_reasoning)?;
+    let open = prefill(segmentation, prompts, |mark| speaks_of_reasoning(mark) && opening(mark).is_none())?;
     // A prompt that closes it at once shows the closing mark too.
     let closed = prompts.iter().find_map(|prompt| {
         let rest = prompt.prefill.split_once(open)?.1;
@@ -183,6 +183,8 @@ mod tests {
             ("<|begin_of_thought|>", Some(("<|begin_of_thought|>", "<|end_of_thought|>"))),
             // A prompt that closes the thought at once shows the closing mark, too.
             ("<think>\n\n<|think_end|>\n\n", Some(("<think>", "<|think_end|>"))),
+            // A closing mark opens nothing.
+            ("</think>", None),
             // The mark has to say that it is about reasoning.
             ("<answer>", None),
             ("thinking:", None),

@@ -10,6 +10,7 @@ use super::marks::Segmentation;
 use super::probe::{Prober, Setting, needle};
 use super::repeated;
 use super::shapes;
+use super::steady::is_varying;
 use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, WireFormat};
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
@@ -100,7 +101,7 @@ impl<'t> Inference<'_, 't> {
             content = settled(self.segmentation, content, &end);
             end = end.strip_prefix(content.close.as_str()).unwrap_or(&end).to_owned();
         }
-        content.join = repeated::content(self.turns(&self.offering), &content);
+        content.join = repeated::content(self.turns(&self.offering), &content, &end);
         let before = reasoning.as_ref().filter(|reasoning| !reasoning.is_late);
         let around = Around { header: &begin, end: &end, trailing: &trailing, thought: before };
         let mut calls = calls::find(&thinking, self.segmentation, &self.usage.settings, &around);
@@ -168,7 +169,7 @@ impl<'t> Inference<'_, 't> {
     fn prompts(&self, thought: Option<&Thought>) -> Vec<Prompt> {
         let close = thought.and_then(|thought| thought.close.as_deref());
         let input = thought.and_then(|thought| thought.reasoning_inputs.first());
-        let (offering, plain) = (self.offering.with_reasoning(input), self.plain.with_reasoning(input));
+        let (offering, plain) = (self.offering.with_reasoning(input), self.taking_results().with_reasoning(input));
         let called = Answer::calls(shapes::calls(1));
         let shows_calls = self
             .turns(&offering)
@@ -196,12 +197,24 @@ impl<'t> Inference<'_, 't> {
         prompts
     }
 
+    /// The prober without other tools, in a request shape in which the template takes a tool's result, if there is one.
+    fn taking_results(&self) -> Prober<'t> {
+        let (history, setting) = (shapes::history(History::ToolResult), Setting::new());
+        let takes = |prober: &Prober<'t>| prober.render(&history, &setting, true).is_some();
+        if takes(&self.plain) {
+            return self.plain.clone();
+        }
+        let called = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::calls(shapes::calls(1)))];
+        let shapes = self.offering.accepted(&called, &setting);
+        shapes.map(|shape| self.plain.with_shape(shape)).find(takes).unwrap_or_else(|| self.plain.clone())
+    }
+
     /// The marks at which a model stops.
     fn stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
         let mut stops: Vec<String> = Vec::new();
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref()), self.usage.eos_token.as_deref()];
         for text in ends.into_iter().flatten() {
-            for stop in self.stops_of(text.trim()) {
+            for stop in stops_of(self.segmentation, text.trim()) {
                 if !stop.is_empty() && !stops.iter().any(|known| known == stop) {
                     stops.push(stop.to_owned());
                 }
@@ -260,13 +273,6 @@ impl<'t> Inference<'_, 't> {
             found.extend(rest.filter(|rest| !found.iter().any(|known| known == rest)).map(str::to_owned));
         }
         found
-    }
-
-    /// The marks of a text that ends turns: an engine may stop at each of them. A text without a mark is one stop.
-    fn stops_of<'e>(&self, text: &'e str) -> Vec<&'e str> {
-        let mut marks = self.segmentation.marks(text);
-        marks.retain(|mark| self.segmentation.is_distinctive(mark));
-        if marks.is_empty() { vec![text] } else { marks }
     }
 
     /// The start of the turn's own text in a render.
@@ -499,6 +505,17 @@ impl<'t> Inference<'_, 't> {
             (None, _) => Place::Dropped,
         };
     }
+}
+
+/// The marks of a text that ends turns: an engine may stop at each of them, unless its words vary. A text without a mark is
+/// one stop.
+fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
+    let mut marks = segmentation.marks(text);
+    marks.retain(|mark| segmentation.is_distinctive(mark));
+    if marks.iter().any(|mark| !mark.contains(is_varying)) {
+        marks.retain(|mark| !mark.contains(is_varying));
+    }
+    if marks.is_empty() { vec![text] } else { marks }
 }
 
 /// Tools that no probe calls, so that the list in a prompt contains no needle.

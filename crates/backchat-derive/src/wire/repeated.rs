@@ -23,9 +23,13 @@ pub(crate) fn thought(turns: Turns<'_, '_>, reasoning: &Reasoning) -> Option<Str
 }
 
 /// The text at which a template parts content into regions, if it does; empty if only content that is handed over in
-/// parts has several.
-pub(crate) fn content(turns: Turns<'_, '_>, content: &Content) -> Option<String> {
-    let marks = (content.open.as_str(), content.close.as_str());
+/// parts has several. The mark that closes it may be the one that ends the turn.
+pub(crate) fn content(turns: Turns<'_, '_>, content: &Content, end: &str) -> Option<String> {
+    let close = match content.close.trim() {
+        "" => turns.segmentation.first(end).unwrap_or_default(),
+        close => close,
+    };
+    let marks = (content.open.as_str(), close);
     let said = |between: &str| Answer::content(&format!("{}{between}{SECOND}", needle::CONTENT));
     let is_parted = |between: &str| parted(turns, &said(between), &Setting::new(), needle::CONTENT, marks);
     let has_parts = || is_parted(&PART_BREAK.to_string());
@@ -65,8 +69,10 @@ mod tests {
             with_prober(&chat_template(answer), |prober| {
                 let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
                 let marked = Content { open: "<p>".to_owned(), close: "</p>".to_owned(), ..Content::default() };
-                assert_eq!(content(turns, &marked).as_deref(), join, "{answer}");
-                assert_eq!(content(turns, &Content::default()), None);
+                assert_eq!(content(turns, &marked, "<end>").as_deref(), join, "{answer}");
+                let ended = Content { close: String::new(), ..marked };
+                assert_eq!(content(turns, &ended, "</p>\n").as_deref(), join, "{answer}");
+                assert_eq!(content(turns, &Content::default(), "</p>"), None);
             });
         }
     }

@@ -30,9 +30,13 @@ pub struct WireFormat {
 }
 
 impl WireFormat {
-    /// The texts that renders write behind a stop: the rest of the turn's end, and what follows every turn.
+    /// The texts that renders write after a stop: the rest of the turn's end, which may be that of turns with calls, and
+    /// what follows every turn.
     pub(crate) fn behind(&self, stop: &str) -> Vec<String> {
-        let Some((_, rest)) = self.end.split_once(stop) else { return Vec::new() };
+        let called = self.calls.as_ref().and_then(|calls| calls.end.as_deref());
+        let rest =
+            [Some(self.end.as_str()), called].into_iter().flatten().find_map(|end| Some(end.split_once(stop)?.1));
+        let Some(rest) = rest else { return Vec::new() };
         let texts = self.trailing.iter().map(|trailing| format!("{rest}{trailing}")).chain([rest.to_owned()]);
         let mut texts: Vec<String> = texts.map(|text| text.trim().to_owned()).collect();
         texts.retain(|text| !text.is_empty());

@@ -68,6 +68,11 @@ impl Plan<'_> {
         if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
     }
 
+    /// Whether an answer may follow the calls at once: text with which no JSON continues.
+    fn text_follows(&self) -> bool {
+        self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty()
+    }
+
     fn first_mark(&self) -> &str {
         if self.cut.open.trim().is_empty() { self.cut.section.trim() } else { self.cut.open.trim() }
     }
@@ -92,7 +97,10 @@ impl Plan<'_> {
         let close = format!("{}{}", self.cut.close, self.cut.section_close);
         let close = close.trim_start();
         let close = close.strip_prefix(']').unwrap_or(close).trim();
-        if close.is_empty() {
+        if close.is_empty() && self.text_follows() {
+            let pattern = format!("(?<={}\\s*\\])(?!\\s*[\\]}},])", object_end(object));
+            Delimiter::Pattern(pattern).write(&mut field, "close");
+        } else if close.is_empty() {
             let stops: Vec<String> = self.stops().map(str::to_owned).collect();
             if !stops.is_empty() {
                 Delimiter::Literals(stops).write(&mut field, "close");
@@ -130,9 +138,8 @@ impl Plan<'_> {
             // The object's own end closes it, where a call can end.
             let mut followers = self.followers();
             followers.push("\\Z".to_owned());
-            // If an answer may follow at once, it is text with which no JSON continues.
-            let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
-                true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
+            let pattern = match self.text_follows() {
+                true => format!("(?<={})(?!\\s*[\\]}},])", object_end(object)),
                 false => {
                     let ends = format!("(?={})", self.followed_by(&followers));
                     // White space before the end of the section is no content.
@@ -272,6 +279,12 @@ fn object_start(object: &ObjectBody) -> String {
     pattern
 }
 
+/// The end of a call's object: its own brace, and that of the value before it.
+fn object_end(object: &ObjectBody) -> &'static str {
+    let is_last = |path: &[String]| path.first().is_some_and(|key| object.keys.last() == Some(key));
+    if is_last(&object.arguments) { "\\}\\s*\\}" } else { "\"\\s*\\}" }
+}
+
 fn placeholder(root: Option<&str>, path: &[String]) -> String {
     let parts: Vec<&str> = root.into_iter().chain(path.iter().map(String::as_str)).collect();
     format!("{{{}}}", parts.join("."))
@@ -328,7 +341,16 @@ mod tests {
         let between_marks = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", Arguments::Json));
         let tags = Arguments::Pairs(Box::new(pairs(["<", ">", "</>", ""])));
         let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags));
-        let table: [(&str, &WireFormat, &str, &str, &[&str]); 9] = [
+        let mut before_text = wire_with(["<calls>[", "", "", ", ", "]"], in_array());
+        before_text.content.place = Place::After;
+        let table: [(&str, &WireFormat, &str, &str, &[&str]); 10] = [
+            (
+                "listed before text",
+                &before_text,
+                "<calls>[{\"name\": \"f\", \"arguments\": {\"a\": [{\"b\": [{}]}]}}]So [it] is.<end>",
+                "So [it] is.",
+                &["f{\"a\": [{\"b\": [{}]}]}"],
+            ),
             (
                 "marked",
                 &marked,

@@ -2,7 +2,7 @@
 
 use super::conversations::History;
 use super::header::{Shift, aligned, begins_with, led, loosely_shared, overlap, repeated, whole_marks};
-use super::renders::{NEXT, PLAIN, Tokens, Turn, before, begins_call, generated, thought, trailer, turn};
+use super::renders::{self, NEXT, PLAIN, Tokens, Turn, before, begins_call, generated, thought, trailer, turn};
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
 use crate::wire::probe::{Prober, Setting, needle};
 use backchat_core::text::{common_start, slice};
@@ -120,7 +120,8 @@ impl Ground {
         let is_headed = tail.strip_suffix(generated.as_str()).is_some_and(|before| {
             tail.get(before.len()..shared).is_some_and(|header| header.contains(char::is_alphanumeric))
         });
-        let state = match state(tail, shared, is_headed, thought.as_deref(), openings) {
+        let takes_out = |open: &str| renders::takes_out(prober, history, setting, open);
+        let state = match state(tail, shared, is_headed, thought.as_deref(), openings, takes_out) {
             State::Plain if begins_call(prober, history, setting, tail, shared) => State::Call,
             state => state,
         };
@@ -251,7 +252,15 @@ impl Ground {
 }
 
 /// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
-fn state(tail: &str, shared: usize, is_headed: bool, thought: Option<&str>, openings: &mut Vec<String>) -> State {
+/// `takes_out` says whether renders leave out content from a mark to the one that closes it.
+fn state(
+    tail: &str,
+    shared: usize,
+    is_headed: bool,
+    thought: Option<&str>,
+    openings: &mut Vec<String>,
+    takes_out: impl Fn(&str) -> bool,
+) -> State {
     let surplus = slice(tail, shared..);
     if let Some((lead, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
         let open = lead.strip_prefix(slice(tail, ..shared)).unwrap_or(lead).trim();
@@ -284,7 +293,10 @@ fn state(tail: &str, shared: usize, is_headed: bool, thought: Option<&str>, open
     if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
         return state;
     }
-    // No render shows reasoning: a guess, by the mark's own words.
+    // No render shows reasoning: what content is left out after opens it, or else it is a guess by the mark's own words.
+    if openings.is_empty() && !surplus.trim().is_empty() && takes_out(surplus.trim()) {
+        return State::Open(String::new());
+    }
     let speaks = surplus.split_whitespace().any(speaks_of_reasoning);
     let closes = surplus.split("</").skip(1).chain(surplus.split("[/").skip(1)).any(speaks_of_reasoning);
     match (speaks && openings.is_empty(), closes) {
@@ -374,6 +386,15 @@ mod tests {
             assert_eq!(ground.prompted(), format!("?<end><assistant>{prompt}"), "after the words `7f3a`");
             assert_eq!(ground.stop, "<end>");
         }
+    }
+
+    #[test]
+    fn a_mark_opens_reasoning_if_content_up_to_its_closing_mark_is_left_out() {
+        let of = |content: &str| ground(&chat("", "<say>").replace("{{ m.content }}", content)).0.unwrap().state;
+        assert_eq!(of("{{ m.content.split('</say>')[-1] }}"), State::Open(String::new()));
+        assert_eq!(of("{{ m.content.split('</other>')[-1] }}"), State::Plain);
+        let closed = chat("", "<think>\n</think>").replace("{{ m.content }}", "{{ m.content.split('</think>')[-1] }}");
+        assert_eq!(ground(&closed).0.unwrap().state, State::Closed(String::new()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::conversations::History;
 use super::header::{overlap, whole_marks};
 use crate::wire::conversation::{Answer, Message};
+use crate::wire::marks::{self, Segmentation};
 use crate::wire::probe::{Prober, Setting, call, needle};
 use backchat_core::text::{common_end, common_start, slice};
 
@@ -43,23 +44,27 @@ pub(super) fn trailer(
         return None;
     }
     let stopped = tokens.eos.filter(|eos| !eos.is_empty()).and_then(|eos| Some(tail.find(eos)? + eos.len()));
-    let own = stopped.unwrap_or_else(|| {
-        // A marker that begins every message, also the first, does not end a turn.
-        let first = tokens.bos.and_then(|bos| bare.trim_start().strip_prefix(bos)).unwrap_or(&bare).trim_start();
-        let header = between.map_or("", |(before, between)| common_end(before_first(before, history), between));
-        let bound = between.map_or(tail.len(), |(_, between)| between.len() - header.len());
-        let bounded = slice(shared, ..bound.min(shared.len()));
-        let bounded = if bounded.trim().is_empty() { shared } else { bounded };
-        whole_marks(tail, bounded.len() - overlap(bounded, first))
-    });
-    let (stop, trailer) = tail.split_at_checked(own)?;
-    let ends_all = || {
-        let alone = prober.render(std::slice::from_ref(&next), setting, false);
-        bare.ends_with(trailer) || alone.is_some_and(|alone| alone.ends_with(trailer))
+    // A marker that begins every message, also the first, does not end a turn.
+    let first = tokens.bos.and_then(|bos| bare.trim_start().strip_prefix(bos)).unwrap_or(&bare).trim_start();
+    let header = between.map_or("", |(before, between)| common_end(before_first(before, history), between));
+    let bound = between.map_or(tail.len(), |(_, between)| between.len() - header.len());
+    let bounded = slice(shared, ..bound.min(shared.len()));
+    let bounded = if bounded.trim().is_empty() { shared } else { bounded };
+    let own = whole_marks(tail, bounded.len() - overlap(bounded, first));
+    let ends_all = |trailer: &str| {
+        let alone = || prober.render(std::slice::from_ref(&next), setting, false);
+        bare.ends_with(trailer) || alone().is_some_and(|alone| alone.ends_with(trailer))
     };
+    // A prompt that nobody asked for may come before a stop token that ends every render.
+    let is_prompted = |own: usize| {
+        let (stop, trailer) = (slice(tail, ..own), slice(tail, own..));
+        !stop.trim().is_empty() && ends_all(trailer)
+    };
+    let own = stopped.filter(|stopped| own >= *stopped || !is_prompted(own)).unwrap_or(own);
+    let (stop, trailer) = tail.split_at_checked(own)?;
     // Text after the stop token is not part of the turn; other text is not if it ends every render and is not the stop.
     let is_written =
-        stopped.is_some() || (ends_all() && (!stop.trim().is_empty() || prompted.contains(trailer.trim())));
+        stopped.is_some() || (ends_all(trailer) && (!stop.trim().is_empty() || prompted.contains(trailer.trim())));
     (is_written && !trailer.trim().is_empty()).then(|| trailer.to_owned())
 }
 
@@ -145,6 +150,15 @@ pub(super) fn thought(prober: &Prober<'_>, history: &History, setting: &Setting)
         .into_iter()
         .filter_map(|answer| Some(turn(prober, history, setting, &answer.with_reasoning(needle::REASONING))?.text));
     turns.find(|turn| turn.contains(needle::REASONING))
+}
+
+/// Whether this is one mark, and the template leaves content out up to the mark that closes it.
+pub(super) fn takes_out(prober: &Prober<'_>, history: &History, setting: &Setting, open: &str) -> bool {
+    let [thought, rest] = PLAIN;
+    let close = marks::counterpart(open).filter(|_| Segmentation::Words.marks(open).len() == 1);
+    let turn = |close: String| turn(prober, history, setting, &Answer::content(&format!("{thought}{close}{rest}")));
+    let turn = close.and_then(turn);
+    turn.is_some_and(|turn| turn.text.contains(rest) && !turn.text.contains(thought))
 }
 
 /// A text up to a mark, or all of it.

@@ -193,3 +193,21 @@ fn a_call_in_pairs_begins_with_the_opening_of_its_first_key_and_ends_with_the_cl
         assert_eq!(&text[locate(&trace, 0, &first, Some(&pairs)).unwrap().range], call, "{text}");
     }
 }
+
+#[test]
+fn a_section_that_only_some_calls_of_a_conversation_open_or_close_is_not_their_own_mark() {
+    let call = "<call>{{ c.function | tojson }}</call>";
+    let of = |calls: &str| {
+        let answer = format!("{{{{ m.content }}}}{{% for c in (m.tool_calls or [])[:1] %}}{calls}{{% endfor %}}");
+        let source = format!("{{% set ns = namespace(seen=false) %}}{}", super::super::support::chat_template(&answer));
+        let template = crate::chat::ChatTemplate::compile(&source).unwrap();
+        let wire = crate::wire::Wire::find(&template, &crate::json::Object::new(), None).unwrap();
+        let cut = wire.structure().calls.as_ref().unwrap().cuts[0].clone();
+        [cut.section, cut.open, cut.close, cut.section_close]
+    };
+    let first = format!("{{% if not ns.seen %}}<calls>{{% endif %}}{call}{{% set ns.seen = true %}}");
+    assert_eq!(of(&first), ["<calls>", "<call>", "</call>", ""]);
+    let later = format!("{call}{{% if ns.seen %}}</calls>{{% endif %}}{{% set ns.seen = true %}}");
+    assert_eq!(of(&later), ["", "<call>", "</call>", "</calls>"]);
+    assert_eq!(of(&format!("<calls>{call}")), ["", "<calls><call>", "</call>", ""]);
+}

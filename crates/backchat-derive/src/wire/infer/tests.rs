@@ -48,6 +48,26 @@ fn turns_may_end_otherwise_after_some_histories_and_beside_calls() {
 }
 
 #[test]
+fn text_after_every_turn_follows_the_stop_of_calls_too() {
+    let answer = format!("{{{{ m.content }}}}{CALLS}{{% if m.tool_calls %}}<|wait|>{{% else %}}<|end|>{{% endif %}}");
+    let shown = chat_template(&answer).replace("{% endif %}<|end|>{% endfor %}", "{% endif %}{% endfor %}");
+    let last = "{% if not add_generation_prompt and messages[-1].role == 'assistant' %}<|last|>{% endif %}";
+    let wire = inferred(&format!("{shown}{last}")).unwrap();
+    assert_eq!(wire.behind("<|end|>"), ["<|last|>"]);
+    assert_eq!(wire.behind("<|wait|>"), ["<|last|>"]);
+    assert_eq!(wire.behind("<|other|>"), [""; 0]);
+}
+
+#[test]
+fn a_mark_whose_words_vary_is_no_stop_beside_others() {
+    let varying = format!("<|{}|>", super::super::steady::WORD);
+    let both = format!("<|eom|>{varying}");
+    for (text, stops) in [(both.as_str(), ["<|eom|>"]), (&varying, [&varying]), ("###", ["###"])] {
+        assert_eq!(stops_of(Segmentation::Words, text), stops, "{text}");
+    }
+}
+
+#[test]
 fn text_that_a_setting_writes_behind_every_turn_is_no_part_of_it() {
     let calls = format!("{{{{ m.content }}}}{CALLS}");
     let noted = format!("{}{{% if note == 'on' %}}<|note|>{{% endif %}}", chat_template(&calls));
