@@ -26,14 +26,14 @@ fn the_draft_goes_to_standard_output_and_the_report_to_standard_error() {
 
 #[test]
 fn a_draft_that_is_not_proved_is_given_out_too_and_the_exit_code_says_so() {
-    let output = backchat(&["derive", "tests/derive/arguments_as_text.jinja"]);
+    let output = backchat(&["derive", "tests/derive/arguments_of_a_url.jinja"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(said.starts_with("partial: ") && said.contains("\n  unread     "), "{said}");
     assert!(json::read(text(&output.stdout)).unwrap().get("fields").is_some());
     // A model's own config keeps what it has.
     let folder = model("derive_partial");
-    fs::copy(root().join("tests/derive/arguments_as_text.jinja"), folder.join("chat_template.jinja")).unwrap();
+    fs::copy(root().join("tests/derive/arguments_of_a_url.jinja"), folder.join("chat_template.jinja")).unwrap();
     let before = fs::read_to_string(folder.join("tokenizer_config.json")).unwrap();
     let output = backchat(&["derive", folder.to_str().unwrap(), "--write"]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
@@ -101,7 +101,7 @@ fn a_target_that_costs_conversations_ends_with_the_command_that_is_proved() {
 fn machines_get_one_object_also_on_failure() {
     for (source, status, code) in [
         ("chat_templates/hermes.jinja", "proved", 0),
-        ("tests/derive/arguments_as_text.jinja", "partial", 1),
+        ("tests/derive/arguments_of_a_url.jinja", "partial", 1),
         ("tests/derive/no_content.jinja", "failed", 2),
     ] {
         let output = backchat(&["derive", source, "--format", "json"]);
@@ -184,8 +184,8 @@ fn the_command_that_comes_next_keeps_the_options() {
     // A second time nothing is written.
     let again = text(&backchat(&[&set[..], &["--write"]].concat()).stderr).to_owned();
     assert!(again.contains("is the same") && !again.contains("Wrote"), "{again}");
-    let partial = next(&["derive", "tests/derive/arguments_as_text.jinja"]);
-    assert!(partial.starts_with("Next: backchat derive tests/derive/arguments_as_text.jinja --"), "{partial}");
+    let partial = next(&["derive", "tests/derive/arguments_of_a_url.jinja"]);
+    assert!(partial.starts_with("Next: backchat derive tests/derive/arguments_of_a_url.jinja --"), "{partial}");
 }
 
 #[test]

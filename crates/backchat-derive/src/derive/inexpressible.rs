@@ -36,29 +36,21 @@ pub(super) fn find(wire: &WireFormat) -> Vec<Diagnostic> {
             "the draft reads the part between the last dot and the colon, as in `space.NAME:0`",
         );
     }
-    match &calls.body.arguments {
-        Arguments::Pairs(pairs) => {
-            if pairs.values.strings == Encoding::Bare && pairs.values.typed.is_none() && pairs.values.frame.is_none() {
-                limit(
-                    "derive-types-lost",
-                    "the wire format does not distinguish the string \"5\" from the number 5",
-                    "pass the tools when parsing: their JSON schemas restore the types",
-                );
-            }
-            if let Encoding::Quoted { escaped: false, open, .. } = &pairs.values.strings {
-                limit(
-                    "derive-quotes",
-                    &format!("strings are written between {open} without escapes"),
-                    "an argument that contains the quote followed by the text that ends a value is cut there",
-                );
-            }
+    if let Arguments::Pairs(pairs) = &calls.body.arguments {
+        if pairs.values.strings == Encoding::Bare && pairs.values.typed.is_none() && pairs.values.frame.is_none() {
+            limit(
+                "derive-types-lost",
+                "the wire format does not distinguish the string \"5\" from the number 5",
+                "pass the tools when parsing: their JSON schemas restore the types",
+            );
         }
-        Arguments::JsonText => limit(
-            "derive-arguments-text",
-            "arguments are written as a JSON string that holds JSON",
-            "a response template cannot parse them a second time: they remain text",
-        ),
-        Arguments::Json | Arguments::Python | Arguments::Dialect { .. } => {}
+        if let Encoding::Quoted { escaped: false, open, .. } = &pairs.values.strings {
+            limit(
+                "derive-quotes",
+                &format!("strings are written between {open} without escapes"),
+                "an argument that contains the quote followed by the text that ends a value is cut there",
+            );
+        }
     }
     limits
 }
@@ -80,9 +72,8 @@ mod tests {
             Arguments::Pairs(Box::new(Pairs { values: Values { strings, ..plain.values.clone() }, ..plain }))
         };
         let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
-        let table: [(Arguments, &[&str]); 6] = [
+        let table: [(Arguments, &[&str]); 5] = [
             (Arguments::Json, &[]),
-            (Arguments::JsonText, &["derive-arguments-text"]),
             (written(Encoding::Bare), &["derive-types-lost"]),
             (written(Encoding::Json), &[]),
             (written(quoted(false)), &["derive-quotes"]),

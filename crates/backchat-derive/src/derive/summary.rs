@@ -78,7 +78,7 @@ impl Derivation {
             | "derive-loss"
             | "derive-tolerance"
             | "derive-name-in-id" => None,
-            "derive-types-lost" | "derive-quotes" | "derive-arguments-text" => Some("lost"),
+            "derive-types-lost" | "derive-quotes" => Some("lost"),
             "derive-unproved" | "derive-sample" | "derive-calls-unknown" | "derive-reasoning-unknown" => {
                 // What is missing comes first.
                 self.missing.is_none().then_some("unread")

@@ -200,13 +200,13 @@ impl<'t> Inference<'_, 't> {
     /// The prober without other tools, in a request shape in which the template takes a tool's result, if there is one.
     fn taking_results(&self) -> Prober<'t> {
         let (history, setting) = (shapes::history(History::ToolResult), Setting::new());
-        let takes = |prober: &Prober<'t>| prober.render(&history, &setting, true).is_some();
-        if takes(&self.plain) {
+        if self.plain.render(&history, &setting, true).is_some() {
             return self.plain.clone();
         }
         let called = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::calls(shapes::calls(1)))];
-        let shapes = self.offering.accepted(&called, &setting);
-        shapes.map(|shape| self.plain.with_shape(shape)).find(takes).unwrap_or_else(|| self.plain.clone())
+        let takes = |shape: &RequestShape| self.plain.render_in(*shape, &history, &setting, true).is_some();
+        let taken = self.offering.accepted(&called, &setting).find(takes);
+        taken.map_or_else(|| self.plain.clone(), |shape| self.plain.with_shape(shape))
     }
 
     /// The marks at which a model stops.

@@ -239,6 +239,20 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
     said
 }
 
+/// A call with a text that holds what parts two arguments. A quote that ends the one and begins the other is left out,
+/// as it would not be written as it is.
+pub(super) fn separated(between: &str, named_ids: bool) -> Said {
+    let query = format!("Ghent{}Brno", between.trim_matches('"'));
+    let arguments = Object::from([("query".to_owned(), query.into())]);
+    let mut calls = vec![Call { id: "a1B2c3D4e".to_owned(), name: "lookup_city".to_owned(), arguments }];
+    name_ids(&mut calls, named_ids, 0);
+    Said {
+        name: "a call with the text between arguments".to_owned(),
+        answer: Answer::calls(calls),
+        reach: Reach::Value,
+    }
+}
+
 /// Markers that no format is known to have, less those that could be part of this one's.
 pub(super) fn foreign(literals: &[String]) -> Vec<String> {
     const FOREIGN: [&str; 6] = ["</scene>", "<|act_end|>", "[/SCENE]", "</line_text>", "<prop_9>", "[[PROPS]]"];

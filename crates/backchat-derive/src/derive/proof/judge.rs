@@ -6,12 +6,14 @@ use std::sync::Arc;
 use super::boundary::{self, Boundary};
 use super::case::Case;
 use super::conversations::tools;
-use super::reading::{Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field};
+use super::reading::{
+    Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field, with_decoded_arguments,
+};
 use super::verdict::{Failure, Loss};
 use crate::wire::conversation::Message;
 use crate::wire::probe::Prober;
 use backchat_core::diagnostic::shortened;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Options, ParseError, Parser, Tools};
@@ -59,7 +61,11 @@ impl<'a, 't> Judge<'a, 't> {
             if let Some(part) = part.or(broken) {
                 let is_opened = self.is_opened_by_prompt(&events, offset);
                 let loss = || self.loss(case, part, &message, is_opened).filter(|_| !is_same);
-                let unread = || unreadable(case, part, &events).or_else(|| self.escaped(case, part, &message));
+                let unread = || {
+                    unreadable(case, part, &events)
+                        .or_else(|| self.escaped(case, part, &message))
+                        .or_else(|| self.encoded_twice(case, part, &message))
+                };
                 match loss().or_else(|| unread().filter(|_| !is_same)) {
                     Some(loss) => lost = Some(loss),
                     None => {
@@ -168,6 +174,26 @@ impl<'a, 't> Judge<'a, 't> {
         Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
     }
 
+    /// Arguments that the template writes as a JSON string of JSON. A content parser decodes once, so that they come back
+    /// as the JSON text of the object.
+    fn encoded_twice(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
+        let (decoded, texts) = with_decoded_arguments(message).filter(|_| part == Part::Arguments)?;
+        if difference(&case.expected, &decoded, self.reasoning, &case.prompted).is_some() {
+            return None;
+        }
+        let values =
+            || case.text.match_indices('"').filter_map(|(at, _)| json::read_with_places_at(&case.text, at).ok());
+        let is_string = |text: &String| values().any(|(value, _)| value.as_str() == Some(text));
+        let message = "arguments come back as JSON text, which the policy `encoded-arguments` decodes".to_owned();
+        texts.iter().all(is_string).then(|| Loss {
+            part,
+            count: 1,
+            message,
+            example: case.text.clone(),
+            is_assumed: false,
+        })
+    }
+
     /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object, is_opened: bool) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
@@ -185,6 +211,8 @@ impl<'a, 't> Judge<'a, 't> {
         if case.drops_content {
             answer.content.clone_from(&case.said.content);
         }
+        let mut pairs = answer.calls.iter().zip(&case.expected.calls);
+        let is_more = pairs.any(|(got, call)| got.arguments.len() > call.arguments.len());
         let mut messages = case.history.clone();
         messages.push(Message::Assistant(answer));
         let prober = if case.offers_tools { self.offering } else { self.plain };
@@ -192,6 +220,9 @@ impl<'a, 't> Judge<'a, 't> {
             return None;
         }
         let message = match (part, changed_argument(&case.expected, message)) {
+            (Part::Arguments, Some((_, wanted, _))) if is_more => {
+                format!("{} is written like several arguments", described(wanted))
+            }
             (Part::Arguments, Some((_, wanted, got))) => {
                 format!("{} and {} are written alike", described(wanted), described(got))
             }
@@ -203,17 +234,20 @@ impl<'a, 't> Judge<'a, 't> {
     }
 }
 
-/// A value that the template spells as Python does in the midst of JSON: no content parser of the format reads that, so
-/// the call is lost with it.
+/// A value that the template spells as Python does in the midst of JSON, or a text with Python's escapes: no content parser
+/// of the format reads that, so the call is lost with it.
 fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let is_malformed = events.iter().any(|event| matches!(event, Event::Malformed { .. }));
     let values = case.expected.calls.iter().flat_map(|call| call.arguments.values());
-    let spelled = values.filter(|value| !matches!(value, Value::String(_))).find_map(|value| {
-        let spelled = python::spelling(value);
+    let mut spelled = values.filter_map(|value| {
+        let spelled = match value {
+            Value::String(text) => Some(python::repr(text)).filter(|spelled| spelled.contains('\\'))?,
+            value => python::spelling(value),
+        };
         let json = value.to_string();
         (spelled != json && case.text.contains(&spelled) && !case.text.contains(&json)).then_some((json, spelled))
     });
-    let (json, spelled) = spelled.filter(|_| part == Part::Calls && is_malformed)?;
+    let (json, spelled) = spelled.next().filter(|_| part == Part::Calls && is_malformed)?;
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
     Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
@@ -367,8 +401,66 @@ mod tests {
         assert!(unreadable(&case, Part::Calls, &[]).is_none());
         case.text = "<call>{\"a\": null}</call>".to_owned();
         assert!(unreadable(&case, Part::Calls, &broken).is_none());
+        // So does a text with Python's escapes, and none without.
+        let escaped = r#"{'a': 'it\'s "so"'}"#;
+        for (text, wanted, is_lost) in [(escaped, r#"it's "so""#, true), ("{'a': 'so'}", "so", false)] {
+            let arguments = Value::from([("a", wanted.into())]).to_string();
+            let case = Case::by_hand(&format!("<call>{text}</call>"), calls_answer(&[("f", &arguments)]));
+            assert_eq!(unreadable(&case, Part::Calls, &broken).is_some(), is_lost, "{text}");
+        }
         let texts = Case::by_hand("None", Answer { calls: vec![], ..Answer::content("None") });
         assert!(unreadable(&texts, Part::Calls, &broken).is_none());
+    }
+
+    #[test]
+    fn arguments_encoded_twice_come_back_as_json_text() {
+        let twice = CHAT.replace("c.function.arguments | tojson", "c.function.arguments | tojson | tojson");
+        let answers = ["a call with quotes after a question", "reasoning, an answer and two calls after a question"];
+        for (chat, is_lost) in [(twice.as_str(), true), (CHAT, false)] {
+            with_proof(chat, |proof| {
+                for name in answers {
+                    match outcome(&proof, ANSWER, name) {
+                        Outcome::Lost(loss) => {
+                            assert!(is_lost && loss.part == Part::Arguments, "{name}: {}", loss.message);
+                            assert!(loss.message.contains("come back as JSON text"), "{name}: {}", loss.message);
+                        }
+                        Outcome::Passed => assert!(!is_lost, "{name}"),
+                        Outcome::Failed(failure) => panic!("{name}: {}", failure.describe()),
+                    }
+                }
+            });
+        }
+        // The text of an object that the chat template writes once is the response template's fault.
+        let as_text =
+            ANSWER.replace("\"<call>\"", "\"<call>{\\\"name\\\": \\\"(?P<name>[^\\\"]+)\\\", \\\"arguments\\\": \"");
+        let as_text = as_text.replace("\"open\": \"<call>{", "\"open_pattern\": \"<call>\\\\{");
+        let as_text = as_text.replace("\"</call>\"", "\"}</call>\"").replace("\"json\"", "\"text\"");
+        let as_text = as_text.replace("{content.name}", "{name}").replace("{content.arguments}", "{content}");
+        with_proof(CHAT, |proof| {
+            assert_eq!(failed(outcome(&proof, &as_text, "a call with signs after a question")).part, Part::Arguments);
+        });
+    }
+
+    #[test]
+    fn a_text_that_is_written_like_several_arguments_is_lost_by_the_wire() {
+        let pairs = "<call>{{ c.function.name }}?{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }}\
+                     {{ '&' if not loop.last }}{% endfor %}</call>";
+        let (before, rest) = CHAT.split_once("<call>").unwrap();
+        let queried = format!("{before}{pairs}{}", rest.split_once("</call>").unwrap().1);
+        let answer = r#"{"start_anchor": "<assistant>", "fields": {
+            "reasoning_content": {"open": "<weigh>", "close": "</weigh>"},
+            "tool_calls": {"open_pattern": "<call>(?P<name>[^?]+)\\?", "close": "</call>", "repeats": true,
+                "content": "xml-inline", "content_args": {"tag_pattern": "(?P<key>\\w+)=(?P<value>.*?)(?=&\\w+=|\\Z)"},
+                "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}},
+            "content": {"close": "<end>"}}}"#;
+        with_proof(&queried, |proof| {
+            let Outcome::Lost(loss) =
+                outcome(&proof, answer, "a call with the text between arguments after a question")
+            else {
+                panic!("the render does not say where the value ends")
+            };
+            assert_eq!(loss.message, "the text \"Ghent&zip=Brno\" is written like several arguments");
+        });
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod reading;
 mod renders;
 mod request;
 mod scope;
+mod separators;
 mod tolerance;
 mod verdict;
 
@@ -107,8 +108,13 @@ impl<'t> Proof<'t> {
     pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
         let mut proof = Self::without_cases(template, variables, now)?;
         let foreign = conversations::foreign(template.literals());
-        let said = conversations::answers(proof.request.calls.named_ids, &foreign);
+        let named_ids = proof.request.calls.named_ids;
+        let said = conversations::answers(named_ids, &foreign);
         let mut cases = proof.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        let between = separators::between_arguments(&cases).map(|text| conversations::separated(&text, named_ids));
+        cases.extend(
+            between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&[said], &mut HashSet::new()))),
+        );
         cases.truncate(MOST_CASES);
         proof.assumptions = proof.cut(|cutter| {
             let Some(history) = cutter.histories.first() else { return Vec::new() };

@@ -5,7 +5,7 @@
 
 use super::case::Case;
 use super::deviants::{Deviant, Regions, replaced_once};
-use super::judge::Judge;
+use super::judge::{Judge, Outcome};
 use super::policy_rounds::{Cuts, PolicyRounds};
 use super::reading::difference;
 use crate::wire::conversation::Answer;
@@ -81,9 +81,14 @@ impl Reader<'_, '_, '_> {
         if message == untouched {
             return;
         }
+        // A policy may give back what the wire format loses.
+        let is_lost = matches!(self.judge.outcome(case), Outcome::Lost(_));
+        let mends = |message: &Object| {
+            is_lost && difference(&case.expected, message, self.judge.reasoning, &case.prompted).is_none()
+        };
         for policy in Policies::every().iter() {
             let alone = self.read(case, text, policy.into());
-            if alone.is_some_and(|(message, _)| message != untouched) {
+            if alone.is_some_and(|(message, _)| message != untouched && !mends(&message)) {
                 keep_shortest(&mut rounds.refused, policy, text);
             }
         }
@@ -221,6 +226,18 @@ mod tests {
             let listed = rounds.to_value();
             let first = listed.get("refused").and_then(Value::as_list).and_then(|list| list.first()?.get("policy"));
             assert_eq!(first, Some(&"stray-closers".into()));
+        });
+    }
+
+    #[test]
+    fn a_policy_that_gives_back_what_the_wire_format_loses_is_not_refused() {
+        let twice = CHAT.replace("c.function.arguments | tojson", "c.function.arguments | tojson | tojson");
+        with_proof(&twice, |proof| {
+            let template = template(ANSWER);
+            let lost = proof.judge(&template).lost();
+            let rounds = proof.policies(&template, false);
+            assert!(lost > 0 && rounds.with_problems.0 >= lost, "{lost}: {rounds:?}");
+            assert_eq!(rounds.refused, [], "{rounds:?}");
         });
     }
 }

@@ -1,7 +1,7 @@
 //! A message read back, and the part in which it differs from the answer.
 
 use crate::wire::conversation::{Answer, Call};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{self, Object, Value};
 use backchat_parser::template::Template;
 
 /// A part of a message, as verdicts name it.
@@ -84,7 +84,8 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
 }
 
 /// The answer that a message amounts to, to render it again; nothing if it has less structure than the expected one.
-/// A null that the message lacks is no structure, nor is the channel of a text if the answer has but one text.
+/// Arguments besides the expected ones are more of it. A null that the message lacks is no structure, nor is the channel
+/// of a text if the answer has but one text.
 pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&str>) -> Option<Answer> {
     let text = |key: &str| message.get(key).map(|value| text_of(Some(value))).filter(|text| !text.is_empty());
     let thought = reasoning.and_then(text);
@@ -96,9 +97,7 @@ pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&
     let mut read = Vec::new();
     for (got, call) in calls.iter().zip(&expected.calls) {
         let arguments = arguments_of(got)?;
-        let has_keys = arguments.keys().all(|key| call.arguments.contains_key(key))
-            && call.arguments.iter().all(|(key, value)| arguments.contains_key(key) || *value == Value::Null);
-        if !has_keys {
+        if !call.arguments.iter().all(|(key, value)| arguments.contains_key(key) || *value == Value::Null) {
             return None;
         }
         let id = got.get("id").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
@@ -127,6 +126,27 @@ fn name_of(call: &Value) -> Option<&str> {
 
 pub(super) fn arguments_of(call: &Value) -> Option<&Object> {
     function_of(call).get("arguments").and_then(Value::as_object)
+}
+
+/// The message with the arguments that are the JSON text of an object as that object, and those texts; nothing if there
+/// are none.
+pub(super) fn with_decoded_arguments(message: &Object) -> Option<(Object, Vec<String>)> {
+    let mut decoded = message.clone();
+    let mut texts = Vec::new();
+    if let Some(Value::List(calls)) = decoded.get_mut("tool_calls") {
+        for call in calls {
+            let Value::Object(call) = call else { continue };
+            let Some(Value::Object(function)) = call.get_mut("function") else { continue };
+            let Some(arguments) = function.get_mut("arguments") else { continue };
+            if let Some(text) = arguments.as_str().map(str::to_owned)
+                && let Ok(object @ Value::Object(_)) = json::read(&text)
+            {
+                *arguments = object;
+                texts.push(text);
+            }
+        }
+    }
+    (!texts.is_empty()).then_some((decoded, texts))
 }
 
 fn text_of(value: Option<&Value>) -> String {
@@ -236,6 +256,9 @@ mod tests {
         let answer = again(&call(r#"{"a": "1"}"#)).unwrap();
         assert_eq!((answer.content.as_deref(), answer.calls[0].name.as_str()), (Some("Yes!"), "g"));
         assert_eq!(answer.calls[0].arguments, object(r#"{"a": "1"}"#));
+        // An argument more is no less.
+        let more = again(&call(r#"{"a": 1, "b": 2}"#)).unwrap();
+        assert_eq!(more.calls[0].arguments, object(r#"{"a": 1, "b": 2}"#));
         for less in
             [r#"{"content": "Yes!"}"#.to_owned(), call("{}"), call(r#"{"b": 1}"#), call("\"a\""), "{}".to_owned()]
         {
@@ -256,6 +279,17 @@ mod tests {
         // Reasoning that came back as content is never a loss.
         let thought = Answer::default().with_reasoning("Hm.");
         assert!(again(&thought, r#"{"content": "Hm."}"#).is_none());
+    }
+
+    #[test]
+    fn arguments_that_are_the_text_of_an_object_are_decoded_once() {
+        let of = |arguments: &str| with_decoded_arguments(&object(&one_call("", "f", arguments)));
+        let (message, texts) = of(r#""{\"a\": \"{}\"}""#).unwrap();
+        assert_eq!(message, object(&one_call("", "f", r#"{"a": "{}"}"#)));
+        assert_eq!(texts, [r#"{"a": "{}"}"#]);
+        for other in [r#"{"a": 1}"#, r#""[1]""#, r#""a""#, "null"] {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 
     #[test]

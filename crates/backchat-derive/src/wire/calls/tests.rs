@@ -200,8 +200,8 @@ fn a_section_that_only_some_calls_of_a_conversation_open_or_close_is_not_their_o
     let of = |calls: &str| {
         let answer = format!("{{{{ m.content }}}}{{% for c in (m.tool_calls or [])[:1] %}}{calls}{{% endfor %}}");
         let source = format!("{{% set ns = namespace(seen=false) %}}{}", super::super::support::chat_template(&answer));
-        let template = crate::chat::ChatTemplate::compile(&source).unwrap();
-        let wire = crate::wire::Wire::find(&template, &crate::json::Object::new(), None).unwrap();
+        let template = backchat_chat::ChatTemplate::compile(&source).unwrap();
+        let wire = crate::wire::Wire::find(&template, &backchat_core::json::Object::new(), None).unwrap();
         let cut = wire.structure().calls.as_ref().unwrap().cuts[0].clone();
         [cut.section, cut.open, cut.close, cut.section_close]
     };
