@@ -378,9 +378,10 @@ fn thinking(empty: &str, prompt: &str) -> String {
 
 #[test]
 fn the_text_after_a_thought_is_what_the_prompt_leaves_to_the_model() {
-    let table: [(&str, &str, &[&str], &[&str]); 3] = [
+    let table: [(&str, &str, &[&str], &[&str]); 4] = [
         // The prompt leaves the thought open: it may be closed at once, and as renders close it.
         ("", "<think>\n", &["</think>Yes.", "</think>\n\nYes.", "Hm.</think>Yes.", "Hm.\n</think>\n\nYes."], &["Hm."]),
+        ("", "<think>", &["</think>Yes.", "</think>\n\nYes.", "Hm.</think>Yes.", "\nHm.\n</think>\n\nYes."], &["Hm."]),
         // The prompt writes another empty thought than renders do, and nothing after it.
         ("<think></think>\n\n", "<think>\n</think>", &["\n\nYes."], &["</think>Yes."]),
         ("<think></think>\n\n", "<think>\n</think>\n", &["\nYes."], &["</think>Yes."]),

@@ -352,8 +352,8 @@ impl Turn<'_> {
         let thought = if self.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
         let rest = rules.add("answer", rest);
         // The white space of the close may be the model's or not; where no render shows it, it is that of the opening.
-        let assumed = self.thought_end(&thinking::assumed_close(tail, close));
-        let ends = [Node::literal(own.close.as_str()), Node::literal(close), Node::sequence(assumed)];
+        let ends = [own.close.clone(), thinking::assumed_close(tail, close)];
+        let ends = ends.map(|end| Node::sequence(self.thought_end(&end)));
         Some(Node::sequence([thought, Node::choice(ends), rest]))
     }
 

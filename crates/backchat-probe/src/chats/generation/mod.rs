@@ -211,7 +211,7 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
         }
         refuted.push(pairs);
     }
-    Err(not(message.unwrap_or_else(|| reason::why(&cases, &traces))))
+    Err(not(message.unwrap_or_else(|| reason::why(&pieces, &cases, &traces))))
 }
 
 fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Vec<Case> {
