@@ -116,6 +116,25 @@ fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
     }
 }
 
+/// The prompt writes an empty thought: a turn without a thought repeats it, one with a thought only its beginning.
+#[test]
+fn a_header_that_some_turns_go_on_is_left_out_of_the_blocks() {
+    let source = "{% for m in messages %}{% if m.role == 'assistant' %}{{ '<|bot|>\\n<think>\\n' + (m.thinking or '') + \
+                  '\\n</think>\\n\\n' + m.content }}<|end|>{% else %}<|user|>{{ m.content }}<|end|>{% endif %}{% endfor %}\
+                  {% if add_generation_prompt %}{{ '<|bot|>\\n<think>\\n\\n</think>\\n\\n' }}{% endif %}";
+    let options = RenderOptions::default();
+    let patched = add_generation_blocks(source, &Object::new(), &options).unwrap();
+    let chat = context(
+        r#"{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "One.", "thinking": "Hm."},
+            {"role": "user", "content": "b"}, {"role": "assistant", "content": "Two."}]}"#,
+    );
+    let rendered = compiled(&patched.template).render(&chat, &options).unwrap();
+    assert_eq!(rendered.text, compiled(source).render(&chat, &options).unwrap().text);
+    let spans = rendered.assistant_spans.iter().map(|(start, end)| &rendered.text[*start..*end]);
+    let spans: String = spans.collect::<Vec<_>>().join("|");
+    assert_eq!(spans, "Hm.\n</think>\n\nOne.<|end|>|Two.<|end|>", "{}", patched.template);
+}
+
 #[test]
 fn a_template_that_gets_no_blocks_says_which_text_is_in_the_way() {
     let source = "{% for m in messages %}{{ ('#' * loop.index ~ '<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | trim }}\

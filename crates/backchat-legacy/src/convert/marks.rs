@@ -280,11 +280,11 @@ pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
 /// Whether a group takes as much as it can, so that the last of the marks after it ends it.
 pub(super) fn is_greedy(group: &Part) -> bool {
     let Part::Group { parts, .. } = group else { return false };
-    let runs = parts.iter().filter_map(|part| match part {
+    let mut runs = parts.iter().filter_map(|part| match part {
         Part::Run { source, any: true, .. } => Some(source),
         _ => None,
     });
-    runs.last().is_some_and(|source| !source.ends_with('?'))
+    runs.next_back().is_some_and(|source| !source.ends_with('?'))
 }
 
 /// A text that parts match, the least there is; groups are filled in.

@@ -5,16 +5,21 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::source::{self, Piece, PieceKind};
-use super::{Case, Pair, Trace, marks_only_answers, message_loop};
+use super::{Case, Pair, Stretch, Trace, marks_only_answers, message_loop};
+use backchat_core::json::Value;
 
 /// How far from the ends of a span the gathered text may begin and end, in bytes.
 const MOST_AROUND: usize = 200;
 /// How many pairs are tested on every conversation for each choice.
 const MOST_CHECKS: usize = 300;
 
-/// Chooses pairs whose texts have the model's part always at the same distance from their start and end.
+/// Chooses pairs whose texts have the model's part always at the same distance from their start and end, or behind the same
+/// text that only some of them have.
 pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Option<Vec<Pair>> {
-    let candidates = candidates(pieces, cases, traces);
+    let mut candidates = candidates(pieces, cases, traces);
+    add_leads(&mut candidates, cases);
+    let candidates: HashMap<Pair, Vec<(usize, usize)>> =
+        candidates.into_iter().map(|(pair, around)| (pair, around.spans)).collect();
     let mut left: Vec<(usize, usize)> = (cases.iter().enumerate())
         .flat_map(|(index, case)| (0..case.spans.len()).map(move |span| (index, span)))
         .collect();
@@ -28,7 +33,7 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Opti
             .collect();
         ranked.sort_by_key(|(pair, covered)| {
             let (before, after) = pair.around;
-            (Reverse(*covered), pair.conditional, before + after, pair.to - pair.from, **pair)
+            (Reverse(*covered), pair.conditional, pair.lead.is_some(), before + after, pair.to - pair.from, **pair)
         });
         let mut fitting = ranked.iter().take(MOST_CHECKS).map(|(pair, _)| **pair);
         let best = fitting.find(|pair| marks_only_answers(pieces, pair, cases, traces))?;
@@ -41,11 +46,45 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Opti
     Some(chosen)
 }
 
-/// Every pair in one body around a span, with the spans that it is around: the case and the span's number.
-fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pair, Vec<(usize, usize)>> {
+/// What a pair is around.
+#[derive(Default)]
+struct Around {
+    /// The spans: the case and the span's number.
+    spans: Vec<(usize, usize)>,
+    /// For each of them, the text before it.
+    headers: Vec<Stretch>,
+}
+
+/// Adds the pairs that leave out what follows a header in some turns only.
+fn add_leads(candidates: &mut HashMap<Pair, Around>, cases: &[Case]) {
+    let mut alike: HashMap<(usize, usize, bool, usize), Vec<(&Pair, &Around)>> = HashMap::new();
+    for (pair, around) in candidates.iter() {
+        alike.entry((pair.from, pair.to, pair.conditional, pair.around.1)).or_default().push((pair, around));
+    }
+    let mut added: Vec<(Pair, Around)> = Vec::new();
+    for pairs in alike.values() {
+        for (pair, around) in pairs {
+            for (_, more) in pairs.iter().filter(|(other, _)| other.around.0 > pair.around.0) {
+                let lead = |header: &Stretch| {
+                    let case = cases.get(header.case)?;
+                    Some(Stretch { start: case.later(header.start, pair.around.0), ..*header })
+                };
+                let Some(first) = more.headers.first().and_then(lead) else { continue };
+                let has_it = |header: &Stretch| lead(header).is_some_and(|lead| lead.text(cases) == first.text(cases));
+                let others = more.spans.iter().zip(&more.headers).filter(|(_, header)| has_it(header));
+                let spans = around.spans.iter().chain(others.map(|(span, _)| span)).copied().collect();
+                added.push((Pair { lead: Some(first), ..**pair }, Around { spans, headers: Vec::new() }));
+            }
+        }
+    }
+    candidates.extend(added);
+}
+
+/// Every pair in one body around a span.
+fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pair, Around> {
     let bodies: Vec<Option<Vec<usize>>> = (0..=pieces.len()).map(|at| source::body_at(pieces, at)).collect();
     let loops: Vec<bool> = (0..=pieces.len()).map(|at| message_loop(pieces, at).is_some()).collect();
-    let mut found: HashMap<Pair, Vec<(usize, usize)>> = HashMap::new();
+    let mut found: HashMap<Pair, Around> = HashMap::new();
     for (case_index, (case, trace)) in cases.iter().zip(traces).enumerate() {
         let characters = |from: usize, to: usize| case.text.get(from..to).map_or(0, |text| text.chars().count());
         for (span_index, span) in case.spans.iter().enumerate() {
@@ -61,9 +100,11 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pai
                         if conditional && loops.get(*from) != Some(&true) {
                             continue;
                         }
-                        let spans = found.entry(Pair { from: *from, to: *to, conditional, around }).or_default();
-                        if spans.last() != Some(&(case_index, span_index)) {
-                            spans.push((case_index, span_index));
+                        let pair = Pair { from: *from, to: *to, conditional, around, lead: None };
+                        let known = found.entry(pair).or_default();
+                        if known.spans.last() != Some(&(case_index, span_index)) {
+                            known.spans.push((case_index, span_index));
+                            known.headers.push(Stretch { case: case_index, start: *start, end: span.start });
                         }
                     }
                 }
@@ -78,17 +119,24 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pai
 pub(super) fn block(
     pieces: &[Piece],
     pair: &Pair,
+    lead: Option<&str>,
     inside: &str,
-    (left, begins): (&str, &str),
-    (ends, right): (&str, &str),
+    [(left, begins), (ends, right)]: [(&str, &str); 2],
 ) -> Option<String> {
     let taken = |name: &String| pieces.iter().any(|piece| piece.text.contains(name.as_str()));
     let mut names = std::iter::once(String::new()).chain((2..).map(|number| number.to_string()));
     let name = names.find_map(|number| Some(format!("assistant_turn{number}")).filter(|name| !taken(name)))?;
     let (before, after) = pair.around;
-    let head = if before > 0 { format!("{{{{ {name}[:{before}] }}}}") } else { String::new() };
+    let mut from = if before > 0 { before.to_string() } else { String::new() };
+    let mut divided = String::new();
+    if let Some(lead) = lead {
+        let (start, longer) = (format!("{name}_start"), before + lead.chars().count());
+        let quoted = Value::from(lead);
+        divided = format!("{{% set {start} = {longer} if {name}[{before}:].startswith({quoted}) else {before} %}}");
+        from = start;
+    }
+    let head = if from.is_empty() { String::new() } else { format!("{divided}{{{{ {name}[:{from}] }}}}") };
     let until = if after > 0 { format!("-{after}") } else { String::new() };
-    let from = if before > 0 { before.to_string() } else { String::new() };
     let text = format!("{{{{ {name}[{from}:{until}] }}}}");
     let gathered =
         format!("{{%{left} set {name} {begins}%}}{inside}{{%{ends} endset %}}{head}{{% generation %}}{text}");

@@ -141,11 +141,27 @@ struct Pair {
     /// How many characters at the start and the end of the text are not the model's; if there are any, the text is
     /// gathered first and divided then.
     around: (usize, usize),
+    /// What follows these characters at the start in some turns and is not the model's either.
+    lead: Option<Stretch>,
 }
 
 impl Pair {
     fn plain(from: usize, to: usize, conditional: bool) -> Self {
-        Self { from, to, conditional, around: (0, 0) }
+        Self { from, to, conditional, around: (0, 0), lead: None }
+    }
+}
+
+/// A stretch of a conversation's render, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Stretch {
+    case: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Stretch {
+    fn text(self, cases: &[Case]) -> &str {
+        cases.get(self.case).map_or("", |case| slice(&case.text, self.start..self.end))
     }
 }
 
@@ -202,7 +218,7 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
         if refuted.contains(&pairs) {
             continue;
         }
-        let Some(patched) = build(&pieces, &pairs) else { continue };
+        let Some(patched) = build(&pieces, &pairs, &cases) else { continue };
         match prove(&patched.template, &cases, options, false) {
             Ok(conversations) => {
                 return Ok(Patched { template: patched.template + end, conversations, ..patched });
@@ -414,7 +430,11 @@ fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[T
             start = None;
             let fits = case.spans.iter().any(|span| {
                 let (before, after) = pair.around;
-                let (begin, end) = (case.later(begin, before), case.earlier(*at, after));
+                let (mut begin, end) = (case.later(begin, before), case.earlier(*at, after));
+                let lead = pair.lead.map_or("", |lead| lead.text(cases));
+                if case.text.get(begin..*at).is_some_and(|text| text.starts_with(lead)) {
+                    begin += lead.len();
+                }
                 fit(case, span, begin, end).is_some()
             });
             fits || begin == *at || (pair.conditional && case.is_foreign((begin, *at), &iterations))
@@ -451,7 +471,7 @@ fn message_loop(pieces: &[Piece], at: usize) -> Option<MessageLoop> {
 }
 
 /// The source with blocks at the pairs.
-fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
+fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
     let mut rewritten = Vec::new();
     let mut template = String::new();
     let mut at = 0;
@@ -472,14 +492,15 @@ fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
         let data = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == PieceKind::Data);
         let begins = if data(pieces.get(pair.from)) { "+" } else { "" };
         let ends = if data(pieces.get(pair.to.checked_sub(1)?)) { "+" } else { "" };
-        let is_gathered = pair.around != (0, 0);
+        let is_gathered = pair.around != (0, 0) || pair.lead.is_some();
+        let lead = pair.lead.map(|lead| lead.text(cases));
         if pair.conditional || is_gathered {
             rewritten.push(inside.trim().to_owned());
         }
         if pair.conditional {
             let name = message_loop(pieces, pair.from)?.variable;
             let block = if is_gathered {
-                gathered::block(pieces, pair, &inside, ("", begins), (ends, ""))?
+                gathered::block(pieces, pair, lead, &inside, [("", begins), (ends, "")])?
             } else {
                 format!("{{% generation {begins}%}}{inside}{{%{ends} endgeneration %}}")
             };
@@ -488,7 +509,7 @@ fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
                  {right}%}}"
             );
         } else if is_gathered {
-            template += &gathered::block(pieces, pair, &inside, (left, begins), (ends, right))?;
+            template += &gathered::block(pieces, pair, lead, &inside, [(left, begins), (ends, right)])?;
         } else {
             let (begins, ends) = (source::marks(pieces, pair.from).1, source::marks(pieces, pair.to).0);
             template += &format!("{{%{left} generation {begins}%}}{inside}{{%{ends} endgeneration {right}%}}");
