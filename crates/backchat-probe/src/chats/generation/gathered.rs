@@ -33,7 +33,14 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Opti
             .collect();
         ranked.sort_by_key(|(pair, covered)| {
             let (before, after) = pair.around;
-            (Reverse(*covered), pair.conditional, pair.lead.is_some(), before + after, pair.to - pair.from, **pair)
+            (
+                Reverse(*covered),
+                pair.conditional,
+                pair.leads.iter().flatten().count(),
+                before + after,
+                pair.to - pair.from,
+                **pair,
+            )
         });
         let mut fitting = ranked.iter().take(MOST_CHECKS).map(|(pair, _)| **pair);
         let best = fitting.find(|pair| marks_only_answers(pieces, pair, cases, traces))?;
@@ -57,23 +64,34 @@ struct Around {
 
 /// Adds the pairs that leave out what follows a header in some turns only.
 fn add_leads(candidates: &mut HashMap<Pair, Around>, cases: &[Case]) {
-    let mut alike: HashMap<(usize, usize, bool, usize), Vec<(&Pair, &Around)>> = HashMap::new();
+    let mut alike: HashMap<Pair, Vec<(&Pair, &Around)>> = HashMap::new();
     for (pair, around) in candidates.iter() {
-        alike.entry((pair.from, pair.to, pair.conditional, pair.around.1)).or_default().push((pair, around));
+        alike.entry(Pair { around: (0, pair.around.1), ..*pair }).or_default().push((pair, around));
     }
     let mut added: Vec<(Pair, Around)> = Vec::new();
     for pairs in alike.values() {
         for (pair, around) in pairs {
+            let lead = |header: &Stretch| {
+                let case = cases.get(header.case)?;
+                Some(Stretch { start: case.later(header.start, pair.around.0), ..*header })
+            };
+            let mut longer: Vec<(Stretch, Vec<(usize, usize)>)> = Vec::new();
             for (_, more) in pairs.iter().filter(|(other, _)| other.around.0 > pair.around.0) {
-                let lead = |header: &Stretch| {
-                    let case = cases.get(header.case)?;
-                    Some(Stretch { start: case.later(header.start, pair.around.0), ..*header })
-                };
                 let Some(first) = more.headers.first().and_then(lead) else { continue };
                 let has_it = |header: &Stretch| lead(header).is_some_and(|lead| lead.text(cases) == first.text(cases));
-                let others = more.spans.iter().zip(&more.headers).filter(|(_, header)| has_it(header));
-                let spans = around.spans.iter().chain(others.map(|(span, _)| span)).copied().collect();
-                added.push((Pair { lead: Some(first), ..**pair }, Around { spans, headers: Vec::new() }));
+                let spans = more.spans.iter().zip(&more.headers).filter(|(_, header)| has_it(header));
+                longer.push((first, spans.map(|(span, _)| *span).collect()));
+            }
+            longer.sort_by_key(|(lead, _)| (Reverse(lead.end - lead.start), *lead));
+            for (at, (first, own)) in longer.iter().enumerate() {
+                let spans: Vec<(usize, usize)> = around.spans.iter().chain(own).copied().collect();
+                for (second, others) in longer.iter().skip(at + 1) {
+                    let leads = [Some(*first), Some(*second)];
+                    let spans = spans.iter().chain(others).copied().collect();
+                    added.push((Pair { leads, ..**pair }, Around { spans, headers: Vec::new() }));
+                }
+                let leads = [Some(*first), None];
+                added.push((Pair { leads, ..**pair }, Around { spans, headers: Vec::new() }));
             }
         }
     }
@@ -100,7 +118,7 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pai
                         if conditional && loops.get(*from) != Some(&true) {
                             continue;
                         }
-                        let pair = Pair { from: *from, to: *to, conditional, around, lead: None };
+                        let pair = Pair { from: *from, to: *to, conditional, around, leads: [None; 2] };
                         let known = found.entry(pair).or_default();
                         if known.spans.last() != Some(&(case_index, span_index)) {
                             known.spans.push((case_index, span_index));
@@ -119,7 +137,7 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> HashMap<Pai
 pub(super) fn block(
     pieces: &[Piece],
     pair: &Pair,
-    lead: Option<&str>,
+    leads: &[&str],
     inside: &str,
     [(left, begins), (ends, right)]: [(&str, &str); 2],
 ) -> Option<String> {
@@ -129,10 +147,13 @@ pub(super) fn block(
     let (before, after) = pair.around;
     let mut from = if before > 0 { before.to_string() } else { String::new() };
     let mut divided = String::new();
-    if let Some(lead) = lead {
-        let (start, longer) = (format!("{name}_start"), before + lead.chars().count());
-        let quoted = Value::from(lead);
-        divided = format!("{{% set {start} = {longer} if {name}[{before}:].startswith({quoted}) else {before} %}}");
+    if !leads.is_empty() {
+        let start = format!("{name}_start");
+        let longer = leads.iter().map(|lead| {
+            let (length, quoted) = (before + lead.chars().count(), Value::from(*lead));
+            format!("{length} if {name}[{before}:].startswith({quoted}) else ")
+        });
+        divided = format!("{{% set {start} = {}{before} %}}", longer.collect::<String>());
         from = start;
     }
     let head = if from.is_empty() { String::new() } else { format!("{divided}{{{{ {name}[:{from}] }}}}") };

@@ -141,13 +141,18 @@ struct Pair {
     /// How many characters at the start and the end of the text are not the model's; if there are any, the text is
     /// gathered first and divided then.
     around: (usize, usize),
-    /// What follows these characters at the start in some turns and is not the model's either.
-    lead: Option<Stretch>,
+    /// What follows these characters at the start in some turns and is not the model's either, the longest first.
+    leads: [Option<Stretch>; 2],
 }
 
 impl Pair {
     fn plain(from: usize, to: usize, conditional: bool) -> Self {
-        Self { from, to, conditional, around: (0, 0), lead: None }
+        Self { from, to, conditional, around: (0, 0), leads: [None; 2] }
+    }
+
+    /// The texts that some turns have after their header.
+    fn leads<'c>(&self, cases: &'c [Case]) -> Vec<&'c str> {
+        self.leads.iter().flatten().map(|lead| lead.text(cases)).collect()
     }
 }
 
@@ -418,6 +423,7 @@ fn divides(pieces: &[Piece], at: usize) -> Option<usize> {
 /// Whether every stretch between the places of a pair is one of the assistant's or, under a condition, of no answer.
 fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[Trace]) -> bool {
     let messages = message_loop(pieces, pair.from);
+    let leads = pair.leads(cases);
     cases.iter().zip(traces).all(|(case, trace)| {
         let iterations = messages.as_ref().map_or_else(Vec::new, |messages| messages.iterations(trace));
         let mut start = None;
@@ -431,10 +437,8 @@ fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[T
             let fits = case.spans.iter().any(|span| {
                 let (before, after) = pair.around;
                 let (mut begin, end) = (case.later(begin, before), case.earlier(*at, after));
-                let lead = pair.lead.map_or("", |lead| lead.text(cases));
-                if case.text.get(begin..*at).is_some_and(|text| text.starts_with(lead)) {
-                    begin += lead.len();
-                }
+                let text = case.text.get(begin..*at).unwrap_or_default();
+                begin += leads.iter().find(|lead| text.starts_with(**lead)).map_or(0, |lead| lead.len());
                 fit(case, span, begin, end).is_some()
             });
             fits || begin == *at || (pair.conditional && case.is_foreign((begin, *at), &iterations))
@@ -492,15 +496,15 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
         let data = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == PieceKind::Data);
         let begins = if data(pieces.get(pair.from)) { "+" } else { "" };
         let ends = if data(pieces.get(pair.to.checked_sub(1)?)) { "+" } else { "" };
-        let is_gathered = pair.around != (0, 0) || pair.lead.is_some();
-        let lead = pair.lead.map(|lead| lead.text(cases));
+        let is_gathered = pair.around != (0, 0) || pair.leads != [None; 2];
+        let leads = pair.leads(cases);
         if pair.conditional || is_gathered {
             rewritten.push(inside.trim().to_owned());
         }
         if pair.conditional {
             let name = message_loop(pieces, pair.from)?.variable;
             let block = if is_gathered {
-                gathered::block(pieces, pair, lead, &inside, [("", begins), (ends, "")])?
+                gathered::block(pieces, pair, &leads, &inside, [("", begins), (ends, "")])?
             } else {
                 format!("{{% generation {begins}%}}{inside}{{%{ends} endgeneration %}}")
             };
@@ -509,7 +513,7 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
                  {right}%}}"
             );
         } else if is_gathered {
-            template += &gathered::block(pieces, pair, lead, &inside, [(left, begins), (ends, right)])?;
+            template += &gathered::block(pieces, pair, &leads, &inside, [(left, begins), (ends, right)])?;
         } else {
             let (begins, ends) = (source::marks(pieces, pair.from).1, source::marks(pieces, pair.to).0);
             template += &format!("{{%{left} generation {begins}%}}{inside}{{%{ends} endgeneration {right}%}}");
