@@ -71,9 +71,13 @@ fn add_leads(candidates: &mut HashMap<Pair, Around>, cases: &[Case]) {
     let mut added: Vec<(Pair, Around)> = Vec::new();
     for pairs in alike.values() {
         for (pair, around) in pairs {
+            // A header of another length each time, such as one that counts, has no common beginning.
+            let Some(base) = around.headers.first().map(|header| header.text(cases)) else { continue };
+            if around.headers.iter().any(|header| header.text(cases) != base) {
+                continue;
+            }
             let lead = |header: &Stretch| {
-                let case = cases.get(header.case)?;
-                Some(Stretch { start: case.later(header.start, pair.around.0), ..*header })
+                header.text(cases).starts_with(base).then(|| Stretch { start: header.start + base.len(), ..*header })
             };
             let mut longer: Vec<(Stretch, Vec<(usize, usize)>)> = Vec::new();
             for (_, more) in pairs.iter().filter(|(other, _)| other.around.0 > pair.around.0) {
