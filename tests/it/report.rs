@@ -179,7 +179,8 @@ fn the_policy_names_the_hashes_of_what_the_page_holds() {
     let page = replayed(&folder("policy"), OUTPUT);
     let policy = attributes_of(&page, "content").into_iter().find(|content| content.contains("default-src")).unwrap();
     let hash = |names: &[&str]| {
-        let read = |name: &&str| fs::read_to_string(root().join("src/report").join(name)).unwrap();
+        let read =
+            |name: &&str| fs::read_to_string(root().join("crates/backchat-workbench/src/report").join(name)).unwrap();
         let content = names.iter().map(read).collect::<Vec<_>>().join("\n");
         assert!(page.contains(&content), "the page holds {names:?}");
         format!("'sha256-{}'", base64(&Sha256::digest(&content)))

@@ -22,12 +22,13 @@ pub(super) fn fixed_start(text: &str) -> &str {
 pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<String>) {
     let found = groups.iter().find_map(|group| {
         let sign = FILLED.iter().find(|sign| group.prompt.contains(**sign))?;
-        let (before, after) = group.prompt.split_once(sign)?;
-        // Every further sign has the same value, which the last one ends.
-        let after = after.rsplit(sign).next()?;
-        let rest = prompt.strip_suffix(after)?;
-        let value = slice(rest, rest.rfind(before.trim_start()).filter(|_| !before.trim().is_empty())?..);
-        let value = value.strip_prefix(before.trim_start())?.rsplit(before.trim_start()).next()?;
+        let pieces: Vec<&str> = group.prompt.split(sign).collect();
+        let [before, between @ .., after] = pieces.as_slice() else { return None };
+        let before = Some(before.trim_start()).filter(|before| !before.is_empty())?;
+        let (_, values) = prompt.strip_suffix(after)?.rsplit_once(before)?;
+        // Every sign has the same value, so that the length of all tells that of one.
+        let others: usize = between.iter().map(|text| text.len()).sum();
+        let value = values.get(..values.len().checked_sub(others)? / (between.len() + 1))?;
         let shown = group.prompt.trim_start().replace(sign, value);
         let start = prompt.strip_suffix(&shown)?;
         (!value.is_empty()).then(|| (format!("{start}{}", group.prompt.trim_start()), value.to_owned()))

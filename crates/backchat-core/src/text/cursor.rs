@@ -36,7 +36,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// The next character, which is passed.
-    pub fn next(&mut self) -> Option<char> {
+    pub fn bump(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.at += c.len_utf8();
         Some(c)
@@ -73,11 +73,11 @@ mod tests {
     #[test]
     fn it_passes_whole_characters() {
         let mut cursor = Cursor::new("é=12;x");
-        assert_eq!((cursor.peek(), cursor.next(), cursor.at()), (Some('é'), Some('é'), 2));
+        assert_eq!((cursor.peek(), cursor.bump(), cursor.at()), (Some('é'), Some('é'), 2));
         assert_eq!([cursor.eat('x'), cursor.eat('=')], [false, true]);
         assert_eq!((cursor.take(9, |c| c.is_ascii_digit()), cursor.take(9, |c| c.is_ascii_digit())), ("12", ""));
         assert_eq!((cursor.since(2), cursor.rest()), ("=12", ";x"));
-        assert_eq!([cursor.next(), cursor.next(), cursor.next(), cursor.peek()], [Some(';'), Some('x'), None, None]);
+        assert_eq!([cursor.bump(), cursor.bump(), cursor.bump(), cursor.peek()], [Some(';'), Some('x'), None, None]);
     }
 
     #[test]

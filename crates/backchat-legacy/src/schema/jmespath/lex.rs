@@ -89,7 +89,7 @@ impl Lexer<'_> {
     fn token(&mut self) -> Result<Option<Token>, String> {
         self.text.take(usize::MAX, |c| matches!(c, ' ' | '\t' | '\n' | '\r'));
         let start = self.text.at();
-        let Some(c) = self.text.next() else { return Ok(None) };
+        let Some(c) = self.text.bump() else { return Ok(None) };
         Ok(Some(match c {
             '.' => Token::Dot,
             '*' => Token::Star,
@@ -142,11 +142,11 @@ impl Lexer<'_> {
     fn until(&mut self, delimiter: char) -> Result<String, String> {
         let mut text = String::new();
         loop {
-            match self.text.next() {
+            match self.text.bump() {
                 Some(c) if c == delimiter => return Ok(text),
                 Some('\\') => {
                     text.push('\\');
-                    text.extend(self.text.next());
+                    text.extend(self.text.bump());
                 }
                 Some(c) => text.push(c),
                 None => return Err(format!("`{delimiter}` is not closed")),

@@ -14,11 +14,11 @@ impl ReReader<'_> {
         if !self.text.eat('?') {
             return self.capture(None, start).map(Some);
         }
-        let Some(c) = self.text.next() else {
+        let Some(c) = self.text.bump() else {
             return Err(self.error("the pattern ends inside a group"));
         };
         Ok(Some(match c {
-            'P' => match self.text.next() {
+            'P' => match self.text.bump() {
                 Some('<') => {
                     let name = self.until('>', "the name of a group")?;
                     self.check_name(name)?;
@@ -44,7 +44,7 @@ impl ReReader<'_> {
                 Node::Look { node, behind: false, negate: c == '!' }
             }
             '<' => {
-                let negate = match self.text.next() {
+                let negate = match self.text.bump() {
                     Some('=') => false,
                     Some('!') => true,
                     _ => {
@@ -153,7 +153,7 @@ impl ReReader<'_> {
                 }
                 _ => return Err(self.error("this is not a group of Python's `re`")),
             }
-            c = self.text.next();
+            c = self.text.bump();
         }
         if on.contains('a') && on.contains('u') {
             return Err(self.error("the flags `a` and `u` exclude each other"));

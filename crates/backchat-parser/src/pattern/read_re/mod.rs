@@ -121,12 +121,12 @@ impl<'p> ReReader<'p> {
             if matches!(c, '|' | ')') {
                 break;
             }
-            self.text.next();
+            self.text.bump();
             if self.flags.verbose && c.is_ascii_whitespace() | (c == '\u{b}') {
                 continue;
             }
             if self.flags.verbose && c == '#' {
-                while self.text.next().is_some_and(|c| c != '\n') {}
+                while self.text.bump().is_some_and(|c| c != '\n') {}
                 continue;
             }
             let item = match c {
@@ -311,7 +311,7 @@ impl<'p> ReReader<'p> {
 
     /// The text after a backslash outside of a set.
     fn escape(&mut self, start: usize) -> Result<(Node, Item), PatternError> {
-        let Some(c) = self.text.next() else {
+        let Some(c) = self.text.bump() else {
             return Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start));
         };
         Ok(match c {
@@ -333,12 +333,12 @@ impl<'p> ReReader<'p> {
     fn group_or_octal(&mut self, first: char, start: usize) -> Result<Node, PatternError> {
         let mut digits = String::from(first);
         if let Some(second) = self.text.peek().filter(char::is_ascii_digit) {
-            self.text.next();
+            self.text.bump();
             digits.push(second);
             if digits.chars().all(|c| c.is_digit(8))
                 && let Some(third) = self.text.peek().filter(|c| c.is_digit(8))
             {
-                self.text.next();
+                self.text.bump();
                 digits.push(third);
                 return self.octal(&digits, start).map(|code| self.char(code));
             }

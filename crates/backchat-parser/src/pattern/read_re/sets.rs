@@ -52,7 +52,7 @@ impl ReReader<'_> {
         let mut first = true;
         loop {
             let place = self.text.at();
-            let c = self.text.next().ok_or_else(open)?;
+            let c = self.text.bump().ok_or_else(open)?;
             if c == ']' && !first {
                 break;
             }
@@ -63,7 +63,7 @@ impl ReReader<'_> {
                 continue;
             }
             let to = self.text.at();
-            let c = self.text.next().ok_or_else(open)?;
+            let c = self.text.bump().ok_or_else(open)?;
             if c == ']' {
                 add(&mut set, low);
                 add(&mut set, SetItem::Code('-' as u32));
@@ -88,7 +88,7 @@ impl ReReader<'_> {
         if c != '\\' {
             return Ok(SetItem::Code(c as u32));
         }
-        match self.text.next() {
+        match self.text.bump() {
             None => Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start)),
             Some('b') => Ok(SetItem::Code(8)),
             Some(c) if c.is_digit(8) => {

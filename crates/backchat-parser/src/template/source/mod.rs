@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path as FilePath, PathBuf};
 
 use super::load::{self, Source};
-use super::{Loaded, Template, keys};
+use super::{Loaded, keys};
 use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Severity, Sources, text};
 use backchat_core::json::{self, Entry, Path, Value};
 
@@ -243,7 +243,7 @@ fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
 /// Only the bytes of the key `response_template` change; a missing key is added. The file is replaced
 /// as a whole, so it is never half-written.
 #[cfg(feature = "write")]
-pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
+pub fn write_into(name: &str, template: &super::Template) -> Result<(), SourceError> {
     change(name, |text| edit::edit(text, KEY, &template.to_value()))
 }
 
