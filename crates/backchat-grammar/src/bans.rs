@@ -1,8 +1,8 @@
 //! What must not be written if nothing may be called, for engines that forbid words instead of following a grammar.
 
 use super::own_mark::first_of_its_own;
-pub use backchat_derive::wire::structure::{CallPart, WireFormat};
-pub use backchat_derive::wire::written::{Part, Written};
+use backchat_derive::wire::structure::{CallPart, WireFormat};
+use backchat_derive::wire::written::{Part, Written};
 
 /// The shortest texts of which every call holds one, and that nothing else in a turn needs; none if calls have no marks
 /// of their own.

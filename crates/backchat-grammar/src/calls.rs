@@ -12,7 +12,7 @@ use super::schema::{Problem, Reader, Schema, Shape, types};
 use super::strings::Strings;
 use super::style::{Space, Style, unquoted_json};
 use backchat_core::json::{self, Value};
-pub use backchat_derive::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
+use backchat_derive::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
 use backchat_derive::wire::written::{Ids, Spelling, Written};
 use backchat_parser::pattern::Regular;
 

@@ -127,13 +127,16 @@ pub struct Builder {
     template: Template,
     wire: Wire,
     clear: Clear,
+    /// Segmenting every text of the wire takes as long as the rest of a request.
+    preserved: Vec<String>,
 }
 
 impl Builder {
     /// For a response template and the wire of its chat template.
     pub fn new(template: Template, wire: Wire) -> Self {
         let clear = marks::clear(&template, wire.structure(), wire.written());
-        Self { template, wire, clear }
+        let preserved = preserved::preserved(wire.structure(), wire.written());
+        Self { template, wire, clear, preserved }
     }
 
     /// Builds the grammar of a request.
@@ -143,7 +146,7 @@ impl Builder {
     /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if
     /// a schema is above a limit of grammars.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
-        let Self { template, wire, clear } = self;
+        let Self { template, wire, clear, preserved } = self;
         let (structure, written) = (wire.structure(), wire.written());
         let mut notes = clear.notes.clone();
         if wire.is_assumed() {
@@ -262,7 +265,6 @@ impl Builder {
         notes.dedup();
         let stops = written.stops.iter().map(|stop| (varying::fixed_start(stop).to_owned(), ends(structure, stop)));
         let stop = stops.filter(|(stop, _)| !stop.is_empty()).collect();
-        let preserved = preserved::preserved(structure, written);
         Ok(Grammar {
             rules,
             root,
@@ -272,7 +274,7 @@ impl Builder {
             bans,
             banned_tokens: Vec::new(),
             custom,
-            preserved,
+            preserved: preserved.clone(),
             special: Vec::new(),
             lazy,
         })

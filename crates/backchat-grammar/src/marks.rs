@@ -7,8 +7,8 @@ use super::bans;
 use super::excluded::{Excluded, Forbidden, openings, without};
 use super::notes::{Effect, Note};
 use backchat_derive::derive;
-pub use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Pairs, WireFormat};
-pub use backchat_derive::wire::written::{Part, Written};
+use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Pairs, WireFormat};
+use backchat_derive::wire::written::{Part, Written};
 use backchat_parser::pattern::{Regular, of_delimiter};
 use backchat_parser::template::{Delimiter, Template};
 

@@ -1,6 +1,6 @@
 //! The mark by which one part of a turn is known: it occurs in no other part.
 
-pub use backchat_derive::wire::marks::Segmentation;
+use backchat_derive::wire::marks::Segmentation;
 
 /// The first marks of a text that occur in no other: their positions and texts.
 pub(crate) fn first_of_its_own(segmentation: Segmentation, text: &str, others: &[&str]) -> Option<(usize, String)> {

@@ -1,9 +1,9 @@
 //! The marks that a server must leave in the output: every text of the wire that may be one special token. A server that
 //! drops one, at an edge of a region or inside a call, gives the parser another text than the model wrote.
 
-pub use backchat_derive::wire::marks::{Segmentation, is_closing, is_opening};
-pub use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, Pairs, WireFormat};
-pub use backchat_derive::wire::written::{Part, Written};
+use backchat_derive::wire::marks::{Segmentation, is_closing, is_opening};
+use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, Pairs, WireFormat};
+use backchat_derive::wire::written::{Part, Written};
 
 /// The marks of the model's turn, each once, in the order of the wire.
 pub(super) fn preserved(wire: &WireFormat, written: &Written) -> Vec<String> {

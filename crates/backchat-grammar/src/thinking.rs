@@ -2,7 +2,7 @@
 
 use backchat_core::text::slice;
 use backchat_derive::wire::structure::WireFormat;
-pub use backchat_derive::wire::written::{Group, Part};
+use backchat_derive::wire::written::{Group, Part};
 
 /// What is around reasoning, from the end of the prompt on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

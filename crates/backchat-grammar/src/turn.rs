@@ -12,7 +12,7 @@ use super::varying::fixed_start;
 use super::{Lazily, Trigger};
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_derive::wire::structure::WireFormat;
-pub use backchat_derive::wire::written::{Group, Part, Shape, Written};
+use backchat_derive::wire::written::{Group, Part, Shape, Written};
 use backchat_parser::pattern::Regular;
 
 /// Whether a region may be there.

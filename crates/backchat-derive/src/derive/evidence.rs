@@ -5,7 +5,7 @@ use crate::wire::probe::{Prober, Setting, call, needle};
 use crate::wire::structure::WireFormat;
 use backchat_core::json::Value;
 use backchat_core::text::{common_end, common_start, slice};
-pub use backchat_probe::diff::{self, DiffTag};
+use backchat_probe::diff::{self, DiffTag};
 
 /// Two renders and their differences.
 #[derive(Clone, Debug, PartialEq)]

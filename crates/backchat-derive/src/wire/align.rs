@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::marks::Segmentation;
 use backchat_core::text::slice;
-pub use backchat_probe::diff::{DiffTag, operations};
+use backchat_probe::diff::{DiffTag, operations};
 
 /// The last stretch that two texts share and that has a word: its bytes in each of them.
 pub(super) fn last_shared(segmentation: Segmentation, a: &str, b: &str) -> Option<(Range<usize>, Range<usize>)> {

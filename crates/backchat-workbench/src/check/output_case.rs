@@ -10,7 +10,7 @@ use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
-pub use backchat_chat::{Instant, Stopwatch};
+use backchat_chat::{Instant, Stopwatch};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, shell_word, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::Schema;

@@ -14,7 +14,7 @@ use super::fixture::{Actual, ActualChat, Broken, Case, ChatCase, FixtureFile, Te
 use super::golden::{Derived, check_derived};
 use super::output_case::{Settings, Split, Verdict, check_case, check_schema_case};
 use super::round_trip::Chat;
-pub use backchat_chat::{ChatTemplate, Instant};
+use backchat_chat::{ChatTemplate, Instant};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
 use backchat_core::json::Value;
 use backchat_legacy::schema::Schema;

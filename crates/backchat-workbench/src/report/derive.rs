@@ -8,7 +8,7 @@ use super::proof::{Proof, grid, texts};
 use super::sides;
 use super::turn;
 use backchat_core::json::Value;
-pub use backchat_derive::derive::{Derivation, Options, Proven, Reading, Status};
+use backchat_derive::derive::{Derivation, Options, Proven, Reading, Status};
 use backchat_parser::template::Template;
 
 impl Mood {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::check::fixture::write_sections;
 use backchat_core::json::{Object, Value};
-pub use backchat_derive::derive::{Explained, Sample};
+use backchat_derive::derive::{Explained, Sample};
 use backchat_parser::parser::{self, Tools};
 use backchat_parser::template::Template;
 
