@@ -167,6 +167,8 @@ impl Scan {
         }
         self.clear_to = 0;
         let held = buffer.slice(hold, buffer.end());
+        // Before the first character, no search has told yet what waits for the beginning of the text.
+        first_waits |= buffer.end() == 0 && !watch.is_quiet_at_first();
         self.quiet = best.is_none() && !first_waits && held.len() <= HELD && watch.signs.look_at(held) != Glance::Sign;
         if !Arc::ptr_eq(&self.signs, &watch.signs) {
             self.signs = watch.signs.clone();
@@ -323,6 +325,19 @@ mod tests {
         buffer.push(&"é".repeat(5000));
         buffer.trim(9000, Some(1));
         buffer.slice(0, 9002);
+    }
+
+    #[test]
+    fn feeds_of_nothing_before_the_text_change_nothing() {
+        let template =
+            r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": "^\\s*<x>", "close": "</x>"}, "content": {}}}"#;
+        let template = Template::load(template).unwrap().template;
+        for feeds in [&["<x>a</x>b"][..], &["", "<x>a</x>b"], &["", "", "<", "", "x>a</x>b"], &["", "\n<x>a</x>b"]] {
+            let mut parser = Parser::new(&template, "A", Default::default()).unwrap();
+            feeds.iter().for_each(|feed| drop(parser.feed(feed).unwrap()));
+            let message = parser.finish().unwrap().message;
+            assert_eq!(backchat_core::Value::from(message).to_string(), r#"{"x": "a", "content": "b"}"#, "{feeds:?}");
+        }
     }
 
     #[test]

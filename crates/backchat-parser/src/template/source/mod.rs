@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path as FilePath, PathBuf};
 
+#[cfg(feature = "write")]
+use super::Template;
 use super::load::{self, Source};
 use super::{Loaded, keys};
 use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Severity, Sources, text};
@@ -243,7 +245,7 @@ fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
 /// Only the bytes of the key `response_template` change; a missing key is added. The file is replaced
 /// as a whole, so it is never half-written.
 #[cfg(feature = "write")]
-pub fn write_into(name: &str, template: &super::Template) -> Result<(), SourceError> {
+pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
     change(name, |text| edit::edit(text, KEY, &template.to_value()))
 }
 
