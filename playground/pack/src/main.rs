@@ -50,8 +50,8 @@ fn page(module: &Path, root: &Path) -> Result<String> {
     let mut bound = bindgen(module).no_modules(true)?.typescript(false).generate_output()?;
     let wasm = gzip(&bound.wasm_mut().emit_wasm())?;
     let worker = format!("{}\n{}", bound.js(), read("playground/page/worker.js")?);
-    let style = format!("{}{}", read("src/report/report.css")?, read("playground/page/page.css")?);
-    let files = ["src/report/stepper.js"]
+    let style = format!("{}{}", read("crates/backchat-workbench/src/report/report.css")?, read("playground/page/page.css")?);
+    let files = ["crates/backchat-workbench/src/report/stepper.js"]
         .into_iter()
         .map(str::to_owned)
         .chain(SCRIPTS.map(|name| format!("playground/page/{name}")));
