@@ -445,7 +445,8 @@ impl Grammars {
         line: &[u8],
     ) -> (Value, Result<Value, String>) {
         let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
-        let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message)));
+        let read =
+            read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message())));
         let row = match read {
             Ok(Value::Object(row)) => row,
             Ok(_) => return (Value::Null, Err("the row is not an object".to_owned())),

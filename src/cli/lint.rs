@@ -12,7 +12,7 @@ use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
-use backchat_chat::source::Source;
+use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
 use backchat_core::json::Value;
 use backchat_derive::derive;
@@ -120,7 +120,7 @@ impl Lint {
         let mut targets = if self.target.is_empty() { config.targets.clone() } else { self.target.clone() };
         let mut seen = HashSet::new();
         targets.retain(|target| seen.insert(target.name));
-        let named = self.chat_template.as_deref().map(|name| backchat_chat::source::open(name, None));
+        let named = self.chat_template.as_deref().map(|name| chat_source::open(name, None));
         let chat_template = named.transpose().map_err(source_failure)?;
         let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
         let mut all: Vec<Diagnostic> = Vec::new();
@@ -189,7 +189,7 @@ impl Lint {
         config: &Config,
         global: &Global,
     ) -> Result<Option<(Vec<Diagnostic>, Sources)>, Failure> {
-        let source = match backchat_chat::source::open(name, None) {
+        let source = match chat_source::open(name, None) {
             Ok(source) => source.for_tools(),
             Err(error)
                 if kind == Kind::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") =>
@@ -291,7 +291,7 @@ impl Lint {
 /// The chat template next to a response template, in a model's own files.
 fn own_chat_template(opened: &Opened) -> Option<Source> {
     let is_config = Path::new(&opened.file).file_name().is_some_and(|name| name == "tokenizer_config.json");
-    is_config.then(|| backchat_chat::source::open(&opened.file, None).ok())?
+    is_config.then(|| chat_source::open(&opened.file, None).ok())?
 }
 
 /// The template within the limits of the targets, proved with its chat template, and what to call that.

@@ -26,7 +26,7 @@ pub fn of_file(path: &str) -> Result<Vec<u32>, Failure> {
 /// The ids of a text: a list of JSON, or numbers with white space between them.
 fn of_text(text: &str) -> Result<Vec<u32>, String> {
     if text.trim_start().starts_with('[') {
-        let value = json::read(text).map_err(|error| format!("not valid JSON: {}", error.message))?;
+        let value = json::read(text).map_err(|error| format!("not valid JSON: {}", error.message()))?;
         return of_value("ids", &value);
     }
     let id = |word: &str| word.parse().map_err(|_| format!("{word:?} is not a token id"));

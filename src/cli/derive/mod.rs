@@ -18,8 +18,11 @@ use backchat_core::json::{self, Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Remedy, Sample, Status};
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::template::Template;
+use backchat_parser::template::source::{replace_file, write_into};
 use backchat_probe::diff::unified;
 use backchat_workbench::report;
+#[cfg(feature = "tui")]
+use backchat_workbench::session;
 
 /// Derive a response template from a chat template, and prove it
 #[derive(Clone, Debug, clap::Args)]
@@ -263,15 +266,13 @@ impl Derive {
             };
             let target = config_beside(&self.source)?;
             if known.is_none_or(|known| known != *draft) {
-                super::signals::uninterrupted(|| backchat_parser::template::source::write_into(&target, &template))
+                super::signals::uninterrupted(|| write_into(&target, &template))
                     .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
                 self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
             }
         } else if let Some(file) = &self.output {
-            super::signals::uninterrupted(|| {
-                backchat_parser::template::source::replace_file(Path::new(file), text.as_bytes())
-            })
-            .map_err(|error| input::cannot_write(file, &error))?;
+            super::signals::uninterrupted(|| replace_file(Path::new(file), text.as_bytes()))
+                .map_err(|error| input::cannot_write(file, &error))?;
             self.say(global, &format!("Wrote {}.", escape(file)));
         } else {
             out.write_all(text.as_bytes())?;
@@ -323,13 +324,13 @@ impl Derive {
             return Ok(ExitCode::from(exit_code(derivation)));
         }
         let again = self.clone();
-        let origin = backchat_workbench::session::Origin {
+        let origin = session::Origin {
             command: self.again(&["--replay"]),
             derive: Box::new(move || {
-                let problem = |failure: Failure| backchat_workbench::session::Problem::from(failure);
+                let problem = |failure: Failure| session::Problem::from(failure);
                 let source = again.source_of(&again.source).map_err(problem)?;
                 let options = again.options(&source).map_err(problem)?;
-                Ok(backchat_workbench::session::derived(&derive::derive(&source.template, &options)))
+                Ok(session::derived(&derive::derive(&source.template, &options)))
             }),
         };
         super::replay::show_given(given, origin, global)
@@ -411,9 +412,9 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
 
 /// The conversations that did not come back as they went in, and the samples that are not explained.
 #[cfg(feature = "tui")]
-fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<backchat_workbench::session::Given> {
+fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<session::Given> {
     let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };
-    let failures = derivation.verdict.failures.iter().map(|failure| backchat_workbench::session::Given {
+    let failures = derivation.verdict.failures.iter().map(|failure| session::Given {
         name: format!("{}: {}", failure.case, failure.what),
         template: loaded.template.clone(),
         prefix: failure.prefix.clone(),
@@ -425,7 +426,7 @@ fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<back
         .samples
         .iter()
         .filter(|sample| derivation.explained.departures.iter().any(|departure| departure.sample == sample.name));
-    let samples = unexplained.map(|sample| backchat_workbench::session::Given {
+    let samples = unexplained.map(|sample| session::Given {
         name: sample.name.clone(),
         template: loaded.template.clone(),
         prefix: sample.prefix.clone().unwrap_or_default(),
@@ -497,7 +498,7 @@ pub(super) fn samples(file: &str) -> Result<Vec<Sample>, Failure> {
                 "a sample is {\"text\": output, \"prefix\"?: prompt, \"message\"?: what it means, \"tools\"?: [...]}";
             Diagnostic::error("bad-sample", message).at(place).help(help).into()
         };
-        let row = json::read(line).map_err(|error| wrong(format!("not valid JSON: {}", error.message)))?;
+        let row = json::read(line).map_err(|error| wrong(format!("not valid JSON: {}", error.message())))?;
         let text = row.get("text").and_then(Value::as_str).ok_or_else(|| wrong("no `text`".to_owned()))?;
         let name = match row.get("id") {
             Some(Value::String(id)) => id.clone(),

@@ -216,7 +216,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
         (id, Derivation::failed(Diagnostic::error("bad-row", message).help(help)))
     };
     let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
-    let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message)));
+    let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message())));
     let row = match read {
         Ok(Value::Object(row)) => row,
         Ok(_) => return wrong(Value::Null, "the row is not an object".to_owned()),

@@ -57,8 +57,8 @@ impl Row {
                 (Value::Null, Err(RowError::load(message)))
             }
             Err(error) => {
-                let column = text.get(..error.offset).map_or(error.offset, |before| before.chars().count()) + 1;
-                let message = format!("line {number}, column {column}: not valid JSON: {}", error.message);
+                let column = text.get(..error.offset()).map_or(error.offset(), |before| before.chars().count()) + 1;
+                let message = format!("line {number}, column {column}: not valid JSON: {}", error.message());
                 (Value::Null, Err(RowError::load(message)))
             }
         }

@@ -115,7 +115,7 @@ fn outputs(rows: &str) -> Result<Vec<Output>, (usize, String)> {
     let mut single = Output::default();
     let mut now = Duration::ZERO;
     for (number, line) in rows.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row = json::read(line).map_err(|error| (number + 1, format!("not valid JSON: {}", error.message)))?;
+        let row = json::read(line).map_err(|error| (number + 1, format!("not valid JSON: {}", error.message())))?;
         let Some(text) = row.get("text").and_then(Value::as_str) else {
             return Err((number + 1, "the row has no `text`".to_owned()));
         };

@@ -39,8 +39,8 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Found, SourceError> {
         sources: Sources::none().with(file, text),
     };
     let config = json::read(text).map_err(|error| {
-        let place = Place::span(text, error.offset..error.offset).in_file(file);
-        let diagnostic = Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message));
+        let place = Place::span(text, error.offset()..error.offset()).in_file(file);
+        let diagnostic = Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message()));
         failed(diagnostic.at(place).help("correct the JSON here; nothing after this place was read"))
     })?;
     let Value::Object(config) = config else {

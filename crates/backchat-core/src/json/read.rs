@@ -9,14 +9,9 @@ use crate::text::slice;
 /// Why a text is not JSON, and the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The problem.
-    #[doc(hidden)]
-    pub message: String,
-    /// The byte at which it is wrong.
-    #[doc(hidden)]
-    pub offset: usize,
-    #[doc(hidden)]
-    pub kind: ErrorKind,
+    message: String,
+    offset: usize,
+    kind: ErrorKind,
 }
 
 /// The kind of problem of a text that is not JSON.
@@ -30,6 +25,11 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// The problem, without its position.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The kind of problem.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -1,7 +1,8 @@
 //! Which alternatives of the search earn their place: for each, the templates that derive otherwise without it.
 //!
-//! `BACKCHAT_ABLATION=FOLDER[:FOLDER] cargo test --lib ablation -- --ignored --nocapture` prints the table for the chat
-//! templates of these folders and those here. The result is meaningful only with hundreds of them, from many authors.
+//! `BACKCHAT_ABLATION=FOLDER[:FOLDER] cargo test -p backchat-derive --lib ablation -- --ignored --nocapture` prints the
+//! table for the chat templates of these folders and those here. The result is meaningful only with hundreds of them,
+//! from many authors.
 
 use std::cell::Cell;
 use std::io::Write;

@@ -49,8 +49,7 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Optio
             continue;
         }
         let prober = proof.prober().steady(varying);
-        let Some(mut found) = candidate(&prober, reading, proof, options, wish) else { continue };
-        found.varying.clone_from(varying);
+        let Some(found) = candidate(&prober, varying, reading, proof, options, wish) else { continue };
         if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
             best = Some(found);
         }
@@ -63,6 +62,7 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Optio
 
 fn candidate(
     prober: &Prober<'_>,
+    varying: &Varying,
     reading: Reading,
     proof: &Proof<'_>,
     options: &Options,
@@ -83,7 +83,7 @@ fn candidate(
         wire.reasoning = None;
     }
     let attempt = search(&wire, proof, options, wish, &reasoning_field)?;
-    Some(Chosen { wire, varying: Varying::default(), reasoning_field, attempt })
+    Some(Chosen { wire, varying: varying.clone(), reasoning_field, attempt })
 }
 
 /// A candidate that waits for its proof.

@@ -63,8 +63,8 @@ impl Schema {
             return Err(vec![too_large()]);
         }
         let (value, places) = json::read_with_places(text).map_err(|error| {
-            let place = Place::span(text, error.offset..error.offset);
-            let message = format!("not valid JSON: {}", error.message);
+            let place = Place::span(text, error.offset()..error.offset());
+            let message = format!("not valid JSON: {}", error.message());
             vec![Diagnostic::error("invalid-json", message).at(place).help("correct the JSON here")]
         })?;
         load_value(&value, &Path::root(), Some((text, &places)))

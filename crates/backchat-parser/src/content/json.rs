@@ -27,9 +27,9 @@ pub(super) fn load_noting_duplicates(text: &str) -> Result<(Value, bool), Reason
 }
 
 fn not_json(error: json::Error, text: &str) -> Reason {
-    match error.kind {
+    match error.kind() {
         json::ErrorKind::TooDeep => Reason::TooDeep,
-        _ => Reason::NotJson { message: error.message, offset: error.offset, text: text.to_owned() },
+        _ => Reason::NotJson { message: error.message().to_owned(), offset: error.offset(), text: text.to_owned() },
     }
 }
 

@@ -51,7 +51,7 @@ fn load(text: &str) -> Result<Tokens, TokensError> {
 
 /// A value that is small in every tokenizer, or whose parts are all needed.
 fn small(reader: &mut Reader<'_>, path: &str) -> Result<Value, TokensError> {
-    json::read(reader.value()?).map_err(|error| TokensError::at(path, error.message))
+    json::read(reader.value()?).map_err(|error| TokensError::at(path, error.message()))
 }
 
 /// The problem of a text that is not a JSON object.
@@ -130,7 +130,7 @@ fn name_with_score<'t>(reader: &mut Reader<'t>, id: u32) -> Result<Cow<'t, str>,
 }
 
 fn added_tokens(text: &str, builder: &mut Builder) -> Result<(), TokensError> {
-    let value = json::read(text).map_err(|error| TokensError::at("added_tokens", error.message))?;
+    let value = json::read(text).map_err(|error| TokensError::at("added_tokens", error.message()))?;
     let tokens = match &value {
         Value::Null => &[],
         value => value.as_list().ok_or_else(|| TokensError::at("added_tokens", "it is not a list"))?,

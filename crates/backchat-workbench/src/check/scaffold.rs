@@ -3,6 +3,7 @@
 use super::fixture::{FixtureFile, Shared, read_text, write_section};
 use super::output_case::{Settings, check_case};
 use super::round_trip::Chat;
+use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{ReadableTurn, ReadableTurns};
 use backchat_parser::template::Template;
@@ -60,9 +61,7 @@ impl Plan<'_> {
         let FixtureFile { text, cases, .. } = read_text(self.names.file, self.text(), &Shared::default());
         let check = |case| {
             let verdict = check_case(case, &text, template, Some(chat), &settings);
-            let is_error = |found: &&backchat_core::diagnostic::Diagnostic| {
-                found.severity == backchat_core::diagnostic::Severity::Error
-            };
+            let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
             verdict.diagnostics.iter().filter(is_error).map(|found| found.id).collect()
         };
         cases.iter().map(|case| case.as_ref().map(check).unwrap_or_default()).collect()

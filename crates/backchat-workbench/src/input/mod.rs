@@ -67,8 +67,8 @@ pub fn json(path: &str) -> Result<Value, Problem> {
 pub fn json_of(path: &str, text: String) -> Result<Value, Problem> {
     backchat_core::json::read(&text).map_err(|error| Problem {
         diagnostics: vec![
-            Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))
-                .at(Place::span(&text, error.offset..error.offset).in_file(name(path)))
+            Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message()))
+                .at(Place::span(&text, error.offset()..error.offset()).in_file(name(path)))
                 .help("correct the JSON here; nothing after this place was read"),
         ],
         sources: Sources::none().with(name(path), text),

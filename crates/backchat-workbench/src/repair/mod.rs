@@ -22,6 +22,7 @@ mod edits;
 use std::collections::HashMap;
 
 use backchat_core::diagnostic::{Fix, Place};
+use backchat_core::json::Value;
 use backchat_derive::derive::{self, Conversation, Fate, Options};
 use backchat_parser::template::{Template, source};
 use candidates::{Candidate, candidates};
@@ -93,7 +94,7 @@ fn in_order(mut found: Vec<(Candidate, Repair)>) -> Vec<Repair> {
 fn fates(conversations: &[Conversation]) -> HashMap<String, bool> {
     let named = conversations.iter().map(|conversation| {
         let Conversation { said, after, setting, fate, .. } = conversation;
-        let setting = backchat_core::json::Value::Object(setting.clone());
+        let setting = Value::Object(setting.clone());
         (format!("{said} after {after} with {setting}"), !matches!(fate, Fate::Failed(_)))
     });
     named.collect()
@@ -113,6 +114,7 @@ fn compared(before: &HashMap<String, bool>, after: &HashMap<String, bool>) -> (u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backchat_core::json::{self, Object};
     use backchat_derive::derive::Status;
 
     const CHAT: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<bot>\
@@ -155,19 +157,17 @@ mod tests {
     #[test]
     fn a_missing_field_is_added_and_a_field_too_many_goes() {
         let draft = draft();
-        let field = |text: &str, change: &dyn Fn(&mut backchat_core::json::Object)| {
-            let backchat_core::json::Value::Object(mut template) = backchat_core::json::read(text).unwrap() else {
-                panic!()
-            };
-            let Some(backchat_core::json::Value::Object(fields)) = template.get_mut("fields") else { panic!() };
+        let field = |text: &str, change: &dyn Fn(&mut Object)| {
+            let Value::Object(mut template) = json::read(text).unwrap() else { panic!() };
+            let Some(Value::Object(fields)) = template.get_mut("fields") else { panic!() };
             change(fields);
-            backchat_core::json::Value::Object(template).to_pretty("  ")
+            Value::Object(template).to_pretty("  ")
         };
         let without = field(&draft, &|fields| {
             fields.shift_remove("tool_calls");
         });
         let more = field(&draft, &|fields| {
-            let close = backchat_core::json::Value::from([("open", "a".into()), ("close", "e".into())]);
+            let close = Value::from([("open", "a".into()), ("close", "e".into())]);
             fields.insert("letters".to_owned(), close);
         });
         for (text, message) in [(without, "add the field `tool_calls`"), (more, "remove the field `letters`")] {
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn the_template_of_a_config_is_repaired_in_its_place() {
-        let wrong = backchat_core::json::read(&draft().replace("</think>", "</thought>")).unwrap();
-        let config = backchat_core::json::Value::from([("model_max_length", 8.into()), ("response_template", wrong)]);
+        let wrong = json::read(&draft().replace("</think>", "</thought>")).unwrap();
+        let config = Value::from([("model_max_length", 8.into()), ("response_template", wrong)]);
         let text = config.to_pretty("    ");
         let found = repairs(CHAT, "tokenizer_config.json", &text, &Options::default());
         let repaired = found[0].fix.apply(&text);

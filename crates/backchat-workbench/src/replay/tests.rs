@@ -6,8 +6,8 @@ use proptest::sample::{Index, select};
 use std::sync::Arc;
 
 use super::*;
-use backchat_core::json::Value;
-use backchat_parser::parser::Mode;
+use backchat_core::json::{self, Value};
+use backchat_parser::parser::{self, Chunks, Event, Mode};
 use backchat_parser::template::Template;
 
 const TEMPLATE: &str = r#"{
@@ -150,21 +150,18 @@ fn the_parts_of_the_text_are_accounted_for() {
 fn recorded_events_are_the_parser_s() {
     let template = template(TEMPLATE);
     let prefix = "<user>x<bot><t>";
-    let finished = backchat_parser::parser::parse(&template, prefix, OUTPUT, None).unwrap();
+    let finished = parser::parse(&template, prefix, OUTPUT, None).unwrap();
     let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, [OUTPUT]).unwrap();
     let events: Vec<Value> = (0..recording.event_count()).map(|event| recording.event_value(event).unwrap()).collect();
     // What a problem says of a region is in the region's end.
-    let own = || finished.events.iter().filter(|event| !matches!(event, backchat_parser::parser::Event::Problem(_)));
-    assert_eq!(events, own().map(backchat_parser::parser::Event::to_value).collect::<Vec<_>>());
+    let own = || finished.events.iter().filter(|event| !matches!(event, Event::Problem(_)));
+    assert_eq!(events, own().map(Event::to_value).collect::<Vec<_>>());
     assert_eq!(recording.message(recording.end()), finished.message);
     for (index, event) in own().enumerate() {
         let span = match event {
-            backchat_parser::parser::Event::Open { span, .. } | backchat_parser::parser::Event::Chunk { span, .. } => {
-                span
-            }
-            backchat_parser::parser::Event::Close { span, .. }
-            | backchat_parser::parser::Event::Malformed { span, .. } => span,
+            Event::Open { span, .. } | Event::Chunk { span, .. } => span,
+            Event::Close { span, .. } | Event::Malformed { span, .. } => span,
             other => panic!("{other:?}"),
         };
         let place = recording.origin() + span.start..recording.origin() + span.end;
@@ -200,8 +197,8 @@ fn the_message_of_every_kind_of_field_is_the_parser_s() {
                     tools: None,
                     recovery: Default::default(),
                 };
-                let finished = backchat_parser::parser::parse(&template, "", output, None).unwrap();
-                let recording = Recording::new(&run, backchat_parser::parser::Chunks::Every(chunk).of(output)).unwrap();
+                let finished = parser::parse(&template, "", output, None).unwrap();
+                let recording = Recording::new(&run, Chunks::Every(chunk).of(output)).unwrap();
                 let [one, other] = [recording.message(recording.end()), finished.message].map(Value::Object);
                 assert_eq!(one.to_string(), other.to_string(), "{json} {output}");
             }
@@ -304,7 +301,7 @@ fn each_region_has_its_part_of_the_expectation() {
     let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let output = "<c>1</c><c>x</c><c>2</c><c>3</c><s>one</s><s>two</s><s>three</s><n>a</n><n>b</n>";
     let recording = Recording::new(&run, [output]).unwrap();
-    let expected = backchat_core::json::read(r#"{"call": [1, 7], "said": "Well, one, too, three", "n": "c"}"#).unwrap();
+    let expected = json::read(r#"{"call": [1, 7], "said": "Well, one, too, three", "n": "c"}"#).unwrap();
     let Value::Object(expected) = expected else { panic!() };
     let ends = (0..recording.event_count()).filter(|event| recording.event(*event).unwrap().value.is_some());
     let wanted: Vec<String> = ends
@@ -398,8 +395,7 @@ fn the_chunks_of_a_parse_that_failed() {
     for (output, chunks) in [("<call f>{", 2), ("<call f>{</call>", 2), ("<call f>{</call> and on", 2)] {
         let run =
             Run { template: &template, prefix: "", mode: Mode::Reference, tools: None, recovery: Default::default() };
-        let recording =
-            Recording::new(&run, backchat_parser::parser::Chunks::Every(output.len().div_ceil(2)).of(output)).unwrap();
+        let recording = Recording::new(&run, Chunks::Every(output.len().div_ceil(2)).of(output)).unwrap();
         assert!(recording.happened(recording.end()).starts_with("failed: "), "{output}");
         assert_eq!(recording.chunk_count(), chunks, "{output}");
     }
@@ -453,7 +449,7 @@ fn what_looks_wrong_and_what_is() {
     assert_eq!(suspicious[1], "`<end>` closed `content`, which replaces its value `\"Let me see.\"`");
     let expected = r#"{"role": "assistant", "thought": "hm", "content": "Done: 1 < 2.", "calls": [
         {"name": "f", "arguments": {"a": 2}}]}"#;
-    let expected = backchat_core::json::read(expected).unwrap().as_object().cloned().unwrap();
+    let expected = json::read(expected).unwrap().as_object().cloned().unwrap();
     let wrong = words(recording.wrong_events(&expected));
     assert_eq!(wrong.len(), 2, "{wrong:?}");
     assert_eq!(wrong[0], "`</call>` closed `calls`");

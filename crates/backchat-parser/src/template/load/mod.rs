@@ -149,15 +149,15 @@ pub(crate) fn too_large(place: Place) -> LoadError {
 
 /// The one thing to say about a text that is not JSON.
 pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
-    let rest = slice(text, error.offset..);
+    let rest = slice(text, error.offset()..);
     let length = rest.chars().next().map_or(0, char::len_utf8);
     let help = match rest {
         "" => "the text ends too early: is the file truncated?",
         rest if rest.starts_with('\u{FEFF}') => "save the file as UTF-8 without the byte order mark",
         _ => "correct the JSON here; nothing after this position was read",
     };
-    Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))
-        .at(Place::span(text, error.offset..error.offset + length))
+    Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message()))
+        .at(Place::span(text, error.offset()..error.offset() + length))
         .help(help)
 }
 
