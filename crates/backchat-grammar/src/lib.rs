@@ -15,6 +15,9 @@ mod char_class;
 mod choice;
 mod custom;
 mod excluded;
+mod factored;
+mod frame;
+mod free_texts;
 mod gbnf;
 mod json_text;
 mod lark;
@@ -26,12 +29,14 @@ mod number;
 mod own_mark;
 mod plain;
 mod preserved;
+mod prompt_end;
 mod reads;
 mod regex;
 mod request;
 mod rules;
 mod schema;
 mod special;
+mod spelling;
 mod strings;
 mod structural_tag;
 mod style;
@@ -57,13 +62,17 @@ use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_derive::wire::{Wire, structure};
 use backchat_parser::template::Template;
-use calls::Reading;
+use calls::{Reading, Tool};
+use frame::{Frames, Kind};
+use free_texts::FreeTexts;
 use machine::Machine;
 use marks::Clear;
+use prompt_end::PromptEnd;
 use reads::Reads;
+use request::Wants;
 use rules::{Node, Rules};
 use schema::Order;
-use turn::{Start, Turn};
+use turn::Start;
 
 /// The rules of a model's valid outputs for one request.
 #[derive(Clone, Debug)]
@@ -129,6 +138,8 @@ pub struct Builder {
     clear: Clear,
     /// Segmenting every text of the wire takes as long as the rest of a request.
     preserved: Vec<String>,
+    free_texts: Arc<FreeTexts>,
+    frames: Arc<Frames>,
 }
 
 impl Builder {
@@ -136,7 +147,7 @@ impl Builder {
     pub fn new(template: Template, wire: Wire) -> Self {
         let clear = marks::clear(&template, wire.structure(), wire.written());
         let preserved = preserved::preserved(wire.structure(), wire.written());
-        Self { template, wire, clear, preserved }
+        Self { template, wire, clear, preserved, free_texts: Arc::default(), frames: Arc::default() }
     }
 
     /// Builds the grammar of a request.
@@ -146,77 +157,16 @@ impl Builder {
     /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if
     /// a schema is above a limit of grammars.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
-        let Self { template, wire, clear, preserved } = self;
+        let Self { wire, clear, preserved, .. } = self;
         let (structure, written) = (wire.structure(), wire.written());
         let mut notes = clear.notes.clone();
         if wire.is_assumed() {
             let message = "no chat template is known: the order of parts, and the texts between them, are the plainest that read back";
             notes.push(Note::new(Effect::Assumed, message));
         }
-        let mut rules = Rules::default();
-        // A value inside is indented further than the one that was seen.
-        rules.excluded = Arc::clone(&clear.excluded);
-        rules.most_blanks = u32::try_from(written.widest).unwrap_or(0).saturating_mul(2);
         notes.extend(request.notes.iter().cloned());
         let (callable, wants) = request::tools(request, &mut notes)?;
-        let mut call_nodes = Vec::new();
-        let mut faults = Vec::new();
-        if wants != request::Wants::Nothing {
-            let Some(calls) = structure.calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
-                let message = "this template reads no calls, but the request has tools";
-                return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
-            };
-            let order = if request.any_order { Order::Any } else { Order::Schema };
-            // Only arguments that are written one by one are read one by one.
-            let alone = matches!(calls.body.arguments, structure::Arguments::Pairs(_));
-            let given = request.tools.as_deref().filter(|_| alone).map_or(Value::Null, tools::shown);
-            let reads = Reads::new(template, &given);
-            let reading =
-                Reading { open: request.open_properties, strict_space: request.wire_space, order, reads: &reads };
-            for tool in &callable {
-                match calls::call(&mut rules, tool, calls, written, clear, reading, &mut notes) {
-                    Ok(node) => call_nodes.push(node),
-                    Err(fault) => {
-                        // A tool that cannot be called is left out. One with a schema that is too much can be.
-                        let is_left_out =
-                            !fault.problem.is_limit && (fault.of_wire || wants == request::Wants::Perhaps);
-                        let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
-                        let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
-                        if is_left_out {
-                            notes.push(Note {
-                                effect: Effect::Tighter,
-                                tool: Some(tool.name.clone()),
-                                path: Some(fault.problem.path.clone()),
-                                keyword: None,
-                                message: format!("the tool is dropped: {}", fault.problem.message),
-                            });
-                        }
-                        faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
-                    }
-                }
-            }
-        }
-        let is_forced = matches!(wants, request::Wants::Some | request::Wants::One);
-        if faults.iter().any(|(left_out, _)| !left_out) || is_forced && call_nodes.is_empty() {
-            return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
-        }
-        let call = (!call_nodes.is_empty()).then(|| rules.add("call", Node::choice(call_nodes)));
-        let answer = match &request.format {
-            Some(_) if is_forced => {
-                let message = "a call is required: the form of the answer has no effect";
-                notes.push(Note::new(Effect::Assumed, message));
-                None
-            }
-            Some(format) => {
-                if let Some(problem) = AnswerFormat::refused(structure, written, clear) {
-                    return Err(vec![problem]);
-                }
-                let (is_json, open) = (structure.content.is_json, request.open_properties);
-                let node = format.node(&mut rules, clear, is_json, open, request.wire_space, &mut notes);
-                Some(node.map_err(|problem| vec![problem])?)
-            }
-            None => None,
-        };
+        let is_forced = matches!(wants, Wants::Some | Wants::One);
         let (prompt, told) = match &request.prompt {
             Some(prompt) => {
                 let (prompt, told) = varying::with_signs(wire.steady(prompt), &written.groups);
@@ -224,26 +174,42 @@ impl Builder {
             }
             None => (None, None),
         };
-        let several = request.parallel.unwrap_or(wants != request::Wants::One);
-        let turn = Turn {
-            wire: structure,
-            written,
-            clear,
-            prompt: prompt.as_deref(),
-            reasoning: request.reasoning,
-            answer,
-            content: request.content,
-            call,
-            may_be_silent: !is_forced,
-            several,
+        let end = PromptEnd::of(written, prompt.as_deref());
+        let framed = |calls: bool| {
+            let kind = Kind {
+                end: end.clone(),
+                reasoning: request.reasoning,
+                content: request.content,
+                is_formed: request.format.is_some() && !is_forced,
+                calls,
+                may_be_silent: !is_forced,
+                several: request.parallel.unwrap_or(wants != Wants::One),
+            };
+            self.frames.get(kind, || self.rules(), wire, clear)
         };
-        let Some((mut root, start)) = turn.root(&mut rules, &mut notes) else {
+        let mut frame = framed(wants != Wants::Nothing);
+        let mut rules = frame.as_ref().map_or_else(|| self.rules(), |frame| frame.rules.clone());
+        let calls = match wants {
+            Wants::Nothing => Vec::new(),
+            _ => self.calls(&mut rules, request, &callable, wants, &mut notes)?,
+        };
+        if calls.is_empty() && wants != Wants::Nothing {
+            frame = framed(false);
+            rules = frame.as_ref().map_or_else(|| self.rules(), |frame| frame.rules.clone());
+        }
+        let answer = self.answer(&mut rules, request, is_forced, &mut notes)?;
+        let Some(frame) = frame else {
             let message = "the renders show no turn of this kind after such a prompt";
             return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
         };
-        let is_lazy = wants == request::Wants::Perhaps && turn.answer.is_none();
-        let mut lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
-        let bans = (wants == request::Wants::Nothing && structure.calls.is_some())
+        for (rule, node) in [(frame.call, Some(Node::choice(calls))), (frame.answer, answer)] {
+            if let (Some(rule), Some(node)) = (rule, node) {
+                rules.set(rule, node);
+            }
+        }
+        notes.extend(frame.notes.iter().cloned());
+        let (mut root, mut lazy) = (frame.root.clone(), frame.lazy.clone());
+        let bans = (wants == Wants::Nothing && structure.calls.is_some())
             .then(|| bans::find(structure, written, clear.thought.as_ref()));
         if bans.as_ref().is_some_and(Vec::is_empty) {
             let message = "calls have no markers of their own: without this grammar nothing can forbid them";
@@ -268,7 +234,7 @@ impl Builder {
         Ok(Grammar {
             rules,
             root,
-            start,
+            start: frame.start.clone(),
             notes,
             stop,
             bans,
@@ -278,6 +244,89 @@ impl Builder {
             special: Vec::new(),
             lazy,
         })
+    }
+
+    /// Rules that hold nothing yet.
+    fn rules(&self) -> Rules {
+        let mut rules = Rules::default();
+        rules.excluded = Arc::clone(&self.clear.excluded);
+        rules.free_texts = Arc::clone(&self.free_texts);
+        // A value inside is indented further than the one that was seen.
+        rules.most_blanks = u32::try_from(self.wire.written().widest).unwrap_or(0).saturating_mul(2);
+        rules
+    }
+
+    /// A call of each tool that can be called; none if the model need not call any.
+    fn calls(
+        &self,
+        rules: &mut Rules,
+        request: &Request<'_>,
+        callable: &[Tool],
+        wants: Wants,
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<Node>, Vec<Diagnostic>> {
+        let Self { template, wire, clear, .. } = self;
+        let Some(calls) = wire.structure().calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
+            let message = "this template reads no calls, but the request has tools";
+            return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
+        };
+        let order = if request.any_order { Order::Any } else { Order::Schema };
+        // Only arguments that are written one by one are read one by one.
+        let alone = matches!(calls.body.arguments, structure::Arguments::Pairs(_));
+        let given = request.tools.as_deref().filter(|_| alone).map_or(Value::Null, tools::shown);
+        let reads = Reads::new(template, &given);
+        let reading = Reading { open: request.open_properties, strict_space: request.wire_space, order, reads: &reads };
+        let mut nodes = Vec::new();
+        let mut faults = Vec::new();
+        for tool in callable {
+            match calls::call(rules, tool, calls, wire.written(), clear, reading, notes) {
+                Ok(node) => nodes.push(node),
+                Err(fault) => {
+                    // A tool that cannot be called is left out. One with a schema that is too much can be.
+                    let is_left_out = !fault.problem.is_limit && (fault.of_wire || wants == Wants::Perhaps);
+                    let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
+                    let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
+                    if is_left_out {
+                        notes.push(Note {
+                            effect: Effect::Tighter,
+                            tool: Some(tool.name.clone()),
+                            path: Some(fault.problem.path.clone()),
+                            keyword: None,
+                            message: format!("the tool is dropped: {}", fault.problem.message),
+                        });
+                    }
+                    faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
+                }
+            }
+        }
+        let is_forced = wants != Wants::Perhaps;
+        if faults.iter().any(|(left_out, _)| !left_out) || is_forced && nodes.is_empty() {
+            return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
+        }
+        Ok(nodes)
+    }
+
+    /// The form of the content, if the request has one.
+    fn answer(
+        &self,
+        rules: &mut Rules,
+        request: &Request<'_>,
+        is_forced: bool,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<Node>, Vec<Diagnostic>> {
+        let Some(format) = &request.format else { return Ok(None) };
+        if is_forced {
+            let message = "a call is required: the form of the answer has no effect";
+            notes.push(Note::new(Effect::Assumed, message));
+            return Ok(None);
+        }
+        let structure = self.wire.structure();
+        if let Some(problem) = AnswerFormat::refused(structure, self.wire.written(), &self.clear) {
+            return Err(vec![problem]);
+        }
+        let (is_json, open) = (structure.content.is_json, request.open_properties);
+        let node = format.node(rules, &self.clear, is_json, open, request.wire_space, notes);
+        Ok(Some(node.map_err(|problem| vec![problem])?))
     }
 }
 
@@ -322,7 +371,7 @@ impl Grammar {
 
     /// Whether a mark is one of this wire's, rather than one of the hundreds a tokenizer keeps in reserve.
     fn names(&self, mark: &str) -> bool {
-        self.rules.hold(&self.root, mark)
+        self.rules.any_literal(&[&self.root], &|literal| literal.contains(mark))
             || self.preserved.iter().any(|known| known.contains(mark))
             || self.stop.iter().any(|(stop, _)| stop.contains(mark))
     }

@@ -248,6 +248,8 @@ impl<'r> Machine<'r> {
                         let next = self.cell(Item::Repeat(node, *min, *max), below);
                         waiting.push(Some(next));
                     }
+                    // It is not filled in yet.
+                    Node::Rule(number) if self.rules.node(*number) == Some(node) => self.tops.push(top),
                     Node::Rule(number) => {
                         if let Some(node) = self.rules.node(*number) {
                             let next = self.cell(Item::Node(node), below);

@@ -8,6 +8,7 @@ use indexmap::IndexSet;
 
 use super::automaton::Automaton;
 use super::excluded::Excluded;
+use super::free_texts::FreeTexts;
 use super::strings::Strings;
 use backchat_core::json::Value;
 
@@ -68,6 +69,8 @@ pub(crate) struct Rules {
     pub most_blanks: u32,
     /// Texts that are free but for plain markers.
     pub excluded: Arc<Vec<Excluded>>,
+    /// The texts of quoted strings that may hold anything, shared by the grammars of a model.
+    pub free_texts: Arc<FreeTexts>,
     /// Rules that a format of xgrammar says as well.
     pub native: HashMap<usize, Value, foldhash::fast::RandomState>,
     /// White space between two tokens, outside of a JSON string and inside.
@@ -238,6 +241,13 @@ impl Rules {
         self.rules.len() - 1
     }
 
+    /// A rule that stands for itself until it is filled in: whoever follows a text through the rules stops before it.
+    pub fn open(&mut self, name: &str) -> usize {
+        let number = self.reserve(name);
+        self.set(number, Node::Rule(number));
+        number
+    }
+
     pub fn set(&mut self, number: usize, node: Node) {
         if let Some(rule) = self.rules.get_mut(number) {
             rule.node = node;
@@ -264,17 +274,17 @@ impl Rules {
         Node::Text(self.texts.len() - 1, 0)
     }
 
-    /// Whether a literal of these rules holds a text.
-    pub fn hold(&self, root: &Node, text: &str) -> bool {
-        fn holds(node: &Node, text: &str) -> bool {
+    /// Whether a literal of these rules is of some kind.
+    pub fn any_literal(&self, roots: &[&Node], is_one: &dyn Fn(&str) -> bool) -> bool {
+        fn any(node: &Node, is_one: &dyn Fn(&str) -> bool) -> bool {
             match node {
-                Node::Literal(literal) => literal.contains(text),
-                Node::Sequence(items) | Node::Choice(items) => items.iter().any(|item| holds(item, text)),
-                Node::Repeat(node, ..) => holds(node, text),
+                Node::Literal(literal) => is_one(literal),
+                Node::Sequence(items) | Node::Choice(items) => items.iter().any(|item| any(item, is_one)),
+                Node::Repeat(node, ..) => any(node, is_one),
                 Node::Rule(_) | Node::Text(..) => false,
             }
         }
-        std::iter::once(root).chain(self.rules.iter().map(|rule| &rule.node)).any(|node| holds(node, text))
+        roots.iter().copied().chain(self.rules.iter().map(|rule| &rule.node)).any(|node| any(node, is_one))
     }
 
     /// The name of a rule that a node of these rules refers to.

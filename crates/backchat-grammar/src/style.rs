@@ -2,8 +2,8 @@
 
 use super::automaton::{Automaton, except};
 use super::custom::ContextFree;
-use super::json_text::{ANY_JSON, json_text};
 use super::rules::{FreeString, Node, Rules};
+use super::spelling::Spelling;
 use super::strings::Strings;
 use backchat_core::json::Value;
 use backchat_core::python;
@@ -36,36 +36,6 @@ pub(crate) enum Space {
     /// These texts for colon and comma, and nothing else.
     Exact { colon: String, comma: String },
 }
-
-/// How the characters between two quotes are written.
-enum Spelling {
-    Json,
-    /// As Python does inside this quote.
-    Python(char),
-    /// As they are, without this text.
-    Raw(String),
-}
-
-impl Spelling {
-    /// The texts as they are written; nothing if they need too many states.
-    fn of(&self, text: &Automaton) -> Option<Automaton> {
-        match self {
-            Self::Json if *text == Automaton::anything() => Some(ANY_JSON.clone()),
-            Self::Json => json_text(text),
-            Self::Python(quote) => {
-                let sign = u32::from(*quote);
-                let plain = |low, high| except(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
-                text.respelled(&plain, &PYTHON_ESCAPES)
-            }
-            // No string is quoted by nothing: all of it is raw.
-            Self::Raw(close) if close.is_empty() => Some(text.clone()),
-            Self::Raw(close) => text.both(&Automaton::without(&[&Regular::text(close)], &[])?),
-        }
-    }
-}
-
-const PYTHON_ESCAPES: [(char, &str); 6] =
-    [('\'', "\\'"), ('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
 
 impl Style {
     /// JSON with some white space.
@@ -119,8 +89,11 @@ impl Style {
 
     /// Regular text of the value's spelling that keeps clear of marks.
     pub fn text(&self, rules: &mut Rules, name: &str, automaton: &Automaton, clear: &Automaton) -> Option<Node> {
-        let automaton = if self.inside { within_json(automaton)?.both(clear)? } else { automaton.both(clear)? };
-        Some(rules.text(name, automaton))
+        Some(rules.text(name, self.clear_text(automaton, clear)?))
+    }
+
+    fn clear_text(&self, automaton: &Automaton, clear: &Automaton) -> Option<Automaton> {
+        if self.inside { within_json(automaton)?.both(clear) } else { automaton.both(clear) }
     }
 
     /// White space between two tokens.
@@ -164,7 +137,6 @@ impl Style {
 
     /// Strings whose text the automaton accepts; nothing if they need too many states.
     pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
-        // Most strings of a request are free, and what keeps them clear of marks is the dearest part of its grammar.
         let is_free = *text == Automaton::anything();
         let is_same =
             |known: &&FreeString| known.strings == self.strings && known.inside == self.inside && known.clear == *clear;
@@ -172,7 +144,7 @@ impl Style {
         if let Some(known) = known {
             return Some(known.node.clone());
         }
-        let node = self.constrained(rules, name, text, clear)?;
+        let node = self.constrained(rules, name, text, is_free, clear)?;
         if is_free {
             let (strings, inside, clear) = (self.strings.clone(), self.inside, clear.clone());
             rules.free_strings.push(FreeString { strings, inside, clear, node: node.clone() });
@@ -180,10 +152,22 @@ impl Style {
         Some(node)
     }
 
-    fn constrained(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
+    fn constrained(
+        &self,
+        rules: &mut Rules,
+        name: &str,
+        text: &Automaton,
+        is_free: bool,
+        clear: &Automaton,
+    ) -> Option<Node> {
         let mut ways = Vec::new();
         for (open, close, spelling) in self.spellings() {
-            let body = self.text(rules, name, &spelling.of(text)?, clear)?;
+            let make = || self.clear_text(&spelling.of(text)?, clear);
+            let text = match is_free {
+                true => Automaton::clone(&*rules.free_texts.get(&spelling, self.inside, clear, make)?),
+                false => make()?,
+            };
+            let body = rules.text(name, text);
             ways.push(self.quoted_text(&open, body, &close));
         }
         Some(Node::choice(ways))
@@ -317,11 +301,6 @@ impl Rules {
         }
         self.add(name, node)
     }
-}
-
-fn sorted<const N: usize>(mut ranges: [(u32, u32); N]) -> [(u32, u32); N] {
-    ranges.sort_unstable();
-    ranges
 }
 
 /// A text as JSON, without the quotes.

@@ -2,15 +2,17 @@
 
 use super::automaton::Automaton;
 use super::begun::begun;
+use super::factored::factored;
 use super::machine::Machine;
 use super::marks::Clear;
 use super::notes::{Effect, Note};
 use super::own_mark::first_of_its_own;
+use super::prompt_end::PromptEnd;
 use super::rules::{Node, Rules};
 use super::thinking::{self, Thinking};
 use super::varying::fixed_start;
 use super::{Lazily, Trigger};
-use backchat_core::text::{common_end, common_start, slice};
+use backchat_core::text::{common_start, slice};
 use backchat_derive::wire::structure::WireFormat;
 use backchat_derive::wire::written::{Group, Part, Shape, Written};
 use backchat_parser::pattern::Regular;
@@ -48,7 +50,7 @@ pub(crate) struct Turn<'t> {
     pub wire: &'t WireFormat,
     pub written: &'t Written,
     pub clear: &'t Clear,
-    pub prompt: Option<&'t str>,
+    pub end: &'t PromptEnd,
     pub reasoning: Reasoning,
     /// The content, if it is not free.
     pub answer: Option<Node>,
@@ -85,102 +87,45 @@ impl Turn<'_> {
             let is_required = self.reasoning == Reasoning::Always;
             rules.text("reasoning", if is_required { not_empty(thought) } else { thought.clone() })
         });
-        let (groups, is_known) = self.groups();
-        if !is_known {
-            let message = match self.prompt {
-                Some(_) => {
-                    "this prompt ends differently from all prompts in the renders: it is read as if it were one of them"
-                }
-                None => "no prompt is given: the grammar begins after the plainest prompt",
-            };
+        notes.extend(self.end.note());
+        let (group, tail) = self.end.group(self.written)?;
+        let shapes = self.wanted(group, tail);
+        let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
+        let mut alive: Vec<Parts> = Vec::new();
+        let mut behind: Vec<Parts> = Vec::new();
+        let mut kinds: Vec<(bool, bool)> = Vec::new();
+        let mut others: Vec<&Shape> = Vec::new();
+        let thinks = self.start(group, tail).inside.is_some();
+        for shape in shapes {
+            let parts = self.parts(shape, &content, &thought);
+            let whole = Node::sequence(parts.iter().cloned());
+            // A render may put the answer after the prompt as it is, inside the thought that the prompt opened.
+            let is_read = !thinks || self.leaves_thought(shape);
+            if is_read && !whole.is_never() && after(rules, &whole, tail).is_some() {
+                behind.extend(self.behind_thought(shape, &parts));
+                alive.push(parts);
+                kinds.push(kind(shape));
+            } else {
+                others.push(shape);
+            }
+        }
+        // Renders of some kinds of turns may lack what the prompt writes. In a thought that the prompt opened, the
+        // other renders show what may follow its bare close.
+        others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
+        let is_outside = self.reasoning == Reasoning::Outside;
+        let own = match is_outside && !behind.is_empty() {
+            true => factored(&behind),
+            false => after(rules, &factored(&alive), tail).unwrap_or_else(Node::never),
+        };
+        let more = self.beyond(rules, group, &others, tail, &content, &thought).unwrap_or_else(Node::never);
+        let root = Node::choice([own, more]);
+        let start = self.start(group, tail);
+        if is_outside && start.inside.is_none() {
+            let message =
+                "the prompt leaves no reasoning open: the engine has to wait until reasoning is over, if there is any";
             notes.push(Note::new(Effect::Assumed, message));
         }
-        let mut ways: Vec<Node> = Vec::new();
-        let mut start = Start::default();
-        for group in groups {
-            let tail = self.tail(group);
-            let shapes = self.wanted(group, &tail);
-            let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
-            let mut alive: Vec<Parts> = Vec::new();
-            let mut behind: Vec<Parts> = Vec::new();
-            let mut kinds: Vec<(bool, bool)> = Vec::new();
-            let mut others: Vec<&Shape> = Vec::new();
-            let thinks = self.start(group, &tail).inside.is_some();
-            for shape in shapes {
-                let parts = self.parts(shape, &content, &thought);
-                let whole = Node::sequence(parts.iter().cloned());
-                // A render may put the answer after the prompt as it is, inside the thought that the prompt opened.
-                let is_read = !thinks || self.leaves_thought(shape);
-                if is_read && !whole.is_never() && after(rules, &whole, &tail).is_some() {
-                    behind.extend(self.behind_thought(shape, &parts));
-                    alive.push(parts);
-                    kinds.push(kind(shape));
-                } else {
-                    others.push(shape);
-                }
-            }
-            // Renders of some kinds of turns may lack what the prompt writes. In a thought that the prompt opened, the
-            // other renders show what may follow its bare close.
-            others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
-            let is_outside = self.reasoning == Reasoning::Outside;
-            let own = match is_outside && !behind.is_empty() {
-                true => factored(&behind),
-                false => after(rules, &factored(&alive), &tail).unwrap_or_else(Node::never),
-            };
-            let more = self.beyond(rules, group, &others, &tail, &content, &thought).unwrap_or_else(Node::never);
-            let after = Node::choice([own, more]);
-            start = self.start(group, &tail);
-            if is_outside && start.inside.is_none() {
-                let message = "the prompt leaves no reasoning open: the engine has to wait until reasoning is over, if there is any";
-                notes.push(Note::new(Effect::Assumed, message));
-            }
-            if !ways.contains(&after) {
-                ways.push(after);
-            }
-        }
-        let root = Node::choice(ways);
         (!root.is_never()).then_some((root, start))
-    }
-
-    /// The groups of turns that this prompt can begin; the plainest if none is found.
-    fn groups(&self) -> (Vec<&Group>, bool) {
-        let groups = &self.written.groups;
-        let plain = || groups.first().into_iter().collect::<Vec<_>>();
-        let Some(prompt) = self.prompt else { return (plain(), false) };
-        let shared = |group: &Group| common_end(prompt, &group.prompt).len();
-        // Whole ends of prompts first; an end may name what the conversation said.
-        let whole = groups.iter().filter(|group| shared(group) == group.prompt.len() && !group.prompt.is_empty());
-        if let Some(best) = whole.max_by_key(|group| group.prompt.len()) {
-            return (vec![best], true);
-        }
-        let best = groups.iter().map(|group| (shared(group), group)).max_by_key(|(length, _)| *length);
-        let begun = groups.iter().filter_map(|group| {
-            let header = group.header.trim_start();
-            let at = prompt.rfind(header).filter(|_| !header.is_empty())?;
-            Some((at + header.len(), group))
-        });
-        let begun = begun.max_by_key(|(at, group)| (*at, std::cmp::Reverse(group.prompt.len())));
-        match (best, begun) {
-            (Some((length, group)), begun) if length >= 4 && begun.is_none_or(|(at, _)| at >= prompt.len()) => {
-                (vec![group], true)
-            }
-            (_, Some((_, group))) => (vec![group], true),
-            (Some((length, group)), None) if length > 0 => (vec![group], true),
-            _ => (plain(), false),
-        }
-    }
-
-    /// The end of the prompt, from the last words of the conversation on.
-    fn tail(&self, group: &Group) -> String {
-        let Some(prompt) = self.prompt else { return group.prompt.clone() };
-        if prompt.ends_with(&group.prompt) {
-            return group.prompt.clone();
-        }
-        let header = group.header.trim_start();
-        match prompt.rfind(header).filter(|_| !header.is_empty()) {
-            Some(at) => format!("{}{}", group.header, slice(prompt, at + header.len()..)),
-            None => group.prompt.clone(),
-        }
     }
 
     /// The shapes that the request allows.
@@ -371,28 +316,24 @@ impl Turn<'_> {
         let content = self.free_or_answer(rules);
         let thought = self.clear.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
         let call = self.call.clone()?;
-        let (groups, _) = self.groups();
+        let (group, tail) = self.end.group(self.written)?;
         let mut found: Vec<(String, Parts)> = Vec::new();
         let segmentation = self.wire.segmentation;
         // Text that occurs elsewhere in turns starts no call.
         let mut elsewhere: Vec<&str> = Vec::new();
-        for group in groups {
-            let tail = self.tail(group);
-            for shape in self.wanted(group, &tail) {
-                let call_at = shape.parts.iter().position(|part| *part == Part::Call);
-                let texts = shape.parts.iter().take(call_at.map_or(usize::MAX, |at| at.saturating_sub(1)));
-                elsewhere
-                    .extend(texts.filter_map(|part| if let Part::Text(text) = part { Some(&**text) } else { None }));
-                let Some(first) = call_at else { continue };
-                let Some(Part::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
-                    return None;
-                };
-                // The prompt's own part of the turn is none of the text to come.
-                let begun = if first == 1 { begun(segmentation, &group.header, before).lead } else { 0 };
-                let parts = self.parts(shape, &content, &thought);
-                if let Some(at) = parts.iter().position(|node| *node == call) {
-                    found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
-                }
+        for shape in self.wanted(group, tail) {
+            let call_at = shape.parts.iter().position(|part| *part == Part::Call);
+            let texts = shape.parts.iter().take(call_at.map_or(usize::MAX, |at| at.saturating_sub(1)));
+            elsewhere.extend(texts.filter_map(|part| if let Part::Text(text) = part { Some(&**text) } else { None }));
+            let Some(first) = call_at else { continue };
+            let Some(Part::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
+                return None;
+            };
+            // The prompt's own part of the turn is none of the text to come.
+            let begun = if first == 1 { begun(segmentation, &group.header, before).lead } else { 0 };
+            let parts = self.parts(shape, &content, &thought);
+            if let Some(at) = parts.iter().position(|node| *node == call) {
+                found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
             }
         }
         if let Some((open, close)) = &self.clear.thought {
@@ -466,62 +407,4 @@ fn not_empty(automaton: &Automaton) -> Automaton {
     let word = Regular::Class(vec![(0, 8), (14, 31), (33, super::automaton::LAST)]);
     let some = Automaton::of(&Regular::Concat(vec![any.clone(), word, any]));
     some.and_then(|some| some.both(automaton)).unwrap_or_else(|| automaton.clone())
-}
-
-/// Several sequences as one node, what they begin with in common written once.
-pub(crate) fn factored(ways: &[Parts]) -> Node {
-    let ways: Vec<Parts> = ways
-        .iter()
-        .filter(|parts| !parts.iter().any(Node::is_never))
-        .map(|parts| parts.iter().filter(|node| **node != Node::literal("")).cloned().collect())
-        .collect();
-    let mut done = Vec::new();
-    let mut left: Vec<Parts> = ways;
-    while !left.is_empty() {
-        let first = left.remove(0);
-        let Some(head) = first.first().cloned() else {
-            done.push(Node::empty());
-            continue;
-        };
-        let (mut same, mut other): (Vec<Parts>, Vec<Parts>) = (vec![first], Vec::new());
-        for parts in left {
-            let is_same = match (&head, parts.first()) {
-                (Node::Literal(a), Some(Node::Literal(b))) => a.chars().next() == b.chars().next(),
-                (a, Some(b)) => a == b,
-                (_, None) => false,
-            };
-            if is_same {
-                same.push(parts);
-            } else {
-                other.push(parts);
-            }
-        }
-        left = other;
-        if same.len() == 1 {
-            done.push(Node::sequence(same.remove(0)));
-            continue;
-        }
-        if let Node::Literal(head) = &head {
-            let mut length = head.len();
-            for parts in &same {
-                if let Some(Node::Literal(text)) = parts.first() {
-                    length = length.min(common_start(head, text).len());
-                }
-            }
-            for parts in &mut same {
-                if let Some(Node::Literal(text)) = parts.first_mut() {
-                    let rest = text.split_off(length);
-                    *text = rest;
-                }
-            }
-            let rest = factored(&same);
-            done.push(Node::sequence([Node::literal(slice(head, ..length)), rest]));
-        } else {
-            same.iter_mut().for_each(|parts| {
-                parts.remove(0);
-            });
-            done.push(Node::sequence([head, factored(&same)]));
-        }
-    }
-    Node::choice(done)
 }

@@ -55,12 +55,13 @@ impl Signs {
         value: Option<&str>,
         notes: &mut Vec<Note>,
     ) -> Option<Self> {
-        let holds = |sign: &str| roots.iter().any(|root| rules.hold(root, sign));
-        let counts = holds(&steady::NUMBER.to_string()) || holds(&steady::WORD.to_string());
-        let is_filled = FILLED.iter().any(|sign| holds(sign));
-        if !counts && !is_filled {
+        let counts = |literal: &str| literal.bytes().any(|byte| is_varying(char::from(byte)));
+        let is_filled = |literal: &str| FILLED.iter().any(|sign| literal.len() >= sign.len() && literal.contains(sign));
+        // Most grammars have no sign at all: one pass says so.
+        if !rules.any_literal(roots, &|literal| counts(literal) || is_filled(literal)) {
             return None;
         }
+        let (counts, is_filled) = (rules.any_literal(roots, &counts), rules.any_literal(roots, &is_filled));
         if counts {
             let message = "numbers and words that the chat template counts or looks up may be any";
             notes.push(Note::new(Effect::Looser, message));

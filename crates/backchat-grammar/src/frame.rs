@@ -1,0 +1,88 @@
+//! The frame of a grammar: the turn, with a rule for its calls and one for its answer that are filled in later. It is the
+//! same for all requests of one kind, and as dear as the rest of a request.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Lazily;
+use super::marks::Clear;
+use super::notes::Note;
+use super::prompt_end::PromptEnd;
+use super::rules::{Node, Rules};
+use super::turn::{Presence, Reasoning, Start, Turn};
+use backchat_derive::wire::Wire;
+
+/// How many frames are kept. A template whose prompts end in words of the conversation has one for each request.
+const MOST_KEPT: usize = 32;
+
+/// What a frame depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub end: PromptEnd,
+    pub reasoning: Reasoning,
+    pub content: Presence,
+    /// The content has a form.
+    pub is_formed: bool,
+    pub calls: bool,
+    /// Whether a turn without calls is allowed, and whether more than one call is.
+    pub may_be_silent: bool,
+    pub several: bool,
+}
+
+/// A turn without its calls and its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub rules: Rules,
+    pub root: Node,
+    pub start: Start,
+    pub lazy: Option<Lazily>,
+    pub notes: Vec<Note>,
+    /// The rules to fill in.
+    pub call: Option<usize>,
+    pub answer: Option<usize>,
+}
+
+impl Frame {
+    /// The frame of a kind of requests, in rules that hold nothing yet; nothing if the renders show no such turn.
+    fn new(kind: &Kind, mut rules: Rules, wire: &Wire, clear: &Clear) -> Option<Self> {
+        let call = kind.calls.then(|| rules.open("call"));
+        let answer = kind.is_formed.then(|| rules.open("content"));
+        let mut notes = Vec::new();
+        let turn = Turn {
+            wire: wire.structure(),
+            written: wire.written(),
+            clear,
+            end: &kind.end,
+            reasoning: kind.reasoning,
+            answer: answer.map(Node::Rule),
+            content: kind.content,
+            call: call.map(Node::Rule),
+            may_be_silent: kind.may_be_silent,
+            several: kind.several,
+        };
+        let (root, start) = turn.root(&mut rules, &mut notes)?;
+        let is_lazy = kind.may_be_silent && !kind.is_formed;
+        let lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
+        Some(Self { rules, root, start, lazy, notes, call, answer })
+    }
+}
+
+/// The frames of a model's requests so far.
+#[derive(Debug, Default)]
+pub(crate) struct Frames(Mutex<Vec<(Kind, Option<Arc<Frame>>)>>);
+
+impl Frames {
+    /// The frame of a kind of requests, made in these rules if it is not there.
+    pub fn get(&self, kind: Kind, rules: impl FnOnce() -> Rules, wire: &Wire, clear: &Clear) -> Option<Arc<Frame>> {
+        // What is in the list is whole, whatever a thread that held it ran into.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, frame)) = known.iter().find(|(known, _)| *known == kind) {
+            return frame.clone();
+        }
+        let frame = Frame::new(&kind, rules(), wire, clear).map(Arc::new);
+        if known.len() == MOST_KEPT {
+            known.remove(0);
+        }
+        known.push((kind, frame.clone()));
+        frame
+    }
+}

@@ -1,0 +1,88 @@
+//! The end of a prompt: which of the turns that renders show can come after it.
+
+use super::notes::{Effect, Note};
+use backchat_core::text::{common_end, slice};
+use backchat_derive::wire::written::{Group, Written};
+
+/// The end of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PromptEnd {
+    /// The group of turns that it begins: the plainest if no other is found, and none if no turn was seen.
+    group: Option<usize>,
+    /// The prompt from the last words of the conversation on.
+    tail: String,
+    /// A render ends like it.
+    is_known: bool,
+    is_given: bool,
+}
+
+impl PromptEnd {
+    /// Of this prompt; of the plainest if none is given.
+    pub fn of(written: &Written, prompt: Option<&str>) -> Self {
+        let found = prompt.and_then(|prompt| begun_by(&written.groups, prompt));
+        let group = found.unwrap_or_default();
+        let tail = written.groups.get(group).map(|group| match prompt {
+            Some(prompt) => tail(prompt, group),
+            None => group.prompt.clone(),
+        });
+        Self {
+            group: tail.is_some().then_some(group),
+            tail: tail.unwrap_or_default(),
+            is_known: found.is_some(),
+            is_given: prompt.is_some(),
+        }
+    }
+
+    /// The group of turns that it begins, and the prompt's own part of them.
+    pub fn group<'w>(&'w self, written: &'w Written) -> Option<(&'w Group, &'w str)> {
+        Some((written.groups.get(self.group?)?, self.tail.as_str()))
+    }
+
+    /// What is assumed about it.
+    pub fn note(&self) -> Option<Note> {
+        let message = match (self.is_known, self.is_given) {
+            (true, _) => return None,
+            (false, true) => {
+                "this prompt ends differently from all prompts in the renders: it is read as if it were one of them"
+            }
+            (false, false) => "no prompt is given: the grammar begins after the plainest prompt",
+        };
+        Some(Note::new(Effect::Assumed, message))
+    }
+}
+
+/// The group of turns whose prompt ends most like this one.
+fn begun_by(groups: &[Group], prompt: &str) -> Option<usize> {
+    let shared = |group: &Group| common_end(prompt, &group.prompt).len();
+    let numbered = || groups.iter().enumerate();
+    // Whole ends of prompts first; an end may name what the conversation said.
+    let whole = numbered().filter(|(_, group)| shared(group) == group.prompt.len() && !group.prompt.is_empty());
+    if let Some((best, _)) = whole.max_by_key(|(_, group)| group.prompt.len()) {
+        return Some(best);
+    }
+    let best = numbered().map(|(place, group)| (shared(group), place)).max_by_key(|(length, _)| *length);
+    let begun = numbered().filter_map(|(place, group)| {
+        let header = group.header.trim_start();
+        let at = prompt.rfind(header).filter(|_| !header.is_empty())?;
+        Some((at + header.len(), group, place))
+    });
+    let begun = begun.max_by_key(|(at, group, _)| (*at, std::cmp::Reverse(group.prompt.len())));
+    match (best, begun) {
+        (Some((length, place)), begun) if length >= 4 && begun.is_none_or(|(at, ..)| at >= prompt.len()) => Some(place),
+        (_, Some((.., place))) => Some(place),
+        (Some((length, place)), None) if length > 0 => Some(place),
+        _ => None,
+    }
+}
+
+/// The end of a prompt, from the last words of the conversation on.
+fn tail(prompt: &str, group: &Group) -> String {
+    if prompt.ends_with(&group.prompt) {
+        return group.prompt.clone();
+    }
+    let header = group.header.trim_start();
+    match prompt.rfind(header).filter(|_| !header.is_empty()) {
+        Some(at) => format!("{}{}", group.header, slice(prompt, at + header.len()..)),
+        None => group.prompt.clone(),
+    }
+}
