@@ -110,6 +110,8 @@ mod in_a_terminal {
         session.sees("3/3  a.fixture#unsaid");
         session.sees("1 accepted, 1 rejected");
         session.press("s");
+        session.sees("every case is decided");
+        session.press("\r");
         assert_eq!(session.ends().code(), Some(1));
         session.is_given_back();
         session.sees("1 accepted, 1 rejected, 1 left undecided");
@@ -123,7 +125,7 @@ mod in_a_terminal {
         let mut session = start(folder.path());
         session.sees("1/3");
         // Without waiting: keys that pile up are taken one after another.
-        session.press("aaa");
+        session.press("aaaq");
         assert_eq!(session.ends().code(), Some(0));
         session.sees("3 accepted");
         assert!(cases(folder.path()).ends_with(
@@ -135,6 +137,46 @@ mod in_a_terminal {
         let mut session = start(folder.path());
         session.sees("nothing is pending");
         assert_eq!(session.ends().code(), Some(0));
+    }
+
+    /// Three cases lost the same, one of them elsewhere in its message; one lost something else.
+    const ALIKE: &str = "template: t.json\n=== prefix\n<bot>\n\
+=== case one\n=== output\n<think>a</think>Hello<end>\n\
+=== message\n{\"role\": \"assistant\", \"thought\": \"a\", \"content\": \"Hallo\"}\n\
+=== case other\n=== output\nBye<end>\n=== message\n{\"role\": \"assistant\", \"content\": \"By\"}\n\
+=== case two\n=== output\nHello<end>\n=== message\n{\"content\": \"Hallo\", \"role\": \"assistant\"}\n\
+=== case three\n=== output\nHello<end>\n=== message\n{\"role\": \"assistant\", \"content\": \"Hallo\"}\n";
+
+    #[test]
+    fn what_differs_alike_is_accepted_and_taken_back_as_one() {
+        let folder = project(&[("a.fixture", ALIKE)]);
+        let mut session = start(folder.path());
+        session.sees("1/4  a.fixture#one");
+        session.sees("A accepts all 3 that differ like this");
+        session.press("A");
+        session.sees("4/4  a.fixture#other");
+        session.sees("accepted 3 cases that differ alike; u takes it back");
+        assert_eq!(cases(folder.path()), ALIKE.replace("Hallo", "Hello"));
+        session.press("b");
+        session.sees("3/4  a.fixture#three");
+        session.sees("decided: accepted");
+        session.press("u");
+        session.sees("1/4  a.fixture#one");
+        session.sees("taken back");
+        assert_eq!(cases(folder.path()), ALIKE, "to the byte");
+        session.press("A");
+        session.sees("4/4");
+        let edited = cases(folder.path()).replace("By\"", "Bye!\"");
+        fs::write(folder.path().join("a.fixture"), &edited).unwrap();
+        session.press("u");
+        session.sees("the file changed since it was written; it stays as it is");
+        assert_eq!(cases(folder.path()), edited);
+        session.press("\x1b");
+        session.sees("leave the review, 1 undecided? y leaves");
+        session.press("y");
+        assert_eq!(session.ends().code(), Some(1));
+        session.is_given_back();
+        session.sees("3 accepted, 1 left undecided");
     }
 
     #[test]

@@ -225,12 +225,84 @@ fn a_wrong_delimiter_is_found_and_mended_in_five_keys() {
     let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
     session.sees("x goes there");
     session.press("l");
-    session.sees("✗ 21 of 70: `tool_calls`");
+    session.sees("✗ 21 of 70");
     for (key, seen) in [("p", "a call with no arguments"), ("\r", "get_time"), ("x", "not JSON"), ("e", "✓ 70 of 70")]
     {
         session.press(key);
         session.sees(seen);
     }
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn a_repair_is_applied_and_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/mend");
+    for file in ["chat_template.jinja", "response_template.json", "output.txt"] {
+        fs::copy(example.join(file), folder.path().join(file)).unwrap();
+    }
+    let template = folder.path().join("response_template.json");
+    let before = fs::read_to_string(&template).unwrap();
+    let options = ["response_template.json", "output.txt", "--chat-template", "chat_template.jinja", "--at", "end"];
+    let mut session = replay(folder.path(), &options);
+    session.sees("x goes there");
+    session.press("x");
+    session.sees("f repair");
+    session.press("f");
+    session.sees("The repair mends 49 conversations, breaks none:");
+    session.press("F");
+    session.sees("u takes it back");
+    session.settles();
+    session.press("l");
+    session.sees("✓ 70 of 70");
+    let mended = fs::read_to_string(&template).unwrap();
+    assert!(mended.contains("</call>") && !mended.contains("</calls>"), "{mended}");
+    session.press("u");
+    session.sees("1 malformed");
+    session.settles();
+    session.press("l");
+    session.sees("✗ 21 of 70");
+    assert_eq!(fs::read_to_string(&template).unwrap(), before);
+    // Whoever changes the file meanwhile keeps the change.
+    fs::write(&template, before.replace("</calls>", "</caller>")).unwrap();
+    session.press("F");
+    session.until("read again, or refused", |screen| {
+        let contents = screen.contents();
+        contents.contains("the file changed since it was read") || contents.contains("21 of 70")
+    });
+    assert_eq!(fs::read_to_string(&template).unwrap(), before.replace("</calls>", "</caller>"));
+    session.press("\x1b");
+    session.settles();
+    session.press(":quit\r");
+    assert_eq!(session.ends().code(), Some(0));
+    session.is_given_back();
+}
+
+#[test]
+fn lists_filter_as_one_types() {
+    let folder = folder();
+    let case = |name: &str| {
+        format!(
+            "=== case {name}\n=== prefix none\n=== output\n<think>{name}</think>b\n=== message\n{{\"content\": \"b\"}}\n"
+        )
+    };
+    let cases: String = ["rome", "oslo", "lima"].map(case).concat();
+    fs::write(folder.path().join("cities.fixture"), format!("template: template.json\n{cases}")).unwrap();
+    let mut session = replay(folder.path(), &["cities.fixture"]);
+    session.sees("cities.fixture#rome 1/3");
+    session.press("o");
+    session.sees("type to filter");
+    session.press("osl");
+    session.sees("1 of 3");
+    session.press("\r");
+    session.sees("cities.fixture#oslo 2/3");
+    session.press("//os.o/\r");
+    session.sees("match 1 of");
+    session.press(":copy\r");
+    session.sees("the command that shows this view");
+    session.press("\x1b");
+    session.until("the box gone", |screen| !screen.contents().contains("the command that shows"));
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -624,7 +696,8 @@ fn the_command_that_is_copied_shows_this_view() {
     }
 }
 
-/// The screens of `docs/workbench.md`: each fence behind a line `<!-- screen: ARGUMENTS | KEYS -->`.
+/// The screens of `docs/workbench.md`: each fence behind a line `<!-- screen: ARGUMENTS | KEYS -->`. A key `…TEXT` waits
+/// until the screen shows the text.
 ///
 /// `INSTA_UPDATE=always cargo test --test it workbench::` draws them anew; look at the change.
 #[test]
@@ -635,7 +708,7 @@ fn the_screens_of_the_document_are_what_is_drawn() {
     let mut pieces = text.split("<!-- screen: ");
     let mut drawn = pieces.next().unwrap().to_owned();
     let pieces: Vec<&str> = pieces.collect();
-    assert_eq!(pieces.len(), 5, "the screens were not found");
+    assert_eq!(pieces.len(), 6, "the screens were not found");
     for piece in pieces {
         let (asked, rest) = piece.split_once(" -->\n```text\n").unwrap();
         let (shown, rest) = rest.split_once("```\n").unwrap();
@@ -682,7 +755,10 @@ fn screen_of(root: &Path, asked: &str, shown: &str) -> String {
     session.sees("char 0/");
     for key in keys.split_whitespace() {
         session.settles();
-        session.press(&key.replace('⏎', "\r"));
+        match key.strip_prefix('…') {
+            Some(awaited) => session.sees(awaited),
+            None => session.press(&key.replace('⏎', "\r")),
+        }
     }
     if !crate::blesses() {
         session.until(&format!("{asked}\n{shown}"), |screen| lines_of(screen) == shown);

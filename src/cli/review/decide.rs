@@ -1,8 +1,10 @@
 //! The review in a terminal: each difference shown, and written if it is accepted.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::written::Written;
 use super::{Item, Review, exit_code, reasons};
 use crate::cli::check::write_cases;
 use crate::cli::{Failure, Global, replay, signals};
@@ -21,8 +23,9 @@ impl Review {
         settings: Settings,
         global: &Global,
     ) -> Result<ExitCode, Failure> {
+        let (items, groups) = grouped(items);
         let names = items.iter().map(|item| item.id.clone()).collect();
-        let mut docket = Docket { review: self, settings, items, names, shown: None };
+        let mut docket = Docket { review: self, settings, items, names, groups, shown: None, written: Vec::new() };
         let theme = replay::theme(global);
         let mut review = screen::Review::new(&mut docket, theme);
         signals::hand_over();
@@ -50,6 +53,25 @@ impl Review {
     }
 }
 
+/// The cases with one difference after one another, each where the first of its kind is; and the group of each.
+fn grouped(mut items: Vec<Item>) -> (Vec<Item>, Vec<usize>) {
+    let mut kinds: HashMap<String, usize> = HashMap::new();
+    for item in &items {
+        let next = kinds.len();
+        kinds.entry(item.difference.clone()).or_insert(next);
+    }
+    let group = |item: &Item| kinds.get(&item.difference).copied().unwrap_or(0);
+    items.sort_by_key(group);
+    let groups = items.iter().map(group).collect();
+    (items, groups)
+}
+
+/// The sections of a pending expectation that would change.
+pub(super) fn sections(pending: &check::Pending<'_>) -> Vec<screen::Section> {
+    let shown = |check::PendingSection { name, expected, found }| screen::Section { name, expected, found };
+    pending.sections().into_iter().map(shown).collect()
+}
+
 fn is_settled(decision: Option<screen::Decision>) -> bool {
     matches!(decision, Some(screen::Decision::Accepted | screen::Decision::Settled))
 }
@@ -60,6 +82,10 @@ struct Docket<'r> {
     settings: Settings,
     items: Vec<Item>,
     names: Vec<String>,
+    /// Cases of one group have the same difference.
+    groups: Vec<usize>,
+    /// What was accepted, the last of it last.
+    written: Vec<Written>,
     /// The file and the name of the case shown last.
     shown: Option<(FixtureFile, String)>,
 }
@@ -109,13 +135,8 @@ impl screen::Docket for Docket<'_> {
                 let sources = Sources::none().with(&file.file, &file.text);
                 return Err(Problem { diagnostics: report.diagnostics.clone(), sources });
             }
-            let sections = |pending: check::Pending<'_>| {
-                let sections = pending.sections().into_iter();
-                let shown = |check::PendingSection { name, expected, found }| screen::Section { name, expected, found };
-                sections.map(shown).collect()
-            };
             let pending = report.undecided();
-            Ok(pending.map(|pending| screen::Change { reasons: reasons(report), sections: sections(pending) }))
+            Ok(pending.map(|pending| screen::Change { reasons: reasons(report), sections: sections(&pending) }))
         });
         let change = change.transpose()?.flatten();
         self.shown = change.is_some().then(|| (file, item.id.clone()));
@@ -135,7 +156,20 @@ impl screen::Docket for Docket<'_> {
             Some(pending) => write_cases(file, &[pending]),
             None => Ok(()),
         });
-        written.unwrap_or(Ok(())).map_err(Problem::from)
+        written.unwrap_or(Ok(())).map_err(Problem::from)?;
+        self.written.push(Written::note(&file.file, &file.text)?);
+        Ok(())
+    }
+
+    fn group(&self, index: usize) -> usize {
+        self.groups.get(index).copied().unwrap_or(0)
+    }
+
+    fn take_back(&mut self) -> Result<(), Problem> {
+        let Some(written) = self.written.last() else { return Ok(()) };
+        written.take_back()?;
+        self.written.pop();
+        Ok(())
     }
 
     fn can_open(&self, index: usize) -> bool {

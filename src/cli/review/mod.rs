@@ -2,6 +2,8 @@
 
 #[cfg(feature = "tui")]
 mod decide;
+#[cfg(feature = "tui")]
+mod written;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,6 +12,8 @@ use super::case_selection::Cases;
 use super::{Failure, Global};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, escape};
 use backchat_workbench::check::{self, Entry, Loaded, Report, Settings, Status};
+#[cfg(feature = "tui")]
+use backchat_workbench::tui::review as screen;
 
 /// Accept or reject changed messages, case by case
 #[derive(Debug, clap::Args)]
@@ -19,8 +23,9 @@ use backchat_workbench::check::{self, Entry, Loaded, Report, Settings, Status};
   backchat review weather.fixture --template response_template.json
 
 In a terminal, one key decides each case: `a` accepts (writes the expectation and changes no other
-byte of the file), `r` rejects (the template has to change), `s` skips, `o` opens the workbench, `q`
-quits.
+byte of the file), `r` rejects (the template has to change), `s` skips. Cases with the same
+difference follow one another, and `A` accepts all of them. `u` undoes the last decision, `b` goes
+back, `o` opens the workbench, `q` quits.
 If stdout is not a terminal, the pending differences are listed and no file is written.
 
 Exit codes: 0 nothing is pending, 1 differences are pending, 2 a case or the command could not run,
@@ -38,6 +43,9 @@ struct Item {
     file: String,
     #[cfg(feature = "tui")]
     is_chat: bool,
+    /// What the case loses and gains.
+    #[cfg(feature = "tui")]
+    difference: String,
     /// The findings of the check.
     reasons: Vec<String>,
 }
@@ -112,13 +120,16 @@ fn exit_code(pending: usize, not_run: usize) -> ExitCode {
 
 impl Item {
     fn of(report: &Report<'_>) -> Option<Self> {
-        report.undecided()?;
+        #[cfg_attr(not(feature = "tui"), expect(unused_variables, reason = "nothing is grouped without a screen"))]
+        let pending = report.undecided()?;
         Some(Self {
             id: report.entry.id().into_owned(),
             #[cfg(feature = "tui")]
             file: report.entry.file().into_owned(),
             #[cfg(feature = "tui")]
             is_chat: report.entry.chat().is_some(),
+            #[cfg(feature = "tui")]
+            difference: screen::difference(&decide::sections(&pending)),
             reasons: reasons(report),
         })
     }

@@ -18,14 +18,15 @@
 
 mod candidates;
 mod edits;
-
-use std::collections::HashMap;
+mod effect;
 
 use backchat_core::diagnostic::{Fix, Place};
-use backchat_core::json::Value;
-use backchat_derive::derive::{self, Conversation, Fate, Options};
+use backchat_derive::derive::{self, Options};
 use backchat_parser::template::{Template, source};
 use candidates::{Candidate, candidates};
+use effect::{compared, fates};
+
+pub use effect::{Effect, effects};
 
 /// A change of a response template that makes its proof better.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub fn repairs(chat_template: &str, file: &str, text: &str, options: &Options) -
         let Some(draft) = derive::derive(chat_template, &wanted).response_template else { return Vec::new() };
         let found = candidates(&template.to_value(), &draft).into_iter().filter_map(|candidate| {
             let changed = Template::from_value(&candidate.template).ok()?.template;
-            let (mends, breaks) = compared(&before, &fates(&conversations(&changed)));
+            let Effect { mends, breaks } = compared(&before, &fates(&conversations(&changed)));
             let edit = edits::edit(text, &opened.path, &candidate)?;
             let place = Place::span(text, edit.span.clone()).in_file(&*opened.file);
             let place = place.path(candidate.place.below(&opened.path).to_string());
@@ -90,31 +91,10 @@ fn in_order(mut found: Vec<(Candidate, Repair)>) -> Vec<Repair> {
     kept.into_iter().map(|(_, repair)| repair).collect()
 }
 
-/// Whether each conversation is read right, by its name.
-fn fates(conversations: &[Conversation]) -> HashMap<String, bool> {
-    let named = conversations.iter().map(|conversation| {
-        let Conversation { said, after, setting, fate, .. } = conversation;
-        let setting = Value::Object(setting.clone());
-        (format!("{said} after {after} with {setting}"), !matches!(fate, Fate::Failed(_)))
-    });
-    named.collect()
-}
-
-/// How many conversations are read right now and were not, and the other way around. Those that only one of the
-/// templates has, which are about its own markers, say nothing about the other.
-fn compared(before: &HashMap<String, bool>, after: &HashMap<String, bool>) -> (usize, usize) {
-    let changes = before.iter().filter_map(|(name, was_read)| Some((*was_read, *after.get(name)?)));
-    changes.fold((0, 0), |(mends, breaks), change| match change {
-        (false, true) => (mends + 1, breaks),
-        (true, false) => (mends, breaks + 1),
-        _ => (mends, breaks),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backchat_core::json::{self, Object};
+    use backchat_core::json::{self, Object, Value};
     use backchat_derive::derive::Status;
 
     const CHAT: &str = "{% for m in messages %}{% if m.role == 'assistant' %}<bot>\

@@ -118,6 +118,23 @@ impl Recording {
         Marks::of(&self.template).left_in(self.slice(close.body.start as usize..close.body.end as usize))
     }
 
+    /// The field whose delimiter is most like a mark, and whether it closes the field.
+    pub(super) fn delimiter_like(&self, mark: &str) -> Option<(usize, bool)> {
+        let delimiters = self.template.fields().iter().enumerate().flat_map(|(index, field)| {
+            let opens = field.open.iter().map(move |delimiter| (index, false, delimiter));
+            opens.chain(field.close.iter().map(move |delimiter| (index, true, delimiter)))
+        });
+        let distances = delimiters.flat_map(|(index, closes, delimiter)| {
+            let written = written(delimiter);
+            let near: Vec<usize> = marks(&written)
+                .filter(|known| is_close(known, mark))
+                .map(|known| strsim::damerau_levenshtein(known, mark))
+                .collect();
+            near.into_iter().map(move |distance| (distance, index, closes))
+        });
+        distances.min().map(|(_, index, closes)| (index, closes))
+    }
+
     fn is_text(&self, close: &Closed) -> bool {
         let field = self.entries.get(close.event as usize).and_then(|entry| self.field(entry.field.into()));
         close.value.is_ok() && field.is_some_and(|field| matches!(field.content, ContentSpec::Text { .. }))
@@ -154,12 +171,7 @@ impl<'t> Marks<'t> {
         let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
         let mut known: Vec<String> = Vec::new();
         for delimiter in delimiters {
-            let written = match delimiter {
-                Delimiter::Literals { literals, .. } => literals.join("\n"),
-                // The name of a group is not a marker, and an escape means the character after it.
-                Delimiter::Pattern(pattern) => pattern.source().replace("(?P<", "(").replace('\\', ""),
-            };
-            known.extend(marks(&written).map(str::to_owned));
+            known.extend(marks(&written(delimiter)).map(str::to_owned));
         }
         Self { known, others: HashSet::new() }
     }
@@ -177,6 +189,15 @@ impl<'t> Marks<'t> {
             }
             is_left
         })
+    }
+}
+
+/// The text of a delimiter that marks are looked for in.
+fn written(delimiter: &Delimiter) -> String {
+    match delimiter {
+        Delimiter::Literals { literals, .. } => literals.join("\n"),
+        // The name of a group is not a marker, and an escape means the character after it.
+        Delimiter::Pattern(pattern) => pattern.source().replace("(?P<", "(").replace('\\', ""),
     }
 }
 

@@ -29,6 +29,7 @@
 
 mod anomalies;
 mod breakpoint;
+mod cause;
 mod compact_value;
 mod compare;
 mod cut;

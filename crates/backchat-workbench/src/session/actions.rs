@@ -24,8 +24,8 @@ pub struct Change {
 }
 
 impl Session {
-    /// The file and the line to open in an editor: those of the problem, or of the part of the template that acted; of
-    /// the output itself if the template has no file.
+    /// The file and the line to open in an editor: those of the problem; of the finding at the event that happened last;
+    /// of the part of the template that is the cause of that event; of the output itself if the template has no file.
     pub fn place_to_edit(&mut self) -> Option<(PathBuf, usize)> {
         let problem = self.library.problem.as_ref();
         if let Some(place) = problem.and_then(|problem| problem.diagnostics.first()?.place.clone())
@@ -36,7 +36,7 @@ impl Session {
         }
         let material = &self.library.material;
         if material.has_template_file() && !self.playback.sides.is_empty() {
-            let byte = self.acting_span().map_or(material.template_span.start, |span| span.start);
+            let byte = self.byte_to_edit().unwrap_or(material.template_span.start);
             let line = line_column(&material.template_text, byte).0;
             return Some((material.template_file.clone().into(), line));
         }
@@ -48,13 +48,26 @@ impl Session {
         place
     }
 
-    /// The bytes of the template's file that acted last.
-    fn acting_span(&self) -> Option<std::ops::Range<usize>> {
-        let (field, keys) = self.acting()?;
+    /// The byte of the template's file at which what happened last is to be changed: not where it shows, but where it
+    /// comes from.
+    fn byte_to_edit(&self) -> Option<usize> {
+        let side = self.side()?;
+        let last = side.recording.last_event(side.moment)?;
+        let found = self.findings_at(last).find_map(|finding| finding.said.place.as_ref()?.span.clone());
+        let cause = || {
+            let (field, keys) = self.playback.wrong.contains(&last).then(|| side.recording.cause(last)).flatten()?;
+            self.span_of(side.recording.field_name(field), keys)
+        };
+        let acting = || self.acting().and_then(|(field, keys)| self.span_of(&field, keys));
+        found.or_else(cause).or_else(acting).map(|span| span.start)
+    }
+
+    /// The bytes of the template's file that hold a field's first known key of these, or the field.
+    fn span_of(&self, field: &str, keys: &[&str]) -> Option<std::ops::Range<usize>> {
         let (_, places) =
             json::read_with_places_at(&self.library.material.template_text, self.library.material.template_span.start)
                 .ok()?;
-        let path = Path::root().key("fields").key(&field);
+        let path = Path::root().key("fields").key(field);
         let found = keys.iter().find_map(|key| places.at(&path.key(key)));
         found.or_else(|| places.at(&path)).map(|found| found.key.clone().unwrap_or_else(|| found.value.clone()))
     }
@@ -181,7 +194,7 @@ impl Session {
 
     /// The proof of the template as it is now, once it is finished. None if its chat template is not known.
     pub fn proof(&self) -> Option<&Proof> {
-        self.library.prover.proof()
+        self.library.prover.done()
     }
 
     /// Starts to verify the template, unless that was done.
@@ -198,7 +211,7 @@ impl Session {
         let is_news = self.library.prover.hear();
         if is_news {
             // The result is shown where notices are.
-            self.notice = None;
+            self.notice = self.proof_of_repair();
         }
         is_news
     }

@@ -3,11 +3,13 @@
 
 use std::time::Instant;
 
-use super::material::Material;
+use super::background::Background;
+use super::finding::Inspection;
+use super::material::{Material, Proof};
 use super::outputs::Outputs;
-use super::prover::Prover;
 use super::verdict::Verdict;
 use crate::input::Problem;
+use backchat_parser::template::Template;
 
 /// The outputs of a session.
 pub struct Library {
@@ -26,7 +28,9 @@ pub struct Library {
     /// The verdict on the answer that is shown.
     pub(super) shown_verdict: Option<Verdict>,
     /// The proof of the template.
-    pub(super) prover: Prover,
+    pub(super) prover: Background<Template, Proof>,
+    /// What is to be said about the template.
+    pub(super) inspection: Inspection,
     /// Whether more of the open output may arrive.
     pub is_awaited: bool,
     /// When more of it is read at the earliest.

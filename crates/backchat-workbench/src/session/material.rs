@@ -1,11 +1,15 @@
 //! What is read, derived and verified: plain data.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::background::Task;
 use super::chunking::Chunking;
 use crate::replay::Recovery;
+use backchat_core::diagnostic::line_column;
 use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::Chunks;
 use backchat_parser::template::Template;
@@ -52,6 +56,24 @@ impl Material {
         }
     }
 
+    /// The template's text as it is shown: as in its file, or in several lines if it is one long line there.
+    pub fn shown_template(&self) -> Cow<'_, str> {
+        let written = slice(&self.template_text, self.template_span.clone());
+        match written.trim().contains('\n') {
+            true => Cow::Borrowed(written),
+            false => Cow::Owned(self.template.to_json()),
+        }
+    }
+
+    /// The number of a line of the shown template in its file, from 1; in what is shown if that is laid out anew.
+    pub fn line_in_file(&self, shown: usize) -> usize {
+        let first = match self.shown_template() {
+            Cow::Borrowed(_) => line_column(&self.template_text, self.template_span.start).0,
+            Cow::Owned(_) => 1,
+        };
+        first + shown
+    }
+
     /// Whether an editor could open the template's file.
     pub fn has_template_file(&self) -> bool {
         !self.template_file.is_empty() && !self.template_file.starts_with('<')
@@ -77,7 +99,7 @@ pub struct Derived {
 }
 
 /// Verifies a template on generated conversations. Gives nothing if the chat template cannot be rendered.
-pub type ProofTask = Box<dyn FnOnce() -> Option<Proof> + Send>;
+pub type ProofTask = Task<Proof>;
 
 /// The result of a proof.
 #[derive(Clone, Debug)]

@@ -5,14 +5,17 @@
 //! draws a session, and `cli/replay` opens one.
 
 mod actions;
+mod background;
 mod chunking;
 mod clock;
 mod cutting;
 mod editing;
 mod expectation;
 mod files;
+mod finding;
 mod fixture_writer;
 mod followed;
+mod inspecting;
 mod library;
 mod material;
 mod opening;
@@ -23,28 +26,34 @@ mod playback;
 mod playing;
 mod position;
 mod problems;
-mod prover;
+mod repairing;
 mod replaying;
+mod search;
 mod searching;
 #[expect(clippy::module_inception, reason = "the state that the room is named for")]
 mod session;
+mod sought;
 mod stepping;
 mod typing;
 mod verdict;
 
 pub use crate::input::Problem;
+pub use crate::repair::Effect;
 pub use actions::Change;
 pub use chunking::{ChunkRule, Chunking};
 pub use clock::Clock;
 pub use editing::{Edit, Editing};
 pub use expectation::Departure;
 pub use files::holds_cases;
+pub use finding::{Finding, RepairTask};
 pub use library::Library;
 pub use material::{Conversation, Derived, Material, OtherTemplate, Proof, ProofTask};
 pub use output_set::{Given, Origin, OutputSet, Request, Stdin, derived};
 pub use outputs::{Arrival, Outputs, View};
 pub use playback::{Playback, RunningSearch, Showing, Side, mode_name};
 pub use position::Position;
+pub use search::{Hit, Search};
 pub use session::{Session, Start, Worked};
+pub use sought::Sought;
 pub use stepping::Step;
 pub use verdict::Verdict;

@@ -29,7 +29,7 @@ impl Session {
                     _ if self.editing.edits.contains_key(&self.library.output) => {
                         self.notice = Some("read again; what was typed is kept, u undoes it".to_owned());
                     }
-                    _ if self.notice.is_none() => {
+                    _ if self.notice.is_none() && !is_same => {
                         self.notice = Some("read again: nothing looks wrong".to_owned());
                     }
                     _ => {}
@@ -205,6 +205,7 @@ impl Session {
             self.library.material.has_template_file() || self.library.outputs.place(self.library.output).is_some();
         self.editing.can_derive = self.library.outputs.can_derive(self.library.output);
         self.start_proof();
+        self.start_inspection();
     }
 
     /// Whether an output needs looking at.

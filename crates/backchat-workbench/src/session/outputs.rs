@@ -3,13 +3,15 @@
 //! [`OutputSet`](super::OutputSet) implements this for files; tests and benchmarks bring their own.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::chunking::Chunking;
+use super::finding::{Finding, RepairTask};
 use super::material::{Conversation, Derived, Material, ProofTask};
 use super::playback::Showing;
 use super::position::Position;
 use crate::input::Problem;
+use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::Object;
 use backchat_parser::template::Template;
 
@@ -49,6 +51,18 @@ pub trait Outputs {
     /// The task that verifies a template against the chat template of an output. None if that is not known.
     fn proof_task(&self, _index: usize, _template: &Template) -> Option<ProofTask> {
         None
+    }
+
+    /// The task that finds the repairs of a template that its chat template refutes, and the effects of those of lint.
+    /// None if the chat template is not known.
+    fn repair_task(&self, _index: usize, _material: &Material, _linted: &[Finding]) -> Option<RepairTask> {
+        None
+    }
+
+    /// Writes the text of a template's file, if the file still holds the text before.
+    fn write_template(&self, file: &Path, _before: &str, _after: &str) -> Result<(), Problem> {
+        let place = Place::file(file.display().to_string());
+        Err(Diagnostic::error("read-only", "the template of these outputs cannot be written").at(place).into())
     }
 
     /// Appends conversations to the outputs, in place of those appended before; returns the index of the first. They

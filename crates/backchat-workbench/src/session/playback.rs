@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::chunking::Chunking;
 use super::clock::Clock;
 use super::position::Position;
+use super::search::Search;
 use crate::replay::{CutSearch, Difference, Moment, Recording, Stop};
 use backchat_parser::parser::Mode;
 
@@ -26,10 +27,8 @@ pub struct Playback {
     pub every_event: bool,
     /// The breakpoints.
     pub stops: Vec<Stop>,
-    /// The text that was searched for.
-    pub sought: Option<String>,
-    /// The last match that was gone to, and the moment that shows it.
-    pub found: Option<(Moment, usize)>,
+    /// What was searched for, and where it is.
+    pub search: Option<Search>,
     /// When the next chunk is due.
     pub clock: Clock,
     /// The search for a cut that changes the reference's answer.
@@ -64,8 +63,7 @@ impl Playback {
             wrong: Vec::new(),
             every_event: false,
             stops: Vec::new(),
-            sought: None,
-            found: None,
+            search: None,
             clock: Clock::default(),
             cut_search: None,
             generation: 0,

@@ -62,6 +62,12 @@ impl Session {
         };
     }
 
+    /// The open output read with a template.
+    pub(super) fn run<'a>(&'a self, template: &'a Template, mode: Mode, recovery: Recovery) -> Run<'a> {
+        let material = &self.library.material;
+        Run { template, prefix: &material.prefix, mode, tools: material.tools.clone(), recovery }
+    }
+
     fn recordings(&self) -> Result<Vec<Side>, TooLarge> {
         let material = &self.library.material;
         let text = match self.recording() {
@@ -70,7 +76,7 @@ impl Session {
             _ => [material.prefix.as_str(), &material.output].concat().into(),
         };
         let record_with = |template: &Template, mode: Mode, recovery: Recovery, name: String| {
-            let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone(), recovery };
+            let run = self.run(template, mode, recovery);
             let ends = self.playback.chunking.ends(&material.output, material.chunks.as_deref());
             let ends = ends.map(|end| material.prefix.len() + end);
             let recording = match self.library.is_awaited {

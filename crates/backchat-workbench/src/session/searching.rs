@@ -1,96 +1,126 @@
-//! Searches the output for a text.
+//! Searches the output, the events and the template.
 
+use super::search::{Hit, Search};
 use super::session::Session;
-use crate::replay::quoted;
+use super::sought::Sought;
+use crate::replay::{Kind, Recording, quoted};
 
 impl Session {
-    /// Goes to the next or the previous match of the searched text; goes on from the other end after the last.
+    /// Searches for what was typed, and goes to the first match from here on.
+    pub fn search(&mut self, typed: &str) {
+        self.playback.search = None;
+        match Sought::read(typed) {
+            Ok(sought) => {
+                self.playback.search = Some(self.searched(sought));
+                self.go_to_match(true);
+            }
+            Err(wrong) => self.notice = Some(wrong),
+        }
+    }
+
+    /// The match that was gone to last, if nobody has moved since.
+    pub fn hit(&self) -> Option<&Hit> {
+        let search = self.playback.search.as_ref()?;
+        let (at, _) = search.at.filter(|(_, moves)| *moves == self.playback.moves)?;
+        search.hits.get(at)
+    }
+
+    /// Goes to the next or the previous match; goes on from the other end after the last.
     pub fn go_to_match(&mut self, forward: bool) {
-        let Some(sought) = self.playback.sought.clone() else {
+        let Some(mut search) = self.playback.search.take() else {
             self.notice = Some("nothing was searched for; / asks for a text".to_owned());
             return;
         };
-        let Some(side) = self.side() else { return };
-        let recording = &side.recording;
-        let output = recording.output_start();
-        // A chunk can hold several matches; the moment is the same for all of them.
-        let last = self.playback.found.filter(|(moment, _)| *moment == side.moment).map(|(_, at)| at);
-        let found = match (forward, last) {
-            (true, Some(at)) => find(recording.text(), &sought, at + 1, true),
-            (true, None) => {
-                let from = (recording.arrived(side.moment) + 1).saturating_sub(sought.len());
-                find(recording.text(), &sought, from.max(output), true)
-            }
-            (false, Some(at)) => {
-                let before = (at + sought.len()).saturating_sub(1);
-                find(recording.text(), &sought, before, false).filter(|at| *at >= output)
-            }
-            (false, None) => {
-                let before = recording.arrived(recording.previous_feed(side.moment));
-                find(recording.text(), &sought, before, false).filter(|at| *at >= output)
-            }
-        };
-        // After the last match the search goes on from the other end.
-        let wrapped = || match forward {
-            true => find(recording.text(), &sought, output, true),
-            false => find(recording.text(), &sought, recording.text().len(), false).filter(|at| *at >= output),
-        };
-        let has_wrapped = found.is_none();
-        let Some(at) = found.or_else(wrapped) else {
-            self.notice = Some(format!("{} does not occur", quoted(&sought)));
-            return;
-        };
-        let end = at + sought.len();
-        let offset = recording.offset_of(at);
-        self.set_moment(|recording, _| recording.moment_at(end).min(recording.before_end()));
-        self.playback.found = self.side().map(|side| (side.moment, at));
-        if self.side().is_some_and(|side| side.recording.arrived(side.moment) != end) {
-            self.notice = Some(format!("{} is at character {offset}, inside this chunk", quoted(&sought)));
-        } else if has_wrapped {
-            let from = if forward { "start" } else { "end" };
-            self.notice = Some(format!("the search went on from the {from}"));
+        if search.of != self.searchable() {
+            search = self.searched(search.sought);
         }
+        let last = search.at.filter(|(_, moves)| *moves == self.playback.moves).map(|(at, _)| at);
+        let next = match last {
+            Some(at) if forward => Some(at + 1).filter(|at| *at < search.hits.len()),
+            Some(at) => at.checked_sub(1),
+            None => self.nearest(&search.hits, forward),
+        };
+        let other_end = if forward { 0 } else { search.hits.len().saturating_sub(1) };
+        let at = next.unwrap_or(other_end);
+        match search.hits.get(at).cloned() {
+            None => {
+                let sought = quoted(&search.sought.to_string());
+                self.notice = Some(format!("{sought} occurs neither in the output, the events nor the template"));
+            }
+            Some(hit) => {
+                let place = self.show_hit(&hit);
+                let wrapped = match (next, forward) {
+                    (Some(_), _) => "",
+                    (None, true) => "; the search went on from the start",
+                    (None, false) => "; the search went on from the end",
+                };
+                self.notice = Some(format!("match {} of {}, {place}{wrapped}", at + 1, search.hits.len()));
+                search.at = Some((at, self.playback.moves));
+            }
+        }
+        self.playback.search = Some(search);
+    }
+
+    /// The first match after the position, or the last before it.
+    fn nearest(&self, hits: &[Hit], forward: bool) -> Option<usize> {
+        let side = self.side()?;
+        let arrived = side.recording.arrived(side.moment);
+        let before = side.recording.arrived(side.recording.previous_feed(side.moment));
+        match forward {
+            true => hits.iter().position(|hit| !matches!(hit, Hit::Output(span) if span.end <= arrived)),
+            false => hits.iter().rposition(|hit| matches!(hit, Hit::Output(span) if span.end <= before)),
+        }
+    }
+
+    /// Goes to a match; gives its place in words.
+    fn show_hit(&mut self, hit: &Hit) -> String {
+        match hit {
+            Hit::Output(span) => {
+                self.set_moment(|recording, _| recording.moment_at(span.end).min(recording.before_end()));
+                let offset = self.recording().map_or(0, |recording| recording.offset_of(span.start));
+                let is_inside = self.side().is_some_and(|side| side.recording.arrived(side.moment) != span.end);
+                let inside = if is_inside { ", inside this chunk" } else { "" };
+                format!("at character {offset}{inside}")
+            }
+            Hit::Event(event) => {
+                self.set_moment(|recording, _| recording.moment_of_event(*event));
+                format!("in event {}", self.event_number(*event))
+            }
+            Hit::Template(line) => {
+                format!("in line {} of the template", self.library.material.line_in_file(*line))
+            }
+        }
+    }
+
+    /// What a search looks through.
+    fn searchable(&self) -> (u64, String) {
+        (self.playback.generation, self.library.material.shown_template().into_owned())
+    }
+
+    fn searched(&self, sought: Sought) -> Search {
+        let of = self.searchable();
+        let mut hits = Vec::new();
+        if let Some(recording) = self.recording() {
+            let output = recording.output_start();
+            let spans = sought.spans(recording.slice(output..recording.text().len()));
+            hits.extend(spans.into_iter().map(|span| Hit::Output(output + span.start..output + span.end)));
+            let events = (0..recording.event_count())
+                .filter(|event| in_words(recording, *event).is_some_and(|words| sought.occurs(&words)));
+            hits.extend(events.map(Hit::Event));
+        }
+        let lines = of.1.split('\n').enumerate().filter(|(_, line)| sought.occurs(line));
+        hits.extend(lines.map(|(line, _)| Hit::Template(line)));
+        Search { sought, hits, of, at: None }
     }
 }
 
-/// The first place of a text from `from` on, or the last one that ends by `from`. Case counts only if the text has
-/// capital letters.
-fn find(text: &str, sought: &str, from: usize, forward: bool) -> Option<usize> {
-    let any_case = !sought.chars().any(char::is_uppercase);
-    let here = |at: usize| {
-        text.get(at..at + sought.len()).is_some_and(|found| match any_case {
-            true => found.eq_ignore_ascii_case(sought),
-            false => found == sought,
-        })
+/// An event as it is searched: its kind, its field and its value. Chunks are the text of the output once more.
+fn in_words(recording: &Recording, event: usize) -> Option<String> {
+    let seen = recording.event(event).filter(|seen| seen.kind != Kind::Chunk)?;
+    let value = match seen.value {
+        Some(Ok(value)) => value.json().into_owned(),
+        Some(Err(reason)) => reason.to_owned(),
+        None => String::new(),
     };
-    if sought.is_empty() {
-        return None;
-    }
-    match forward {
-        true => (from..=text.len().saturating_sub(sought.len())).find(|at| here(*at)),
-        false => (0..=from.checked_sub(sought.len())?).rev().find(|at| here(*at)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::find;
-
-    #[test]
-    fn a_text_is_found_both_ways() {
-        let text = "aé<B> <b> aé";
-        for (sought, from, forward, found) in [
-            ("<b>", 0, true, Some(3)),
-            ("<b>", 4, true, Some(7)),
-            ("<B>", 4, true, None),
-            ("<b>", 10, false, Some(7)),
-            ("<b>", 9, false, Some(3)),
-            ("é", 2, true, Some(12)),
-            ("", 0, true, None),
-            ("longer than the text", 0, true, None),
-            ("longer than the text", 5, false, None),
-        ] {
-            assert_eq!(find(text, sought, from, forward), found, "{sought} {from} {forward}");
-        }
-    }
+    Some(format!("{} {} {value}", seen.kind.short(), recording.field_name(seen.field)))
 }

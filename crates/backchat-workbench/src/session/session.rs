@@ -4,13 +4,14 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::background::Background;
 use super::chunking::{ChunkRule, Chunking};
 use super::editing::Editing;
+use super::finding::Inspection;
 use super::library::Library;
 use super::outputs::{Arrival, Outputs};
 use super::playback::{Playback, Showing, Side};
 use super::position::Position;
-use super::prover::Prover;
 use crate::input::Problem;
 use crate::replay::Recording;
 
@@ -72,7 +73,8 @@ impl Session {
                 material,
                 problem: None,
                 shown_verdict: None,
-                prover: Prover::default(),
+                prover: Background::default(),
+                inspection: Inspection::default(),
                 is_awaited: false,
                 rest_until: None,
             },
@@ -126,8 +128,9 @@ impl Session {
         let searched = self.go_on_searching(now);
         let judged = self.judge_one();
         let proved = self.hear_proof();
+        let inspected = self.go_on_inspecting();
         let is_news = judged == Some(self.library.output) || (judged.is_some() && !self.has_unjudged());
-        Worked { changed: grown || played || searched || proved || is_news, judged: judged.is_some() }
+        Worked { changed: grown || played || searched || proved || inspected || is_news, judged: judged.is_some() }
     }
 
     /// Whether there is work that should not wait.

@@ -85,7 +85,7 @@ impl Session {
     }
 
     /// Undoes what was typed: shows the output as its file has it.
-    pub fn untype(&mut self) {
+    pub(super) fn untype(&mut self) {
         match self.editing.edits.remove(&self.library.output) {
             Some(_) => {
                 self.open(self.library.output);

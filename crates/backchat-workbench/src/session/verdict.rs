@@ -21,6 +21,30 @@ pub enum Verdict {
     Broken,
 }
 
+impl Verdict {
+    /// It in a word or two.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::Failed => "failed",
+            Verdict::Excused => "allowed",
+            Verdict::InOrder => "in order",
+            Verdict::Odd => "looks wrong",
+            Verdict::Broken => "unreadable",
+        }
+    }
+
+    /// It as a sign.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Verdict::Passed | Verdict::Excused => "✓",
+            Verdict::InOrder => "·",
+            Verdict::Odd => "!",
+            Verdict::Failed | Verdict::Broken => "✗",
+        }
+    }
+}
+
 /// The verdict on the answer of the stable mode.
 pub(super) fn judge(material: &Material) -> Verdict {
     let run = Run {

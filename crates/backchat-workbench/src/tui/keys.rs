@@ -84,7 +84,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('K'), shift(KeyCode::Up)], Action::Step(Step::PreviousLine), Move, "", "the line before"),
     bind(&[char('g'), plain(KeyCode::Home)], Action::ToStart, Move, "", "the start; with a number, that character"),
     bind(&[char('G'), plain(KeyCode::End)], Action::ToEnd, Move, "", "the end"),
-    bind(&[char(':')], Action::GoTo, Move, "go to", "go to a character of the output"),
+    bind(&[char(':')], Action::Palette, Move, "actions", "find an action by its words, or go to a character"),
     bind(&[char(' ')], Action::Play, Move, "play", "play and pause"),
     bind(&[char('+'), char('=')], Action::Faster, Move, "", "play faster"),
     bind(&[char('-')], Action::Slower, Move, "", "play slower"),
@@ -93,7 +93,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('S')], Action::Stops, Find, "", "list the breakpoints, and remove some"),
     bind(&[char('c')], Action::Continue, Find, "", "on to the next breakpoint"),
     bind(&[char('C')], Action::ContinueBack, Find, "", "back to the breakpoint before"),
-    bind(&[char('/')], Action::Search, Find, "search", "search the output"),
+    bind(&[char('/')], Action::Search, Find, "search", "search output, events and template; a /pattern/, too"),
     bind(&[char('n')], Action::NextMatch, Find, "", "the next match"),
     bind(&[char('N')], Action::PreviousMatch, Find, "", "the match before"),
 
@@ -107,13 +107,15 @@ pub const KEYS: &[Binding] = &[
     bind(&[char(']')], Action::NextOutput, Work, "next output", "the next output of the list"),
     bind(&[char('[')], Action::PreviousOutput, Work, "", "the output before"),
     bind(&[char('o')], Action::Outputs, Work, "", "the list of outputs"),
-    bind(&[char('e')], Action::Edit, Work, "edit", "open the editor at the field that acted"),
+    bind(&[char('e')], Action::Edit, Work, "edit", "open the editor at the line to change"),
     bind(&[char('d')], Action::Derive, Work, "derive", "derive the template again, show what changed"),
     bind(&[char('p')], Action::Failures, Work, "proof", "failures of the proof"),
     bind(&[char('b')], Action::Bless, Work, "bless", "write the message into the fixture"),
     bind(&[char('y')], Action::Copy, Work, "copy", "copy the region, the message or the command"),
     bind(&[char('i')], Action::Type, Work, "type", "type or paste more output"),
-    bind(&[char('u')], Action::Untype, Work, "", "undo typing"),
+    bind(&[char('f')], Action::Findings, Work, "repair", "the finding at hand, and its repair"),
+    bind(&[char('F')], Action::Repair, Work, "", "apply the repair of the finding at hand"),
+    bind(&[char('u')], Action::Undo, Work, "", "undo typing, or else the last repair"),
 
     bind(&[plain(KeyCode::Tab)], Action::NextPane, Screen, "pane", "the next pane"),
     bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::PreviousPane, Screen, "", "the pane before"),
@@ -130,7 +132,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[control('d')], Action::HalfDown, Screen, "", "half a page down"),
     bind(&[control('u')], Action::HalfUp, Screen, "", "half a page up"),
     bind(&[char('v')], Action::Whitespace, Screen, "spaces", "show white space"),
-    bind(&[char('f')], Action::Future, Screen, "", "show the text that has not arrived yet"),
+    bind(&[char('t')], Action::Future, Screen, "", "show the text that has not arrived yet"),
     bind(&[char('a')], Action::EveryEvent, Screen, "", "show every chunk as an event of its own"),
     bind(&[plain(KeyCode::Enter)], Action::Details, Screen, "", "all about the last event or the problem"),
     bind(&[control('l')], Action::Redraw, Screen, "", "redraw the screen"),
@@ -149,6 +151,24 @@ pub fn action(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
     };
     KEYS.iter().find(|binding| binding.keys.contains(&Key(code, modifiers))).map(|binding| binding.action)
 }
+
+impl Binding {
+    /// Its keys as they are written in the help.
+    pub fn key_names(&self) -> String {
+        // Two codes can be one key to its user.
+        let mut names: Vec<String> = self.keys.iter().map(|key| key.name()).collect();
+        names.dedup();
+        names.join(" ")
+    }
+}
+
+/// The mouse: what is done with it, and its effect.
+pub const MOUSE: &[(&str, &str)] = &[
+    ("click", "on an event or a character goes there, on a pane selects it"),
+    ("drag", "a title or the line between panes resizes them"),
+    ("wheel", "scrolls the pane under it; in a list, moves the mark"),
+    ("click in a list", "opens the row; beside the list, closes it"),
+];
 
 impl Key {
     /// The key as it is written in the help.
@@ -200,7 +220,7 @@ mod tests {
         }
         assert_eq!(action(KeyCode::Char('g'), KeyModifiers::NONE), Some(Action::ToStart));
         assert_eq!(action(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Action::Quit));
-        assert_eq!(action(KeyCode::Char('t'), KeyModifiers::NONE), None);
+        assert_eq!(action(KeyCode::Char('T'), KeyModifiers::NONE), None);
     }
 
     #[test]

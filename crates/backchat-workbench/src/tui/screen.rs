@@ -93,7 +93,7 @@ fn take(app: &mut App, event: Event) -> (bool, Option<Effect>) {
             let effect = app.key(key);
             (true, effect)
         }
-        Event::Mouse(mouse) => (app.mouse(mouse), None),
+        Event::Mouse(mouse) => app.mouse(mouse),
         Event::Paste(text) => {
             app.paste(&text);
             (true, None)

@@ -1,11 +1,13 @@
 //! Whole screens, from keys to cells.
 
+mod findings;
+mod lists;
 mod proof;
 mod session_actions;
 mod steps;
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -14,8 +16,8 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::session::{
-    Chunking, Conversation, Derived, Material, OtherTemplate, Outputs, Problem, Proof, ProofTask, Showing, Start,
-    Verdict, View,
+    Chunking, Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Problem, Proof, ProofTask,
+    RepairTask, Showing, Start, Verdict, View,
 };
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Object, Value};
@@ -51,6 +53,8 @@ struct World {
     is_excused: bool,
     /// The result of proofs.
     prove: Option<fn(&Template) -> Proof>,
+    /// The repair that is found for a template.
+    repair: Option<fn(&str) -> Option<Finding>>,
 }
 
 struct TestOutputs {
@@ -111,6 +115,20 @@ impl Outputs for TestOutputs {
 
     fn can_derive(&self, _: usize) -> bool {
         true
+    }
+
+    fn write_template(&self, _: &Path, before: &str, after: &str) -> Result<(), Problem> {
+        let mut world = self.world.borrow_mut();
+        assert_eq!(world.template.as_deref().unwrap_or(TEMPLATE), before);
+        world.template = Some(after.to_owned());
+        Ok(())
+    }
+
+    fn repair_task(&self, _: usize, material: &Material, linted: &[Finding]) -> Option<RepairTask> {
+        let repair = self.world.borrow().repair?;
+        let mut found: Vec<Finding> = repair(&material.template_text).into_iter().collect();
+        found.extend(linted.iter().cloned());
+        Some(Box::new(move || Some(found)))
     }
 
     fn proof_task(&self, _: usize, template: &Template) -> Option<ProofTask> {
@@ -174,6 +192,7 @@ impl Bench {
                 '⌫' => KeyCode::Backspace,
                 '↓' => KeyCode::Down,
                 '→' => KeyCode::Right,
+                '↑' => KeyCode::Up,
                 c => KeyCode::Char(c),
             };
             effect = self.app.key(KeyEvent::new(code, KeyModifiers::NONE)).or(effect);
@@ -201,6 +220,18 @@ impl Bench {
     }
 }
 
+/// Waits for lint, the proof and its repairs.
+fn settled(bench: &mut Bench) {
+    let start = std::time::Instant::now();
+    loop {
+        bench.app.work(std::time::Instant::now());
+        if !bench.app.session.is_inspecting() || start.elapsed() > std::time::Duration::from_secs(20) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn screens_at_three_sizes() {
     let mut bench = opened();
@@ -221,7 +252,7 @@ fn both_modes_side_by_side() {
 fn the_help_lists_every_key() {
     let mut bench = opened();
     bench.press("?");
-    let screen = bench.screen(100, 90);
+    let screen = bench.screen(100, 100);
     for binding in keys::KEYS {
         assert!(screen.contains(binding.words), "{} is not in the help", binding.words);
     }
@@ -265,7 +296,7 @@ fn a_list_is_walked() {
     assert!(bench.screen(80, 24).contains("cannot read the file: it is gone"));
     bench.press("o");
     insta::assert_snapshot!("outputs_80x24", bench.screen(80, 24));
-    bench.press("k⏎");
+    bench.press("↑⏎");
     assert!(bench.app.session.library.problem.is_none());
 }
 
@@ -279,18 +310,18 @@ fn the_mouse_points() {
         row,
         modifiers: KeyModifiers::NONE,
     };
-    assert!(bench.app.mouse(click(20, 3)));
+    assert!(bench.app.mouse(click(20, 3)).0);
     assert!(bench.at() > 0, "a click on the output goes there");
     let before = bench.at();
     bench.screen(80, 24);
-    assert!(bench.app.mouse(click(5, 15)));
+    assert!(bench.app.mouse(click(5, 15)).0);
     assert_ne!(bench.at(), before, "a click on an event goes there");
     assert!(
-        !bench.app.mouse(MouseEvent { kind: MouseEventKind::Moved, ..click(1, 1) }),
+        !bench.app.mouse(MouseEvent { kind: MouseEventKind::Moved, ..click(1, 1) }).0,
         "nothing is drawn for nothing"
     );
     let wheel = MouseEvent { kind: MouseEventKind::ScrollDown, ..click(5, 3) };
-    assert!(bench.app.mouse(wheel));
+    assert!(bench.app.mouse(wheel).0);
 }
 
 #[test]

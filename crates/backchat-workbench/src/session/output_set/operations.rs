@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use super::super::chunking::Chunking;
 use super::super::files::recorded;
+use super::super::finding::{Finding, RepairTask};
 use super::super::fixture_writer::{actual, new_fixture, write};
 use super::super::followed::Followed;
+use super::super::inspecting::repairs;
 use super::super::material::{Conversation, Derived, Material, ProofTask};
 use super::super::outputs::{Arrival, Outputs, View};
 use super::super::playback::Showing;
 use super::{Item, OutputSet, derived};
 use crate::check::fixture::{self, Case, TemplateSource};
-use crate::input::Problem;
+use crate::input::{self, Problem};
 use crate::replay::Recovery;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
 use backchat_core::json::Object;
@@ -193,6 +195,25 @@ impl Outputs for OutputSet {
 
     fn proof_task(&self, index: usize, template: &Template) -> Option<ProofTask> {
         self.task(index, template)
+    }
+
+    fn repair_task(&self, index: usize, material: &Material, linted: &[Finding]) -> Option<RepairTask> {
+        if self.origin.is_some() || !self.can_derive(index) {
+            return None;
+        }
+        let (source, options) = self.deriving(index).ok()?;
+        Some(repairs(source, options, material, linted))
+    }
+
+    fn write_template(&self, file: &Path, before: &str, after: &str) -> Result<(), Problem> {
+        let name = file.display().to_string();
+        if input::text(&name)? != before {
+            return Err(Diagnostic::error("file-changed", "the file changed since it was read; nothing was written")
+                .at(Place::file(name))
+                .help("look at it again as it is now")
+                .into());
+        }
+        write(file, after)
     }
 
     fn append_conversations(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {

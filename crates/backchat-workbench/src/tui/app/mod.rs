@@ -1,8 +1,13 @@
 //! The workbench: a session, and how it is laid out on the screen. Keys and the mouse change both; nothing else does.
 
+mod findings;
+mod fuzzy;
 mod layout;
+mod lists;
 mod overlay;
 mod overlay_keys;
+mod palette;
+mod picker;
 mod session_actions;
 
 use std::path::PathBuf;
@@ -16,9 +21,11 @@ use super::action::{Action, Effect};
 use super::keys;
 use super::panes::Pane;
 use super::theme::Theme;
-use crate::session::{Outputs, Position, Problem, Session, Start};
+use crate::session::{Hit, Outputs, Position, Problem, Session, Start};
 
 pub use self::overlay::{Ask, Choice, Overlay};
+pub(super) use self::palette::{Command, commands};
+pub use self::picker::Picker;
 
 /// The workbench.
 pub struct App {
@@ -38,7 +45,8 @@ impl App {
             return None;
         }
         // A terminal reports escape and a key right after it as that key with Alt, which is bound to nothing.
-        let takes_text = self.session.editing.is_typing || matches!(self.layout.overlay, Some(Overlay::Ask { .. }));
+        let takes_text = self.session.editing.is_typing
+            || matches!(self.layout.overlay, Some(Overlay::Ask { .. } | Overlay::Outputs(_) | Overlay::Palette(_)));
         if key.modifiers.contains(KeyModifiers::ALT) && !takes_text {
             let effect = self.key(KeyCode::Esc.into());
             return effect.or_else(|| self.key(KeyEvent::new(key.code, key.modifiers - KeyModifiers::ALT)));
@@ -90,7 +98,7 @@ impl App {
                 None => self.session.set_moment(|recording, _| recording.start()),
             },
             A::ToEnd => self.session.set_moment(|recording, _| recording.end()),
-            A::GoTo => self.layout.overlay = Some(Overlay::ask(Ask::Offset)),
+            A::Palette => self.layout.overlay = Some(Overlay::Palette(Picker::default())),
             A::Play => self.session.toggle_play(Instant::now()),
             A::Faster | A::Slower => self.session.change_speed(action == A::Faster),
             A::Continue => self.session.run_to_stop(true),
@@ -101,8 +109,10 @@ impl App {
             }
             A::Stops => self.layout.overlay = Some(Overlay::Stops { selected: 0 }),
             A::Search => self.layout.overlay = Some(Overlay::ask(Ask::Search)),
-            A::NextMatch => self.session.go_to_match(true),
-            A::PreviousMatch => self.session.go_to_match(false),
+            A::NextMatch | A::PreviousMatch => {
+                self.session.go_to_match(action == A::NextMatch);
+                self.look_at_match();
+            }
             A::Rechunk => self.layout.overlay = Some(Overlay::choose(Choice::Chunking)),
             A::SearchCut => self.session.start_cut_search(),
             A::SwitchMode => self.session.switch_mode(),
@@ -111,9 +121,11 @@ impl App {
             A::ToDifference => self.session.show_next_difference(),
             A::NextOutput => self.session.turn_to(true, count),
             A::PreviousOutput => self.session.turn_to(false, count),
-            A::Outputs => self.layout.overlay = Some(Overlay::Outputs { selected: self.session.library.output }),
+            A::Outputs => self.layout.overlay = Some(Overlay::Outputs(Picker::at(self.session.library.output))),
             A::Type => self.session.start_typing(),
-            A::Untype => self.session.untype(),
+            A::Findings => self.show_findings(),
+            A::Repair => self.repair_here(),
+            A::Undo => self.undo(),
             A::Edit => return self.edit(),
             A::Derive => self.derive(),
             A::Failures => self.show_failures(),
@@ -150,13 +162,18 @@ impl App {
         None
     }
 
-    /// Takes the mouse; false where nothing changes.
-    pub fn mouse(&mut self, event: MouseEvent) -> bool {
+    /// Takes the mouse; gives whether anything changes, and the effect that the caller has to perform.
+    pub fn mouse(&mut self, event: MouseEvent) -> (bool, Option<Effect>) {
         let place = Cell::new(event.column, event.row);
-        if self.layout.overlay.is_some() {
-            return self.overlay_mouse(event.kind);
+        match self.layout.overlay {
+            Some(_) => self.overlay_mouse(event.kind, place),
+            None => (self.pane_mouse(event.kind, place), None),
         }
-        match event.kind {
+    }
+
+    /// Takes the mouse on the panes; false where nothing changes.
+    fn pane_mouse(&mut self, kind: MouseEventKind, place: Cell) -> bool {
+        match kind {
             MouseEventKind::Down(MouseButton::Left) => {
                 self.session.notice = None;
                 if self.layout.panes.grab(place) {
@@ -188,10 +205,20 @@ impl App {
             }
             MouseEventKind::ScrollDown | MouseEventKind::ScrollUp => {
                 let Some((pane, _)) = self.layout.panes.at(place) else { return false };
-                self.scroll(pane, if event.kind == MouseEventKind::ScrollDown { 3 } else { -3 });
+                self.scroll(pane, if kind == MouseEventKind::ScrollDown { 3 } else { -3 });
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Brings the pane of the match into view.
+    fn look_at_match(&mut self) {
+        match self.session.hit() {
+            Some(Hit::Output(_)) => self.layout.panes.focus = Pane::Stream,
+            Some(Hit::Event(_)) => self.layout.panes.focus = Pane::Events,
+            Some(Hit::Template(_)) => self.layout.panes.focus = Pane::Template,
+            None => {}
         }
     }
 
@@ -207,7 +234,7 @@ impl App {
                 self.session.notice = Some("the search for a cut was stopped".to_owned())
             }
             () if self.layout.panes.is_zoomed => self.layout.panes.is_zoomed = false,
-            () => self.session.playback.sought = None,
+            () => self.session.playback.search = None,
         }
     }
 
@@ -239,6 +266,7 @@ impl App {
     pub fn paste(&mut self, text: &str) {
         match &mut self.layout.overlay {
             Some(Overlay::Ask { typed, .. }) => typed.push_str(text),
+            Some(Overlay::Outputs(picker) | Overlay::Palette(picker)) => picker.add(text),
             Some(_) => {}
             None => self.session.paste(text),
         }
@@ -247,7 +275,7 @@ impl App {
     /// Continues long work a little; true if the screen changes.
     pub fn work(&mut self, now: Instant) -> bool {
         let worked = self.session.work(now);
-        worked.changed || (worked.judged && matches!(self.layout.overlay, Some(Overlay::Outputs { .. })))
+        worked.changed || (worked.judged && matches!(self.layout.overlay, Some(Overlay::Outputs(_))))
     }
 
     /// Whether there is work that should not wait.

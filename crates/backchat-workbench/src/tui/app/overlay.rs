@@ -1,5 +1,6 @@
 //! Overlays of the screen: questions, choices, lists, texts. Plain data; `overlay_keys` takes the keys.
 
+use super::picker::Picker;
 use crate::session::Departure;
 
 /// An overlay of the screen.
@@ -20,10 +21,9 @@ pub enum Overlay {
     /// One of a few.
     Choose(Choice),
     /// The list of outputs.
-    Outputs {
-        /// The one that is marked.
-        selected: usize,
-    },
+    Outputs(Picker),
+    /// Every action.
+    Palette(Picker),
     /// The breakpoints.
     Stops {
         /// The one that is marked.
@@ -35,6 +35,13 @@ pub enum Overlay {
         title: String,
         /// The change, in lines that are safe to show.
         lines: Vec<String>,
+        /// The first line that is shown.
+        top: usize,
+    },
+    /// A finding about the template, and its repair.
+    Finding {
+        /// Which one.
+        index: usize,
         /// The first line that is shown.
         top: usize,
     },
@@ -54,7 +61,6 @@ pub enum Overlay {
 /// The question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    Offset,
     Stop,
     Search,
     Chunking,
@@ -71,9 +77,8 @@ impl Ask {
     /// The question.
     pub fn words(self) -> &'static str {
         match self {
-            Ask::Offset => "Go to character",
             Ask::Stop => "Stop at open, chunk, close, malformed, a field's name, a number of characters or /pattern/",
-            Ask::Search => "Search",
+            Ask::Search => "Search for a text or a /pattern/",
             Ask::Chunking => "Cut: whole, recorded, a number of characters, random:SEED or cut:N,N",
         }
     }

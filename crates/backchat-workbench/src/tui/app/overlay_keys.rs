@@ -1,6 +1,7 @@
 //! Takes keys and the mouse while something lies over the screen.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
+use ratatui::layout::Position as Cell;
 
 use super::super::action::Effect;
 use super::App;
@@ -18,7 +19,8 @@ impl App {
         match overlay {
             Overlay::Ask { ask, typed } => self.asked(ask, typed, key),
             Overlay::Choose(choice) => return self.chosen(choice, key.code),
-            Overlay::Outputs { selected } => self.outputs_key(selected, key.code),
+            Overlay::Outputs(picker) => self.outputs_key(picker, key),
+            Overlay::Palette(picker) => return self.palette_key(picker, key),
             Overlay::Stops { selected } => self.stops_key(selected, key.code),
             Overlay::Bless { title, lines, top } => match key.code {
                 KeyCode::Char('y') => self.bless(),
@@ -29,6 +31,7 @@ impl App {
                     self.layout.overlay = Some(Overlay::Bless { title, lines, top });
                 }
             },
+            Overlay::Finding { index, top } => self.finding_key(index, top, key.code),
             Overlay::Help { top } => {
                 self.layout.overlay =
                     moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Help { top });
@@ -63,16 +66,11 @@ impl App {
 
     fn answered(&mut self, ask: Ask, typed: &str) {
         match ask {
-            Ask::Offset => match typed.parse() {
-                Ok(at) => self.session.go_to(at),
-                Err(wrong) => self.session.notice = Some(wrong),
-            },
             Ask::Stop => self.session.toggle_stop(typed),
-            Ask::Search if typed.is_empty() => self.session.playback.sought = None,
+            Ask::Search if typed.is_empty() => self.session.playback.search = None,
             Ask::Search => {
-                self.session.playback.sought = Some(typed.to_owned());
-                self.session.playback.found = None;
-                self.session.go_to_match(true);
+                self.session.search(typed);
+                self.look_at_match();
             }
             Ask::Chunking => self.session.rechunk_as(typed),
         }
@@ -107,22 +105,6 @@ impl App {
         None
     }
 
-    fn outputs_key(&mut self, selected: usize, key: KeyCode) {
-        let last = self.session.library.names.len().saturating_sub(1);
-        let selected = match key {
-            KeyCode::Enter => return self.session.open(selected),
-            KeyCode::Char('q' | 'o') => return,
-            KeyCode::Char('n') => {
-                (selected + 1..=last).chain(0..=selected).find(|at| self.session.has_failed(*at)).unwrap_or(selected)
-            }
-            key => match moved(selected, key, self.layout.drawn.overlay_page()) {
-                Some(selected) => selected.min(last),
-                None => selected,
-            },
-        };
-        self.layout.overlay = Some(Overlay::Outputs { selected });
-    }
-
     fn stops_key(&mut self, selected: usize, key: KeyCode) {
         match key {
             KeyCode::Char('d' | 'x') | KeyCode::Delete | KeyCode::Backspace
@@ -148,36 +130,33 @@ impl App {
     }
 
     /// Takes the mouse while something lies over the screen.
-    pub(super) fn overlay_mouse(&mut self, kind: MouseEventKind) -> bool {
+    pub(super) fn overlay_mouse(&mut self, kind: MouseEventKind, place: Cell) -> (bool, Option<Effect>) {
         let by: isize = match kind {
             MouseEventKind::ScrollDown => 3,
             MouseEventKind::ScrollUp => -3,
-            MouseEventKind::Down(_) => {
-                self.layout.overlay = None;
-                return true;
-            }
-            _ => return false,
+            MouseEventKind::Down(_) => return (true, self.click_on_list(place)),
+            _ => return (false, None),
         };
         match &mut self.layout.overlay {
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by),
-            Some(Overlay::Text { departure: Some(_), top, .. }) => *top = top.saturating_add_signed(by),
+            Some(Overlay::Finding { top, .. } | Overlay::Text { departure: Some(_), top, .. }) => {
+                *top = top.saturating_add_signed(by)
+            }
             Some(Overlay::Text { lines, top, .. } | Overlay::Bless { lines, top, .. }) => {
                 *top = top.saturating_add_signed(by).min(lines.len().saturating_sub(1));
             }
             Some(Overlay::Stops { selected }) => {
                 *selected = selected.saturating_add_signed(by).min(self.session.playback.stops.len().saturating_sub(1));
             }
-            Some(Overlay::Outputs { selected }) => {
-                *selected = selected.saturating_add_signed(by).min(self.session.library.names.len().saturating_sub(1));
-            }
-            _ => return false,
+            Some(Overlay::Outputs(_) | Overlay::Palette(_)) => self.move_mark(by.signum()),
+            _ => return (false, None),
         }
-        true
+        (true, None)
     }
 }
 
 /// Where a key moves to in a list or a text. None if it closes it.
-fn moved(at: usize, key: KeyCode, page: usize) -> Option<usize> {
+pub(super) fn moved(at: usize, key: KeyCode, page: usize) -> Option<usize> {
     Some(match key {
         KeyCode::Char('j') | KeyCode::Down => at + 1,
         KeyCode::Char('k') | KeyCode::Up => at.saturating_sub(1),

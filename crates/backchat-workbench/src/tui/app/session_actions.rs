@@ -3,6 +3,7 @@
 use super::super::action::Effect;
 use super::App;
 use super::overlay::Overlay;
+use super::picker::Picker;
 use crate::replay::{Recording, quoted};
 use crate::session::Problem;
 use backchat_core::diagnostic::{Format, escape, render};
@@ -46,7 +47,7 @@ impl App {
     /// Lists the conversations that the proof fails on.
     pub(super) fn show_failures(&mut self) {
         if let Some(selected) = self.session.open_failures() {
-            self.layout.overlay = Some(Overlay::Outputs { selected });
+            self.layout.overlay = Some(Overlay::Outputs(Picker::at(selected)));
         }
     }
 
@@ -99,7 +100,7 @@ impl App {
         self.layout.overlay = Some(Overlay::Text { title, departure: self.session.departure(), lines, top: 0 });
     }
 
-    fn show_problem(&mut self, title: &str, problem: &Problem) {
+    pub(super) fn show_problem(&mut self, title: &str, problem: &Problem) {
         let text = render(&problem.diagnostics, Format::Full, &problem.sources, false);
         let lines = text.lines().map(|line| backchat_core::diagnostic::escape(line).into_owned()).collect();
         self.layout.overlay = Some(Overlay::Text { title: title.to_owned(), departure: None, lines, top: 0 });
@@ -107,7 +108,7 @@ impl App {
 }
 
 /// The changes from one text to another, in lines that are safe to show.
-fn difference(old: &str, new: &str) -> Vec<String> {
+pub(super) fn difference(old: &str, new: &str) -> Vec<String> {
     unified(old, new, 3, None).lines().map(|line| escape(line).into_owned()).collect()
 }
 

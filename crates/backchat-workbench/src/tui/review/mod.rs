@@ -3,17 +3,23 @@
 //! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences
 //! there are, and the text that accepting one writes, is the caller's [`Docket`].
 
+mod alike;
+mod deciding;
 mod screen;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::theme::Theme;
 use crate::session::Problem;
+use deciding::Made;
 
+pub use alike::difference;
 pub use screen::run;
 
 /// The differences to decide about.
@@ -24,8 +30,14 @@ pub trait Docket {
     /// The difference of a case as the files are now; nothing if none is left.
     fn change(&mut self, index: usize) -> Result<Option<Change>, Problem>;
 
+    /// Cases of one group differ alike.
+    fn group(&self, index: usize) -> usize;
+
     /// Writes the last result of [`Docket::change`].
     fn accept(&mut self) -> Result<(), Problem>;
+
+    /// Takes back what was written last, if its file is still as it was written.
+    fn take_back(&mut self) -> Result<(), Problem>;
 
     /// Whether the workbench can show the case.
     fn can_open(&self, index: usize) -> bool;
@@ -93,6 +105,10 @@ pub struct Review<'d> {
     docket: &'d mut dyn Docket,
     index: usize,
     decisions: Vec<Option<Decision>>,
+    /// The decisions in their order.
+    made: Vec<Made>,
+    /// What was accepted: written, it is no difference any more.
+    accepted: HashMap<usize, Change>,
     /// The difference at hand, or why it cannot be shown.
     shown: Result<Change, Problem>,
     /// Side by side or line by line; as the width suggests until somebody asks.
@@ -105,7 +121,10 @@ pub struct Review<'d> {
     page: usize,
     notice: Option<String>,
     theme: Theme,
+    /// Whether every case is decided.
     is_over: bool,
+    /// Whether the user is asked if the review is to end.
+    asks: bool,
 }
 
 impl<'d> Review<'d> {
@@ -117,6 +136,8 @@ impl<'d> Review<'d> {
             docket,
             index: 0,
             decisions,
+            made: Vec::new(),
+            accepted: HashMap::new(),
             shown,
             side_by_side: None,
             is_wide: false,
@@ -126,8 +147,9 @@ impl<'d> Review<'d> {
             notice: None,
             theme,
             is_over: false,
+            asks: false,
         };
-        review.look();
+        review.go_on();
         review
     }
 
@@ -141,7 +163,7 @@ impl<'d> Review<'d> {
         self.docket.names().get(index).map_or("", String::as_str)
     }
 
-    /// Whether every case was seen.
+    /// Whether every case is decided.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -150,20 +172,18 @@ impl<'d> Review<'d> {
     /// and the next one takes its place.
     pub fn look(&mut self) {
         self.top = 0;
-        while self.index < self.decisions.len() {
-            match self.docket.change(self.index) {
-                Ok(Some(change)) => {
-                    self.shown = Ok(change);
-                    return;
-                }
-                Ok(None) => self.decide(Decision::Settled),
-                Err(problem) => {
-                    self.shown = Err(problem);
-                    return;
-                }
-            }
+        if let Some(change) = self.accepted.get(&self.index) {
+            self.shown = Ok(change.clone());
+            return;
         }
-        self.is_over = true;
+        match self.docket.change(self.index) {
+            Ok(Some(change)) => self.shown = Ok(change),
+            Ok(None) => {
+                self.decide(self.index, Decision::Settled);
+                self.go_on();
+            }
+            Err(problem) => self.shown = Err(problem),
+        }
     }
 
     /// Says something until the next key.
@@ -177,47 +197,32 @@ impl<'d> Review<'d> {
             return None;
         }
         self.notice = None;
+        let was_asked = std::mem::take(&mut self.asks);
         match (key.code, key.modifiers - KeyModifiers::SHIFT) {
             (KeyCode::Char('c'), KeyModifiers::CONTROL) => return Some(ReviewEffect::End),
             (KeyCode::Char('z'), KeyModifiers::CONTROL) => return Some(ReviewEffect::Suspend),
             (KeyCode::Char('l'), KeyModifiers::CONTROL) => return Some(ReviewEffect::Redraw),
             (code, KeyModifiers::NONE) => match code {
+                KeyCode::Char('y') if was_asked => return Some(ReviewEffect::End),
+                _ if was_asked => {}
+                KeyCode::Char('q') => return Some(ReviewEffect::End),
+                KeyCode::Enter if self.is_over => return Some(ReviewEffect::End),
+                KeyCode::Esc => self.asks = true,
+                KeyCode::Char('u') => self.undo(),
+                KeyCode::Char('b') => self.back(),
+                _ if self.is_over => {}
                 KeyCode::Char('a') => self.accept(),
-                KeyCode::Char('r') => self.pass(Decision::Rejected),
-                KeyCode::Char('s') => self.pass(Decision::Skipped),
+                KeyCode::Char('A') => self.accept_alike(),
+                KeyCode::Char('r') => self.pass(Decision::Rejected, 0),
+                KeyCode::Char('s') => self.pass(Decision::Skipped, 0),
                 KeyCode::Char('o') if self.docket.can_open(self.index) => return Some(ReviewEffect::Open(self.index)),
                 KeyCode::Char('o') => self.notify("the workbench shows outputs, not rendered chats".to_owned()),
-                KeyCode::Char('q') | KeyCode::Esc => return Some(ReviewEffect::End),
                 KeyCode::Char('d') => self.side_by_side = Some(!self.side_by_side.unwrap_or(self.is_wide)),
                 code => self.scroll(code),
             },
             _ => {}
         }
-        self.is_over.then_some(ReviewEffect::End)
-    }
-
-    fn accept(&mut self) {
-        match (&self.shown, self.docket.accept()) {
-            (Err(_), _) => self.notify("this case cannot be read, so there is nothing to accept".to_owned()),
-            (Ok(_), Ok(())) => self.pass(Decision::Accepted),
-            (Ok(_), Err(problem)) => {
-                let line = problem.line();
-                self.look();
-                self.notify(line);
-            }
-        }
-    }
-
-    fn pass(&mut self, decision: Decision) {
-        self.decide(decision);
-        self.look();
-    }
-
-    fn decide(&mut self, decision: Decision) {
-        if let Some(decided) = self.decisions.get_mut(self.index) {
-            *decided = Some(decision);
-        }
-        self.index += 1;
+        None
     }
 
     fn scroll(&mut self, code: KeyCode) {

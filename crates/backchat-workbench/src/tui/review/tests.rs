@@ -13,6 +13,7 @@ struct TestDocket {
     names: Vec<String>,
     changes: Vec<Option<Change>>,
     accepted: Vec<usize>,
+    groups: Vec<usize>,
     at: usize,
     refuses: bool,
 }
@@ -32,6 +33,18 @@ impl Docket for TestDocket {
             return Err(Diagnostic::error("file-changed", "the file changed meanwhile").into());
         }
         self.accepted.push(self.at);
+        Ok(())
+    }
+
+    fn group(&self, index: usize) -> usize {
+        self.groups.get(index).copied().unwrap_or(index)
+    }
+
+    fn take_back(&mut self) -> Result<(), Problem> {
+        if self.refuses {
+            return Err(Diagnostic::error("file-changed", "the file changed meanwhile").into());
+        }
+        self.accepted.pop();
         Ok(())
     }
 
@@ -68,15 +81,107 @@ fn screen(review: &mut Review<'_>, width: u16, height: u16) -> String {
 }
 
 #[test]
-fn decisions_are_kept_and_the_last_one_ends_the_review() {
+fn decisions_are_kept_and_the_last_one_can_be_undone() {
     let mut docket = docket();
     let mut review = Review::new(&mut docket, Theme::Plain);
     assert_eq!(press(&mut review, "a"), None);
     assert_eq!(press(&mut review, "r"), None);
-    assert_eq!(press(&mut review, "s"), Some(ReviewEffect::End));
+    assert_eq!(press(&mut review, "s"), None);
     let decisions = [Decision::Accepted, Decision::Rejected, Decision::Skipped].map(Some);
     assert_eq!(review.decisions(), decisions);
-    assert_eq!(docket.accepted, [0]);
+    assert!(review.is_over());
+    insta::assert_snapshot!("review_over_80x24", screen(&mut review, 80, 24));
+    press(&mut review, "u");
+    assert_eq!(review.decisions(), [Some(Decision::Accepted), Some(Decision::Rejected), None]);
+    press(&mut review, "uu");
+    assert_eq!(review.decisions(), [None; 3]);
+    assert!(screen(&mut review, 80, 24).starts_with(" 1/3 "));
+    press(&mut review, "u");
+    assert!(screen(&mut review, 80, 24).ends_with("nothing was decided yet"));
+    press(&mut review, "rra");
+    assert_eq!(review.key(KeyCode::Enter.into()), Some(ReviewEffect::End));
+    assert_eq!(docket.accepted, [2]);
+}
+
+#[test]
+fn one_goes_back_and_decides_anew() {
+    let mut docket = docket();
+    let mut review = Review::new(&mut docket, Theme::Plain);
+    press(&mut review, "b");
+    assert!(screen(&mut review, 80, 24).ends_with("this is the first case"));
+    press(&mut review, "asb");
+    let shown = screen(&mut review, 80, 24);
+    assert!(shown.starts_with(" 2/3 ") && shown.contains("decided: skipped"), "{shown}");
+    press(&mut review, "r");
+    assert_eq!(review.decisions(), [Some(Decision::Accepted), Some(Decision::Rejected), None]);
+    assert!(screen(&mut review, 80, 24).starts_with(" 3/3 "), "on to what is undecided");
+    press(&mut review, "bb");
+    let shown = screen(&mut review, 80, 24);
+    assert!(shown.contains("decided: accepted") && shown.contains("-   \"content\": \"It is sunny"), "{shown}");
+    press(&mut review, "r");
+    assert!(screen(&mut review, 80, 24).contains("this case was accepted and written; u takes back"));
+    assert_eq!(review.decisions(), [Some(Decision::Accepted), Some(Decision::Rejected), None]);
+}
+
+#[test]
+fn what_differs_alike_is_accepted_at_once_and_taken_back_at_once() {
+    let mut docket = docket();
+    docket.changes[1] = change(EXPECTED, "{}");
+    docket.groups = vec![0, 1, 0];
+    let mut review = Review::new(&mut docket, Theme::Plain);
+    insta::assert_snapshot!("review_alike_40x12", screen(&mut review, 40, 12));
+    press(&mut review, "A");
+    let shown = screen(&mut review, 80, 24);
+    assert!(
+        shown.starts_with(" 2/3 ") && shown.contains("accepted 2 cases that differ alike; u takes it back"),
+        "{shown}"
+    );
+    assert_eq!(review.decisions(), [Some(Decision::Accepted), None, Some(Decision::Accepted)]);
+    press(&mut review, "u");
+    assert_eq!(review.decisions(), [None; 3]);
+    press(&mut review, "sA");
+    assert_eq!(review.decisions(), [Some(Decision::Skipped), Some(Decision::Accepted), None], "no other is like it");
+    press(&mut review, "A");
+    assert_eq!(review.decisions(), [Decision::Accepted; 3].map(Some), "what was skipped is like it, too");
+    drop(review);
+    assert_eq!(docket.accepted, [1, 0, 2]);
+}
+
+#[test]
+fn what_is_alike_no_more_is_left_to_decide() {
+    let mut docket = docket();
+    docket.changes[1] = change(EXPECTED, "{}");
+    docket.groups = vec![0, 0, 0];
+    let mut review = Review::new(&mut docket, Theme::Plain);
+    press(&mut review, "A");
+    assert_eq!(review.decisions(), [Some(Decision::Accepted), None, Some(Decision::Accepted)]);
+}
+
+#[test]
+fn escape_asks() {
+    let mut docket = docket();
+    let mut review = Review::new(&mut docket, Theme::Plain);
+    assert_eq!(review.key(KeyCode::Esc.into()), None);
+    assert!(screen(&mut review, 80, 24).ends_with("leave the review, 3 undecided? y leaves, any other key stays"));
+    assert_eq!(press(&mut review, "a"), None);
+    assert_eq!(review.decisions(), [None; 3], "the answer is no decision");
+    assert_eq!(review.key(KeyCode::Esc.into()), None);
+    assert_eq!(press(&mut review, "y"), Some(ReviewEffect::End));
+}
+
+#[test]
+fn what_cannot_be_taken_back_stays_decided() {
+    let mut docket = docket();
+    let mut review = Review::new(&mut docket, Theme::Plain);
+    press(&mut review, "r");
+    press(&mut review, "u");
+    assert_eq!(review.decisions(), [None; 3]);
+    press(&mut review, "a");
+    drop(review);
+    let mut docket = TestDocket { refuses: true, ..docket };
+    let mut review = Review::new(&mut docket, Theme::Plain);
+    press(&mut review, "ru");
+    assert_eq!(review.decisions(), [None; 3], "what wrote nothing is taken back without the file");
 }
 
 #[test]

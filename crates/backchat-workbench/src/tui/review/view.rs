@@ -16,15 +16,21 @@ use backchat_core::diagnostic::{Format, escape, render};
 const WIDE: u16 = 100;
 
 /// The keys, with their labels in the bottom bar, the most important first.
-const KEYS: [(&str, &str); 7] = [
+const KEYS: [(&str, &str); 10] = [
     ("a", "accept"),
     ("r", "reject"),
     ("s", "skip"),
-    ("o", "open"),
+    ("b", "back"),
+    ("u", "undo"),
     ("q", "quit"),
+    ("A", "accept all alike"),
+    ("o", "open"),
     ("d", "side by side or lines"),
     ("j k", "scroll"),
 ];
+
+/// The keys once every case is decided.
+const LAST_KEYS: [(&str, &str); 3] = [("enter", "leave"), ("u", "undo"), ("b", "back")];
 
 impl Review<'_> {
     /// Draws the whole screen.
@@ -45,10 +51,15 @@ impl Review<'_> {
             put_line(buffer, row(at, 1), &Line::styled(reason.clone(), self.theme.strong()));
             at += 1;
         }
+        for words in self.about(width) {
+            put_line(buffer, row(at, 1), &Line::styled(words, self.theme.key()));
+            at += 1;
+        }
         let body = row(at, area.height.saturating_sub(at + 1));
         self.is_wide = area.width >= WIDE;
         let side_by_side = self.side_by_side.unwrap_or(self.is_wide);
         let rows = match &self.shown {
+            _ if self.is_over => Vec::new(),
             Ok(change) => sections(change, width, side_by_side, self),
             Err(_) => Vec::new(),
         };
@@ -63,9 +74,27 @@ impl Review<'_> {
         }
     }
 
+    /// The decision about the case at hand, and how many are like it.
+    fn about(&self, width: usize) -> Vec<String> {
+        if self.is_over {
+            return Vec::new();
+        }
+        let decided = match self.decisions.get(self.index).copied().flatten() {
+            Some(Decision::Accepted) => Some("accepted"),
+            Some(Decision::Rejected) => Some("rejected"),
+            Some(Decision::Skipped) => Some("skipped"),
+            Some(Decision::Settled) | None => None,
+        };
+        let alike = self.alike();
+        let more = alike.iter().any(|index| *index != self.index);
+        let more = more.then(|| format!("A accepts all {} that differ like this", alike.len()));
+        decided.map(|word| format!("decided: {word}")).into_iter().chain(more).map(|line| fit(&line, width)).collect()
+    }
+
     /// The faults, in rows that are safe to show.
     fn reasons(&self, width: usize) -> Vec<String> {
         match &self.shown {
+            _ if self.is_over => vec!["every case is decided".to_owned()],
             Ok(change) => change.reasons.iter().flat_map(|reason| wrap(&escape(reason), width)).collect(),
             Err(problem) => {
                 let text = render(&problem.diagnostics, Format::Full, &problem.sources, false);
@@ -82,10 +111,17 @@ fn header(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
     let made = [(Decision::Accepted, "accepted"), (Decision::Rejected, "rejected"), (Decision::Skipped, "skipped")];
     let made = made.map(|(decision, word)| (count(decision), word)).into_iter().filter(|(count, _)| *count > 0);
     let made = made.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ");
-    let head = format!(" {}/{} ", review.index + 1, names.len());
+    let head = match review.is_over {
+        true => format!(" {} ", names.len()),
+        false => format!(" {}/{} ", review.index + 1, names.len()),
+    };
     let width = usize::from(area.width);
     let made = if head.width() + made.width() + 20 > width { String::new() } else { made };
-    let name = names.get(review.index).map_or("", String::as_str);
+    let name = match review.is_over {
+        true if names.len() == 1 => "case",
+        true => "cases",
+        false => names.get(review.index).map_or("", String::as_str),
+    };
     let room = width.saturating_sub(head.width() + made.width() + 2);
     let name = format!(" {}", fit_end(name, room));
     let gap = width.saturating_sub(head.width() + name.width() + made.width());
@@ -129,6 +165,14 @@ fn sections(change: &Change, width: usize, side_by_side: bool, review: &Review<'
 /// The keys, as many as fit; or a notice.
 fn bar(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
     let width = usize::from(area.width);
+    if review.asks {
+        let left = review.decisions.iter().filter(|made| made.is_none()).count();
+        let question = match left {
+            0 => "leave the review? y leaves, any other key stays".to_owned(),
+            left => format!("leave the review, {left} undecided? y leaves, any other key stays"),
+        };
+        return put_line(buffer, area, &Line::styled(fit(&question, width), review.theme.strong()));
+    }
     if let Some(notice) = &review.notice {
         return put_line(buffer, area, &Line::styled(fit(notice, width), review.theme.strong()));
     }
@@ -138,12 +182,13 @@ fn bar(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
     };
     let mut spans = Vec::new();
     let mut used = place.width() + 1;
-    for (key, words) in KEYS {
+    let keys = if review.is_over { &LAST_KEYS[..] } else { &KEYS };
+    for (key, words) in keys {
         used += key.width() + words.width() + 3;
         if used > width + 2 {
             break;
         }
-        spans.extend([Span::styled(key, review.theme.key()), Span::raw(format!(" {words}  "))]);
+        spans.extend([Span::styled(*key, review.theme.key()), Span::raw(format!(" {words}  "))]);
     }
     put_line(buffer, area, &Line::from(spans));
     let x = area.right().saturating_sub(u16::try_from(place.width()).unwrap_or(0));

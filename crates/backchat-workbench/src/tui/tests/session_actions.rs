@@ -116,7 +116,7 @@ fn what_was_typed_is_kept() {
     bench.press("u");
     assert_eq!(bench.app.session.library.material.output, "x");
     bench.press("u");
-    assert_eq!(bench.notice(), "nothing was typed");
+    assert_eq!(bench.notice(), "nothing was typed, and no repair was applied");
 }
 
 #[test]

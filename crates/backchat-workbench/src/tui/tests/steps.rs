@@ -81,16 +81,41 @@ fn breakpoints_and_search() {
     assert!(bench.notice().starts_with("`no-field` is not a field"));
     bench.press("s/(⏎");
     assert!(!bench.notice().is_empty());
-    bench.press("SDg/paris⏎");
-    assert_eq!(bench.at(), 67);
+}
+
+#[test]
+fn the_search_covers_output_events_and_template() {
+    let mut bench = opened();
+    bench.press("/paris⏎");
+    assert_eq!((bench.at(), bench.notice()), (67, "match 1 of 2, at character 62"));
     bench.press("n");
-    assert_eq!((bench.at(), bench.notice()), (67, "the search went on from the start"));
+    let event = bench.app.session.hit().cloned();
+    assert!(matches!(event, Some(Hit::Event(_))), "{event:?}");
+    assert!(bench.notice().starts_with("match 2 of 2, in event "), "{}", bench.notice());
+    assert_eq!(bench.app.layout.panes.focus, panes::Pane::Events);
+    bench.press("n");
+    assert_eq!((bench.at(), bench.notice()), (67, "match 1 of 2, at character 62; the search went on from the start"));
     bench.press("/nowhere⏎");
-    assert_eq!((bench.at(), bench.notice()), (67, "`nowhere` does not occur"));
+    assert_eq!(bench.notice(), "`nowhere` occurs neither in the output, the events nor the template");
+    assert_eq!(bench.at(), 67);
     bench.press("g/<call>⏎n");
     assert_eq!(bench.at(), 83);
     bench.press("N");
     assert_eq!(bench.at(), 52);
+    bench.press("N");
+    assert!(
+        bench.notice().starts_with("match 3 of 3, in line 7 of the template; the search went on"),
+        "{}",
+        bench.notice()
+    );
+    let screen = bench.screen(80, 24);
+    assert!(screen.contains("\"open\": \"<call>\""), "the template is in view: {screen}");
+    bench.press("g//c[a-z]+\"/⏎");
+    assert_eq!(bench.at(), 59);
+    bench.press("/malformed⏎");
+    assert!(bench.notice().starts_with("match 1 of 1, in event "), "{}", bench.notice());
+    bench.press("//(⏎");
+    assert!(!bench.notice().is_empty() && bench.app.session.hit().is_none());
 }
 
 #[test]
@@ -99,6 +124,7 @@ fn it_plays_and_stops() {
     let start = std::time::Instant::now();
     bench.press(" ");
     bench.app.session.playback.clock.play(start);
+    settled(&mut bench);
     assert!(!bench.app.work(start));
     assert!(bench.app.work(start + std::time::Duration::from_millis(340)));
     assert_eq!(bench.at(), 5);
@@ -249,8 +275,8 @@ fn every_match_in_a_chunk_is_gone_to() {
         bench.press(key);
         notices.push(bench.notice().to_owned());
     }
-    let places: Vec<&str> = notices.iter().map(|notice| notice.split(' ').nth(4).unwrap_or("")).collect();
-    assert_eq!(places, ["47,", "71,", "78,", "94,", "47,", "94,", "78,", "71,", "47,"], "{notices:?}");
+    let places: Vec<&str> = notices.iter().map(|notice| notice.split(' ').nth(6).unwrap_or("")).collect();
+    assert_eq!(places, ["47,", "71,", "78,", "94,", "7", "94,", "78,", "71,", "47,"], "{notices:?}");
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub struct Drawn {
     rows: Vec<(Pane, usize, usize)>,
     pages: Vec<(Pane, u16)>,
     pub overlay_height: u16,
+    /// The rows of the list that lies over the screen.
+    pub list: Option<ListPlace>,
     /// The screen, and how many rows the words have on it.
     pub words: (Rect, u16),
 }
@@ -27,6 +29,12 @@ impl Drawn {
     /// The byte of the text at a place of the screen.
     pub fn byte_at(&self, place: Position) -> Option<usize> {
         self.streams.iter().find_map(|stream| stream.byte_at(place))
+    }
+
+    /// The row of the list at a place of the screen.
+    pub fn list_row(&self, place: Position) -> Option<usize> {
+        let list = self.list.filter(|list| list.area.contains(place))?;
+        Some(list.top + usize::from(place.y - list.area.y)).filter(|row| *row < list.count)
     }
 
     /// The event at a place of the screen.
@@ -70,6 +78,15 @@ impl Drawn {
         self.pages.push((pane, u16::try_from(height).unwrap_or(u16::MAX)));
         top
     }
+}
+
+/// The rows of a list, for the mouse.
+#[derive(Clone, Copy)]
+pub struct ListPlace {
+    pub area: Rect,
+    /// The first row that is shown, and how many there are.
+    pub top: usize,
+    pub count: usize,
 }
 
 /// The area of a stream, for the mouse.

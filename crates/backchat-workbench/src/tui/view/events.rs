@@ -130,6 +130,7 @@ impl Shown<'_> {
             () if self.differs => "≠",
             () if self.is_wrong(row) && self.app.session.library.material.expected.is_some() => "✗",
             () if self.is_wrong(row) => "!",
+            () if (row.first..row.end).any(|event| self.has_finding(event)) => "◆",
             () if self.is_current => "▶",
             () if self.stops(row) => "●",
             () if is_initial => "»",
@@ -162,8 +163,11 @@ impl Shown<'_> {
             }
         };
         let text = count + &text;
+        let search = self.app.session.playback.search.as_ref();
+        let is_found = search.is_some_and(|search| (row.first..row.end).any(|event| search.has_event(event)));
+        let found = if is_found { theme.found() } else { Style::new() };
         let mut line = Line::from(vec![
-            Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }),
+            Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }).patch_style(found),
             Span::styled(kind_word, kind),
             Span::styled(field, paint(theme.field(event.field))),
             Span::styled(text, base),
@@ -195,6 +199,12 @@ impl Shown<'_> {
     fn is_wrong(&self, row: &Row) -> bool {
         let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
         is_first && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
+    }
+
+    /// Whether there is something to say about the template at an event.
+    fn has_finding(&self, event: usize) -> bool {
+        let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
+        is_first && self.app.session.findings_at(event).next().is_some()
     }
 
     /// Whether a breakpoint on events is met in the row.

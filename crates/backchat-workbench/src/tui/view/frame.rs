@@ -201,7 +201,14 @@ fn info(pane: Pane, app: &App) -> String {
         }
         Pane::Message if side.recording.has_ended(side.moment) => "complete".to_owned(),
         Pane::Message => "so far".to_owned(),
-        Pane::Template => app.session.library.material.template_file.clone(),
+        Pane::Template => {
+            let file = &app.session.library.material.template_file;
+            match app.session.findings().len() {
+                0 => file.clone(),
+                1 => format!("◆ 1 finding  {file}"),
+                count => format!("◆ {count} findings  {file}"),
+            }
+        }
     }
 }
 
@@ -219,7 +226,9 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
         return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.strong());
     }
     if let Some(notice) = &app.session.notice {
-        return put(buffer, area.x, area.y, area.width, &fit(notice, width), theme.strong());
+        let hint = if has_repair(app) { "  ◆ f: repair" } else { "" };
+        let hint = if notice.width() + hint.width() <= width { hint } else { "" };
+        return put(buffer, area.x, area.y, area.width, &(fit(notice, width) + hint), theme.strong());
     }
     if let Some(problem) = &app.session.library.problem {
         let text = format!("✗ {}  (enter: all of it, e: edit)", problem.line());
@@ -235,6 +244,12 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
     let keys = keys(app);
     let proved = proof(buffer, area, app, keys.least());
     keys.draw(buffer, Rect { x: area.x + proved, width: area.width - proved, ..area });
+}
+
+/// Whether a repair is known at the event that happened last.
+fn has_repair(app: &App) -> bool {
+    let last = app.session.side().and_then(|side| side.recording.last_event(side.moment));
+    last.is_some_and(|last| app.session.findings_at(last).any(|finding| finding.fix().is_some()))
 }
 
 /// A time to wait, as precise as an estimate can be.
@@ -300,6 +315,7 @@ fn keys(app: &App) -> Keys {
         Action::NextOutput => app.session.library.names.len() > 1,
         Action::Edit => app.session.editing.can_edit,
         Action::Derive => app.session.editing.can_derive,
+        Action::Findings => app.session.findings().iter().any(|finding| finding.fix().is_some()),
         Action::Failures => app.session.proof().is_some_and(|proof| !proof.failures.is_empty()),
         Action::ToDifference => app.session.playback.difference.is_some() || !app.session.playback.wrong.is_empty(),
         _ => true,
@@ -312,7 +328,7 @@ fn keys(app: &App) -> Keys {
         match binding.action {
             // The proof names faults of the template; they come before those of this output.
             Action::Failures => keys.first.insert(0, shown),
-            Action::ToDifference => keys.first.push(shown),
+            Action::ToDifference | Action::Findings => keys.first.push(shown),
             Action::Help | Action::Quit => keys.last.push(shown),
             _ => keys.others.push(shown),
         }

@@ -4,6 +4,7 @@ mod cells;
 pub(super) mod drawn;
 mod events;
 mod frame;
+mod list;
 mod message;
 mod overlay;
 mod stream;

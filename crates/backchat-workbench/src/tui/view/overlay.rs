@@ -8,14 +8,15 @@ use ratatui::widgets::{Block, Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::app::{App, Ask, Choice, Overlay};
-use super::super::keys::{Group, KEYS, Key};
+use super::super::keys::{Group, KEYS, MOUSE};
 use super::super::line::{fit, fit_end, wrap};
 use super::cells::{put, put_line};
+use super::list;
 use super::message::comparison;
-use crate::session::Verdict;
 use backchat_core::diagnostic::escape;
 
 pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
+    app.layout.drawn.list = None;
     let Some(overlay) = app.layout.overlay.clone() else { return };
     match overlay {
         Overlay::Ask { ask, typed } => question(out, area, app, ask, &typed),
@@ -35,12 +36,32 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
             let top = page(out, area, app, &title, &shown, top);
             app.layout.overlay = Some(Overlay::Text { title, departure, lines, top });
         }
+        Overlay::Finding { index, top } => {
+            let Some(finding) = app.session.findings().get(index) else {
+                app.layout.overlay = None;
+                return;
+            };
+            let mut shown: Vec<Line<'_>> =
+                app.finding_in_full(finding).iter().map(|line| diff_line(app, line)).collect();
+            if let Some(first) = shown.first_mut() {
+                *first = first.clone().style(app.layout.theme.strong());
+            }
+            let (title, keys) = match (app.session.findings().len(), finding.fix().is_some()) {
+                (1, true) => ("The finding".to_owned(), "F applies it, enter goes there"),
+                (1, false) => ("The finding".to_owned(), "enter goes there"),
+                (count, true) => (format!("Finding {} of {count}", index + 1), "F applies it, tab: next"),
+                (count, false) => (format!("Finding {} of {count}", index + 1), "tab: next, enter goes there"),
+            };
+            let top = page_with(out, area, app, &title, keys, &shown, top);
+            app.layout.overlay = Some(Overlay::Finding { index, top });
+        }
         Overlay::Bless { title, lines, top } => {
             let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
             let top = page_with(out, area, app, &title, "y writes it, n does not", &shown, top);
             app.layout.overlay = Some(Overlay::Bless { title, lines, top });
         }
-        Overlay::Outputs { selected } => outputs(out, area, app, selected),
+        Overlay::Outputs(picker) => list::outputs(out, area, app, &picker),
+        Overlay::Palette(picker) => list::palette(out, area, app, &picker),
         Overlay::Stops { selected } => stops(out, area, app, selected),
     }
 }
@@ -150,12 +171,6 @@ fn wrapped<'l>(line: &Line<'l>, width: usize) -> Vec<Line<'l>> {
 }
 
 fn help(app: &App) -> Vec<Line<'static>> {
-    let names = |keys: &[Key]| {
-        // Two codes can be one key to its user.
-        let mut names: Vec<String> = keys.iter().map(|key| key.name()).collect();
-        names.dedup();
-        names.join(" ")
-    };
     let mut lines = Vec::new();
     for group in Group::ALL {
         if !lines.is_empty() {
@@ -164,10 +179,16 @@ fn help(app: &App) -> Vec<Line<'static>> {
         lines.push(Line::from(Span::styled(group.heading(), app.layout.theme.strong())));
         let listed = KEYS.iter().filter(|binding| binding.group == group);
         lines.extend(listed.map(|binding| {
-            let keys = Span::styled(format!("  {:<14}", names(binding.keys)), app.layout.theme.key());
+            let keys = Span::styled(format!("  {:<14}", binding.key_names()), app.layout.theme.key());
             Line::from(vec![keys, Span::raw(binding.words)])
         }));
     }
+    lines.push(Line::default());
+    lines.push(Line::from(Span::styled("Mouse", app.layout.theme.strong())));
+    lines.extend(MOUSE.iter().map(|(what, words)| {
+        let what = Span::styled(format!("  {what:<16}"), app.layout.theme.key());
+        Line::from(vec![what, Span::raw(*words)])
+    }));
     lines.push(Line::default());
     lines.push(Line::from(Span::styled("How to read the output", app.layout.theme.strong())));
     let mark = |style: Style, sample: &'static str, words: &'static str| {
@@ -202,47 +223,6 @@ fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
         .collect();
     let top = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
     page_with(out, area, app, "Breakpoints", "d removes one, D all, esc closes", &lines, top);
-}
-
-fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
-    let room = usize::from(area.height.saturating_sub(2)).max(1);
-    let top = (selected + 1).saturating_sub(room);
-    let count = |verdicts: &[Verdict]| {
-        app.session.library.verdicts.iter().flatten().filter(|verdict| verdicts.contains(verdict)).count()
-    };
-    let counts = [
-        (count(&[Verdict::Passed, Verdict::Excused]), "passed"),
-        (count(&[Verdict::Failed]), "failed"),
-        (count(&[Verdict::Broken]), "unreadable"),
-        (count(&[Verdict::Odd]), "looking wrong"),
-        (count(&[Verdict::InOrder]), "in order"),
-    ];
-    let counts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    let lines: Vec<Line<'_>> = app
-        .session
-        .library
-        .names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| {
-            let (mark, style) = match app.session.library.verdicts.get(at).copied().flatten() {
-                Some(Verdict::Passed) => ("✓ passed", app.layout.theme.good()),
-                Some(Verdict::Excused) => ("✓ allowed", app.layout.theme.good()),
-                Some(Verdict::InOrder) => ("· in order", app.layout.theme.quiet()),
-                Some(Verdict::Odd) => ("! looks wrong", app.layout.theme.bad()),
-                Some(Verdict::Failed) => ("✗ failed", app.layout.theme.bad()),
-                Some(Verdict::Broken) => ("✗ unreadable", app.layout.theme.bad()),
-                None => ("", app.layout.theme.quiet()),
-            };
-            let here = if at == app.session.library.output { "▶" } else { " " };
-            let name = fit_end(name, usize::from(area.width).saturating_sub(21));
-            let line = Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<14}"), style), Span::raw(name)]);
-            if at == selected { line.patch_style(app.layout.theme.current()) } else { line }
-        })
-        .collect();
-    let title = format!("Outputs: {}", counts.join(", "));
-    page_with(out, area, app, &title, "enter opens, n: next problem, esc closes", &lines, top);
 }
 
 /// A line of a difference in its color; any other as it is.

@@ -13,7 +13,7 @@ use super::super::theme::Theme;
 use super::cells::{halves, letters, put};
 use super::drawn::StreamPlace;
 use crate::replay::{Recording, Segment};
-use crate::session::Side;
+use crate::session::Search;
 
 /// The margin: the letters of the fields, and where one stops.
 const MARGIN: u16 = 4;
@@ -57,7 +57,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
         letters: letters(recording.template().fields().iter().map(|field| &field.name)),
         recording,
         arrived,
-        found: matches(side, app.session.playback.sought.as_deref(), window.clone()),
+        found: matches(app.session.playback.search.as_ref(), &window),
         show_future: app.layout.show_future,
         stops: app
             .session
@@ -89,17 +89,10 @@ fn tail(recording: &Recording) -> usize {
     start + lines
 }
 
-/// The matches of the searched text in the window.
-fn matches(side: &Side, sought: Option<&str>, window: Range<usize>) -> Vec<Range<usize>> {
-    let Some(sought) = sought.filter(|sought| !sought.is_empty()) else { return Vec::new() };
-    let text = side.recording.slice(window.clone());
-    let any_case = !sought.chars().any(char::is_uppercase);
-    let (text, sought) = match any_case {
-        true => (text.to_ascii_lowercase(), sought.to_ascii_lowercase()),
-        false => (text.to_owned(), sought.to_owned()),
-    };
-    let found = text.match_indices(&sought);
-    found.map(|(at, found)| window.start + at..window.start + at + found.len()).collect()
+/// The matches of the search in the window.
+fn matches(search: Option<&Search>, window: &Range<usize>) -> Vec<Range<usize>> {
+    let found = search.into_iter().flat_map(Search::in_output);
+    found.filter(|found| found.start < window.end && window.start < found.end).cloned().collect()
 }
 
 struct Painter<'a> {

@@ -1,18 +1,20 @@
 //! The response template, with the field that acted.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
 use super::cells::put_line;
+use crate::session::{Finding, Hit};
 use backchat_core::json::{self, Path, Places};
-use backchat_core::text::slice;
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let (text, places) = shown(app);
@@ -38,7 +40,13 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         })
         .collect();
     let line_of = |byte: usize| lines.partition_point(|(start, _)| *start <= byte).saturating_sub(1);
-    let here = acted.first().or(field.as_ref()).map_or(0, |span| line_of(span.start));
+    let here = match app.session.hit() {
+        Some(Hit::Template(line)) => *line,
+        _ => acted.first().or(field.as_ref()).map_or(0, |span| line_of(span.start)),
+    };
+    let search = app.session.playback.search.as_ref();
+    let found: Vec<usize> =
+        (0..lines.len()).filter(|line| search.is_some_and(|search| search.has_line(*line))).collect();
     let top = app.layout.drawn.follow(
         Pane::Template,
         app.layout.panes.scrolled(Pane::Template),
@@ -46,6 +54,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         lines.len(),
         area.height,
     );
+    let findings = findings(app, places.as_ref(), line_of);
     let inside = |spans: &[Range<usize>], line: usize| {
         spans.iter().any(|span| (line_of(span.start)..=line_of(span.end.saturating_sub(1))).contains(&line))
     };
@@ -61,28 +70,56 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         };
         let indent = line.len() - line.trim_start().len();
         let room = usize::from(area.width).saturating_sub(1 + indent);
+        let style = if found.contains(&number) { style.patch(app.layout.theme.found()) } else { style };
         let mark_style = if is_field { field_style(app, index) } else { Style::new() };
+        let note = findings.iter().find(|(at, _)| *at == number).map(|(_, finding)| *finding);
+        let (text, note) = beside(line.trim_start(), note, room);
         let line = Line::from(vec![
             Span::styled(mark, mark_style),
             Span::raw(" ".repeat(indent)),
-            Span::styled(fit(line.trim_start(), room), style),
+            Span::styled(text, style),
+            Span::styled(note, app.layout.theme.bad()),
         ]);
         put_line(buffer, area, row, &line);
     }
+}
+
+/// The line of each finding in the template as it is shown.
+fn findings<'a>(app: &'a App, places: Option<&Places>, line_of: impl Fn(usize) -> usize) -> Vec<(usize, &'a Finding)> {
+    let material = &app.session.library.material;
+    let is_as_written = matches!(material.shown_template(), Cow::Borrowed(_));
+    let line = |finding: &Finding| {
+        let place = finding.said.place.as_ref()?;
+        match (&place.span, is_as_written) {
+            (Some(span), true) => span.start.checked_sub(material.template_span.start).map(&line_of),
+            // What is laid out anew is looked up by its path.
+            _ => {
+                let path = place.path.as_deref()?;
+                let path = path.get(path.find("fields.")?..)?.split('.').fold(Path::root(), |path, key| path.key(key));
+                Some(line_of(span(places?.at(&path)?).start))
+            }
+        }
+    };
+    app.session.findings().iter().filter_map(|finding| Some((line(finding)?, finding))).collect()
+}
+
+/// A line, and the words of a finding beside it in what room it leaves.
+fn beside(line: &str, finding: Option<&Finding>, room: usize) -> (String, String) {
+    let Some(finding) = finding else { return (fit(line, room), String::new()) };
+    let text = fit(line, room.saturating_sub(3));
+    let left = room.saturating_sub(text.width() + 4);
+    // A word cut to a few letters says nothing.
+    let words = if left < 12 { String::new() } else { format!(" {}", fit(&finding.line(), left)) };
+    (text, format!("  ◆{words}"))
 }
 
 fn field_style(app: &App, index: Option<usize>) -> Style {
     index.map_or(Style::new(), |index| app.layout.theme.field(index))
 }
 
-/// The template's text and the places of its values: as in its file, or in several lines if it is one long line there.
+/// The template's text and the places of its values.
 fn shown(app: &App) -> (String, Option<Places>) {
-    let material = &app.session.library.material;
-    let written = slice(&material.template_text, material.template_span.clone());
-    let text = match written.trim().contains('\n') {
-        true => written.to_owned(),
-        false => material.template.to_json(),
-    };
+    let text = app.session.library.material.shown_template().into_owned();
     let places = json::read_with_places(&text).ok().map(|(_, places)| places);
     (text, places)
 }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::super::app::App;
-use super::super::line::wrap;
+use super::super::line::{fit, wrap};
 use super::cells::{put, put_fitted};
 use crate::session::Side;
 
@@ -89,9 +89,22 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
             }
         }
     }
+    if rows.len() < room
+        && let Some(found) = finding(app)
+    {
+        rows.push((fit(&format!("◆ {found}"), width + 2), app.layout.theme.bad()));
+    }
     for ((text, style), y) in rows.iter().take(room).zip(area.y..) {
         put(buffer, area.x, y, area.width, text, *style);
     }
+}
+
+/// What is found at the event that happened last.
+fn finding(app: &App) -> Option<String> {
+    let side = app.session.side()?;
+    let last = side.recording.last_event(side.moment)?;
+    let here = app.session.findings().get(app.session.finding_here()?)?;
+    (here.event == Some(last)).then(|| here.line())
 }
 
 /// At most `most` rows: the first after a mark, the last with an ellipsis if there are more.

@@ -1,0 +1,61 @@
+//! Work about a template that runs in the background. Only the last that was started is heard.
+
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+/// What takes long; it gives nothing if it cannot be done.
+pub type Task<T> = Box<dyn FnOnce() -> Option<T> + Send>;
+
+/// Work about something, and its result.
+pub(super) struct Background<K, T> {
+    /// What it is or was about.
+    of: Option<K>,
+    running: Option<Receiver<Option<T>>>,
+    done: Option<T>,
+}
+
+impl<K, T> Default for Background<K, T> {
+    fn default() -> Self {
+        Self { of: None, running: None, done: None }
+    }
+}
+
+impl<K: PartialEq, T: Send + 'static> Background<K, T> {
+    /// The result.
+    pub fn done(&self) -> Option<&T> {
+        self.done.as_ref()
+    }
+
+    /// Whether it is still running.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Whether it is or was about this.
+    pub fn is_about(&self, of: &K) -> bool {
+        self.of.as_ref() == Some(of)
+    }
+
+    /// Starts a task and forgets the one before. Without a task there is nothing to hear.
+    pub fn start(&mut self, of: K, task: Option<Task<T>>) {
+        let running = task.map(|task| {
+            let (sender, receiver) = channel();
+            // If nobody listens anymore, another task was started.
+            thread::spawn(move || drop(sender.send(task())));
+            receiver
+        });
+        *self = Self { of: Some(of), running, done: None };
+    }
+
+    /// Takes the result once it is there; true if it just came.
+    pub fn hear(&mut self) -> bool {
+        let Some(running) = &self.running else { return false };
+        let done = match running.try_recv() {
+            Err(TryRecvError::Empty) => return false,
+            Ok(done) => done,
+            Err(TryRecvError::Disconnected) => None,
+        };
+        (self.running, self.done) = (None, done);
+        true
+    }
+}

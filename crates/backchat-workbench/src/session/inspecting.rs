@@ -1,0 +1,205 @@
+//! Finds what is to be said about the template of the open output, and the event at which each finding shows.
+
+use std::sync::Arc;
+
+use super::background::Task;
+use super::finding::{Finding, PROOF, RepairTask, Written};
+use super::material::Material;
+use super::session::Session;
+use crate::lint::{self, Subject};
+use crate::repair::{self, Effect, Repair};
+use crate::replay::{Kind, Recording, first_difference};
+use backchat_core::diagnostic::{Diagnostic, Fix, Severity};
+use backchat_derive::derive::Options;
+use backchat_parser::template::source;
+
+/// Of an output longer than this, in bytes, no repair is tried out to find the event that it changes.
+const LONGEST: usize = 1 << 18;
+
+/// The most repairs that are tried out.
+const MOST: usize = 16;
+
+impl Session {
+    /// The findings about the template, the most important first.
+    pub fn findings(&self) -> &[Finding] {
+        &self.library.inspection.findings
+    }
+
+    /// Whether more may be found.
+    pub fn is_inspecting(&self) -> bool {
+        let inspection = &self.library.inspection;
+        inspection.lint.is_running() || inspection.repairs.is_running() || self.library.prover.is_running()
+    }
+
+    /// The findings at an event.
+    pub fn findings_at(&self, event: usize) -> impl Iterator<Item = &Finding> {
+        self.findings().iter().filter(move |finding| finding.event == Some(event))
+    }
+
+    /// The finding at hand: one at the event that happened last, with a repair if there is one; or else the last that has
+    /// changed what came up to here; or else the first.
+    pub fn finding_here(&self) -> Option<usize> {
+        let here = self.side().and_then(|side| side.recording.last_event(side.moment));
+        let findings = self.findings();
+        let is_here = |finding: &Finding| here.is_some() && finding.event == here;
+        let repaired = findings.iter().position(|finding| is_here(finding) && finding.fix().is_some());
+        let any = || findings.iter().position(is_here);
+        let before = || {
+            let earlier = |(_, finding): &(usize, &Finding)| finding.fix().is_some() && finding.event < here;
+            let earlier = findings.iter().enumerate().filter(earlier);
+            earlier.rev().filter(|(_, finding)| finding.event.is_some()).max_by_key(|(_, finding)| finding.event)
+        };
+        let before = || before().map(|(index, _)| index);
+        repaired.or_else(any).or_else(before).or_else(|| (!findings.is_empty()).then_some(0))
+    }
+
+    /// Lints the template, unless that was done.
+    pub(super) fn start_inspection(&mut self) {
+        let library = &mut self.library;
+        let written = written(&library.material);
+        if !library.inspection.lint.is_about(&written) {
+            let (file, text) = written.clone();
+            let task: Task<Vec<Finding>> = Box::new(move || Some(linted(&file, &text)));
+            library.inspection = super::finding::Inspection::default();
+            library.inspection.lint.start(written, Some(task));
+        }
+    }
+
+    /// Takes what was found, and goes on to repairs once lint and proof are done; true if the screen changes.
+    pub(super) fn go_on_inspecting(&mut self) -> bool {
+        let library = &mut self.library;
+        let is_linted = library.inspection.lint.hear();
+        let is_repaired = library.inspection.repairs.hear();
+        if is_linted || is_repaired {
+            let found = library.inspection.repairs.done().or(library.inspection.lint.done());
+            library.inspection.findings = found.cloned().unwrap_or_default();
+            library.inspection.of = None;
+        }
+        self.start_repairs();
+        let is_moved = self.library.inspection.of != Some(self.playback.generation);
+        if is_moved {
+            self.place_findings();
+        }
+        is_linted || is_repaired || (is_moved && !self.findings().is_empty())
+    }
+
+    /// Looks for repairs once it is known that there is something to repair.
+    fn start_repairs(&mut self) {
+        let library = &mut self.library;
+        let (Some(linted), Some(proof)) = (library.inspection.lint.done(), library.prover.done()) else { return };
+        let written = written(&library.material);
+        if library.inspection.repairs.is_about(&written) {
+            return;
+        }
+        let is_needed = proof.wrong.is_some() || linted.iter().any(|finding| finding.fix().is_some());
+        let task = is_needed.then(|| library.outputs.repair_task(library.output, &library.material, linted)).flatten();
+        library.inspection.repairs.start(written, task);
+    }
+
+    /// Finds the event of each finding in the recording as it is now.
+    fn place_findings(&mut self) {
+        let mut findings = std::mem::take(&mut self.library.inspection.findings);
+        // An output that changes at every moment is not read again for every repair.
+        let is_still = !self.library.is_awaited && !self.editing.is_typing;
+        for (index, finding) in findings.iter_mut().enumerate() {
+            finding.event = self.event_of(finding, is_still && index < MOST);
+        }
+        self.library.inspection.findings = findings;
+        self.library.inspection.of = Some(self.playback.generation);
+    }
+
+    /// The event at which a finding shows: the first whose region its repair reads otherwise, or else one of the field
+    /// and the delimiter that it is about.
+    fn event_of(&self, finding: &Finding, may_try: bool) -> Option<usize> {
+        let recording = self.recording()?;
+        match finding.fix() {
+            Some(fix) if may_try && recording.text().len() <= LONGEST => {
+                let changed = self.recorded_with(fix, recording)?;
+                let difference = first_difference(recording, &changed)?;
+                let first = match difference.row < recording.row_count() {
+                    true => recording.row(difference.row).start,
+                    false => recording.event_count().checked_sub(1)?,
+                };
+                // What a region came to shows at its end.
+                let is_end = |event: &usize| recording.event(*event).is_some_and(|event| event.kind != Kind::Chunk);
+                (first..recording.event_count()).find(is_end).or(Some(first))
+            }
+            // Advice is about the template, whatever the output.
+            _ if finding.said.severity < Severity::Warning => None,
+            _ => {
+                let (field, key) = field_and_key(finding.said.place.as_ref()?.path.as_deref()?)?;
+                let is_about = |event: &usize| {
+                    recording.event(*event).is_some_and(|seen| {
+                        recording.field_name(seen.field) == field && kinds(key).contains(&seen.kind)
+                    })
+                };
+                let wrong = self.playback.wrong.iter().copied().find(is_about);
+                wrong.or_else(|| (0..recording.event_count()).find(is_about))
+            }
+        }
+    }
+
+    /// The open output as it would be read with a repair.
+    fn recorded_with(&self, fix: &Fix, now: &Recording) -> Option<Recording> {
+        let material = &self.library.material;
+        let changed = source::from_text(material.template_file.clone(), fix.apply(&material.template_text)).ok()?;
+        let run = self.run(&changed.loaded.template, now.mode(), material.recovery);
+        let ends = (0..now.chunk_count()).map(|feed| now.feed_span(feed).end);
+        Recording::of_text(&run, Arc::clone(now.text()), ends).ok()
+    }
+}
+
+fn written(material: &Material) -> Written {
+    (material.template_file.clone(), material.template_text.clone())
+}
+
+/// What lint finds, the worst first.
+fn linted(file: &str, text: &str) -> Vec<Finding> {
+    let Ok(opened) = source::from_text(file.to_owned(), text.to_owned()) else { return Vec::new() };
+    let mut found = lint::lint(&Subject::of_file(&opened, &[]));
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    found.into_iter().map(|said| Finding { said, effect: None, event: None }).collect()
+}
+
+/// The repairs of a template, the best first, and what lint found with the effect of each of its repairs.
+pub(super) fn repairs(chat_template: String, options: Options, material: &Material, linted: &[Finding]) -> RepairTask {
+    let (file, text) = written(material);
+    let linted = linted.to_vec();
+    Box::new(move || {
+        let repairs = repair::repairs(&chat_template, &file, &text, &options);
+        let mut found: Vec<Finding> = repairs.into_iter().map(of_repair).collect();
+        let fixes: Vec<&Fix> = linted.iter().filter_map(Finding::fix).collect();
+        let effects = match fixes.is_empty() {
+            true => Vec::new(),
+            false => repair::effects(&chat_template, &file, &text, &fixes, &options),
+        };
+        let mut effects = effects.into_iter();
+        found.extend(linted.iter().map(|finding| {
+            let effect = finding.fix().and_then(|_| effects.next().flatten());
+            Finding { effect, ..finding.clone() }
+        }));
+        Some(found)
+    })
+}
+
+fn of_repair(repair: Repair) -> Finding {
+    let Repair { place, fix, mends, breaks } = repair;
+    let said = Diagnostic::error(PROOF, fix.message.clone()).at(place);
+    Finding { said: Diagnostic { fix: Some(fix), ..said }, effect: Some(Effect { mends, breaks }), event: None }
+}
+
+/// The field and its key that a path of a template is about: `fields.NAME.KEY`, at any depth.
+fn field_and_key(path: &str) -> Option<(&str, &str)> {
+    let (_, rest) = path.split_once("fields.")?;
+    let mut parts = rest.split('.');
+    Some((parts.next()?, parts.next().unwrap_or("")))
+}
+
+/// The events that a key of a field makes.
+fn kinds(key: &str) -> &'static [Kind] {
+    match key {
+        "open" | "open_pattern" => &[Kind::Open],
+        "" => &[Kind::Open, Kind::Close, Kind::Malformed],
+        _ => &[Kind::Close, Kind::Malformed],
+    }
+}

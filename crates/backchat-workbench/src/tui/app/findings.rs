@@ -1,0 +1,100 @@
+//! Shows a finding about the template with its repair, applies the repair, and takes it back.
+
+use backchat_core::diagnostic::escape;
+use crossterm::event::KeyCode;
+
+use super::App;
+use super::overlay::Overlay;
+use super::overlay_keys::moved;
+use super::session_actions::difference;
+use crate::session::Finding;
+
+impl App {
+    /// Shows the finding at hand.
+    pub(super) fn show_findings(&mut self) {
+        match self.session.finding_here() {
+            Some(index) => self.layout.overlay = Some(Overlay::Finding { index, top: 0 }),
+            None => self.session.notice = Some(self.session.nothing_found()),
+        }
+    }
+
+    pub(super) fn finding_key(&mut self, index: usize, top: usize, key: KeyCode) {
+        let count = self.session.findings().len().max(1);
+        let at = |index: usize| Some(Overlay::Finding { index, top: 0 });
+        self.layout.overlay = match key {
+            KeyCode::Char('F') => return self.apply(index),
+            KeyCode::Tab | KeyCode::Right | KeyCode::Char('f' | 'l') => at((index + 1) % count),
+            KeyCode::BackTab | KeyCode::Left | KeyCode::Char('h') => at((index + count - 1) % count),
+            KeyCode::Enter => return self.go_to_finding(index),
+            key => moved(top, key, self.layout.drawn.overlay_page()).map(|top| Overlay::Finding { index, top }),
+        };
+    }
+
+    /// Applies the repair of the finding at hand.
+    pub(super) fn repair_here(&mut self) {
+        match self.session.finding_here() {
+            Some(index) => self.apply(index),
+            None => self.session.notice = Some(self.session.nothing_found()),
+        }
+    }
+
+    fn apply(&mut self, index: usize) {
+        if let Err(problem) = self.session.repair(index) {
+            self.show_problem("Repair", &problem);
+        }
+    }
+
+    /// Takes back what was typed, or else the last repair.
+    pub(super) fn undo(&mut self) {
+        if let Err(problem) = self.session.undo() {
+            self.show_problem("Undo", &problem);
+        }
+    }
+
+    /// Goes to the event of a finding.
+    fn go_to_finding(&mut self, index: usize) {
+        match self.session.findings().get(index).and_then(|finding| finding.event) {
+            Some(event) => self.session.set_moment(|recording, _| recording.moment_of_event(event)),
+            None => self.session.notice = Some("it shows at no event of this output".to_owned()),
+        }
+    }
+
+    /// A finding in lines that are safe to show: its words, its place, what its repair does and changes.
+    pub(in super::super) fn finding_in_full(&self, finding: &Finding) -> Vec<String> {
+        let material = &self.session.library.material;
+        let mut lines = vec![escape(&finding.line()).into_owned()];
+        if let Some(place) = &finding.said.place {
+            let file = place.file.as_deref().unwrap_or(&material.template_file);
+            let line = place.line_column.map_or_else(String::new, |(line, _)| format!(":{line}"));
+            let path = place.path.as_deref().map_or_else(String::new, |path| format!("  {path}"));
+            lines.push(escape(&format!("{file}{line}{path}")).into_owned());
+        }
+        if let Some(event) = finding.event {
+            lines.push(format!("it shows at event {}", self.session.event_number(event)));
+        }
+        lines.extend(finding.said.help.iter().map(|help| escape(help).into_owned()));
+        let Some(fix) = finding.fix() else { return lines };
+        lines.push(String::new());
+        lines.push(match (finding.effect, self.session.is_inspecting()) {
+            (Some(effect), _) => {
+                format!("The repair mends {}, breaks {}:", counted(effect.mends), counted(effect.breaks))
+            }
+            (None, true) => "The repair (its effect on the conversations is being counted):".to_owned(),
+            (None, false) => "The repair (without a chat template its effect is not known):".to_owned(),
+        });
+        if !finding.is_proof() {
+            lines.push(escape(&fix.message).into_owned());
+        }
+        let before = &material.template_text;
+        lines.extend(difference(before, &fix.apply(before)));
+        lines
+    }
+}
+
+fn counted(conversations: usize) -> String {
+    match conversations {
+        0 => "none".to_owned(),
+        1 => "1 conversation".to_owned(),
+        count => format!("{count} conversations"),
+    }
+}

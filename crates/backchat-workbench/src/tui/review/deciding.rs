@@ -1,0 +1,159 @@
+//! The decisions of a review: one case or all that are alike, the way back, and undoing.
+
+use super::alike::difference;
+use super::{Decision, Review};
+
+/// A decision that can be undone.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    /// The case at hand then.
+    index: usize,
+    /// The cases it was about, and what had been decided about each.
+    before: Vec<(usize, Option<Decision>)>,
+    /// How many of them were written.
+    written: usize,
+}
+
+impl Review<'_> {
+    /// The cases that differ as the one at hand does and are still to be decided, that one included.
+    pub(super) fn alike(&self) -> Vec<usize> {
+        let group = self.docket.group(self.index);
+        let is_open = |index: &usize| self.decisions.get(*index).is_some_and(|made| !is_written(*made));
+        (0..self.decisions.len()).filter(|index| self.docket.group(*index) == group).filter(is_open).collect()
+    }
+
+    pub(super) fn accept(&mut self) {
+        if self.is_accepted() {
+            return;
+        }
+        match (&self.shown, self.docket.accept()) {
+            (Err(_), _) => self.notify("this case cannot be read, so there is nothing to accept".to_owned()),
+            (Ok(change), Ok(())) => {
+                self.accepted.insert(self.index, change.clone());
+                self.pass(Decision::Accepted, 1);
+            }
+            (Ok(_), Err(problem)) => {
+                let line = problem.line();
+                self.look();
+                self.notify(line);
+            }
+        }
+    }
+
+    /// Accepts every case that differs as the one at hand does.
+    pub(super) fn accept_alike(&mut self) {
+        if self.is_accepted() {
+            return;
+        }
+        let Ok(change) = &self.shown else { return self.accept() };
+        let wanted = difference(&change.sections);
+        let mut made = Made { index: self.index, before: Vec::new(), written: 0 };
+        let mut failed = None;
+        for index in self.alike() {
+            let change = match self.docket.change(index) {
+                Ok(Some(change)) if difference(&change.sections) == wanted => change,
+                // It is not like the others any more: it is shown when its turn comes.
+                _ => continue,
+            };
+            if let Err(problem) = self.docket.accept() {
+                failed = Some(problem.line());
+                break;
+            }
+            self.accepted.insert(index, change);
+            made.written += 1;
+            made.before.push((index, self.decide(index, Decision::Accepted)));
+        }
+        let count = made.written;
+        if count > 0 {
+            self.made.push(made);
+        }
+        self.go_on();
+        let cases = if count == 1 { "case" } else { "cases" };
+        self.notify(failed.unwrap_or_else(|| format!("accepted {count} {cases} that differ alike; u takes it back")));
+    }
+
+    /// Decides about the case at hand, and goes on to the next that is undecided.
+    pub(super) fn pass(&mut self, decision: Decision, written: usize) {
+        if written == 0 && self.is_accepted() {
+            return;
+        }
+        let before = self.decide(self.index, decision);
+        self.made.push(Made { index: self.index, before: vec![(self.index, before)], written });
+        self.go_on();
+    }
+
+    /// Takes back the last decision, and what it wrote.
+    pub(super) fn undo(&mut self) {
+        let Some(mut made) = self.made.pop() else { return self.notify("nothing was decided yet".to_owned()) };
+        while made.written > 0 {
+            if let Err(problem) = self.docket.take_back() {
+                self.made.push(made);
+                return self.notify(problem.line());
+            }
+            made.written -= 1;
+            // Those that were written last are taken back first.
+            if let Some((index, before)) = made.before.pop() {
+                self.restore(index, before);
+            }
+        }
+        for (index, before) in made.before {
+            self.restore(index, before);
+        }
+        self.is_over = false;
+        self.index = made.index;
+        self.look();
+        self.notify("taken back".to_owned());
+    }
+
+    /// Goes back to the case before.
+    pub(super) fn back(&mut self) {
+        let from = if self.is_over { self.decisions.len() } else { self.index };
+        let is_shown = |index: &usize| self.decisions.get(*index) != Some(&Some(Decision::Settled));
+        match (0..from).rev().find(is_shown) {
+            Some(index) => {
+                self.is_over = false;
+                self.index = index;
+                self.look();
+            }
+            None => self.notify("this is the first case".to_owned()),
+        }
+    }
+
+    /// Goes on to the next case that is undecided.
+    pub(super) fn go_on(&mut self) {
+        let open = (self.index..self.decisions.len()).find(|index| self.decisions.get(*index) == Some(&None));
+        // Whoever went back has decided what comes after already; what is left is before.
+        match open.or_else(|| self.decisions.iter().position(Option::is_none)) {
+            Some(index) => {
+                self.index = index;
+                self.look();
+            }
+            None => self.is_over = true,
+        }
+    }
+
+    /// Notes a decision; gives the one before.
+    pub(super) fn decide(&mut self, index: usize, decision: Decision) -> Option<Decision> {
+        self.decisions.get_mut(index).and_then(|decided| decided.replace(decision))
+    }
+
+    fn restore(&mut self, index: usize, before: Option<Decision>) {
+        self.accepted.remove(&index);
+        if let Some(decided) = self.decisions.get_mut(index) {
+            *decided = before;
+        }
+    }
+
+    /// Whether the case at hand was written already; says so.
+    fn is_accepted(&mut self) -> bool {
+        let is_accepted = self.decisions.get(self.index) == Some(&Some(Decision::Accepted));
+        if is_accepted {
+            self.notify("this case was accepted and written; u takes back the last decision".to_owned());
+        }
+        is_accepted
+    }
+}
+
+fn is_written(made: Option<Decision>) -> bool {
+    matches!(made, Some(Decision::Accepted | Decision::Settled))
+}

@@ -1,0 +1,85 @@
+//! Lists that are filtered as one types: outputs and actions.
+
+use super::*;
+
+fn judged(outputs: &[&'static str]) -> Bench {
+    let mut bench = bench(outputs, &start());
+    while bench.app.is_busy() {
+        bench.app.work(std::time::Instant::now());
+    }
+    bench
+}
+
+fn named(bench: &mut Bench, names: &[&str]) {
+    bench.app.session.library.names = names.iter().map(|name| (*name).to_owned()).collect();
+}
+
+#[test]
+fn outputs_are_filtered_by_name_and_verdict() {
+    let mut bench = judged(&[OUTPUT, "</think>Hi<stop>", "</think>Ho<stop>"]);
+    named(&mut bench, &["weather/rome.fixture", "weather/oslo.fixture", "greeting.fixture"]);
+    bench.press("oweath osl");
+    let screen = bench.screen(80, 24);
+    let list: String = screen.lines().skip(1).collect();
+    assert!(list.contains("oslo") && !list.contains("rome") && list.contains("1 of 3"), "{screen}");
+    bench.press("⏎");
+    assert_eq!(bench.app.session.library.output, 1);
+    bench.press("olooks wr");
+    let screen = bench.screen(80, 24);
+    assert!(screen.contains("rome") && !screen.contains("greeting"), "verdicts can be typed: {screen}");
+    bench.press("zz⏎");
+    assert!(bench.notice().starts_with("no output fits"), "{}", bench.notice());
+    assert!(bench.screen(80, 24).contains("nothing fits"));
+    bench.press("⎋o⇥⏎");
+    assert_eq!(bench.app.session.library.output, 0, "tab marks the next one that needs looking at");
+}
+
+#[test]
+fn every_action_is_found_by_its_words() {
+    let mut bench = opened();
+    bench.press(":");
+    let screen = bench.screen(80, 24);
+    insta::assert_snapshot!("actions_80x24", screen);
+    bench.press("mode side");
+    insta::assert_snapshot!("actions_filtered_40x12", bench.screen(40, 12));
+    bench.press("⏎");
+    assert!(bench.notice().starts_with("reference: "), "{}", bench.notice());
+    bench.press(":17⏎");
+    assert_eq!(bench.at(), 17);
+    assert_eq!(bench.press(":quit⏎"), Some(Effect::Quit));
+    bench.press(":");
+    bench.app.paste("no such thing");
+    bench.press("⏎");
+    assert_eq!(bench.notice(), "no action fits that");
+    bench.press("⎋:the start; ⏎");
+    assert_eq!(bench.at(), 0);
+}
+
+#[test]
+fn a_click_opens_the_row_of_a_list() {
+    let mut bench = judged(&[OUTPUT, "</think>Hi<stop>"]);
+    let click = |row| MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 20,
+        row,
+        modifiers: KeyModifiers::NONE,
+    };
+    for (name, output) in [("output-1.txt", 1), ("output-0.txt", 0)] {
+        bench.press("o");
+        let screen = bench.screen(80, 24);
+        let found = screen.lines().enumerate().skip(1).find(|(_, line)| line.contains(name));
+        let row = u16::try_from(found.map(|(row, _)| row).unwrap()).unwrap();
+        assert!(bench.app.mouse(click(row)).0);
+        assert_eq!(bench.app.session.library.output, output);
+        assert!(bench.app.layout.overlay.is_none());
+    }
+    bench.press("o");
+    bench.screen(80, 24);
+    bench.app.mouse(click(0));
+    assert!(bench.app.layout.overlay.is_none(), "a click beside the list closes it");
+    bench.press(":the end");
+    bench.screen(80, 24);
+    let place = bench.app.layout.drawn.list.map(|list| list.area).unwrap();
+    bench.app.mouse(click(place.y));
+    assert_eq!(bench.at(), 105);
+}
