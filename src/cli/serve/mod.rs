@@ -7,6 +7,8 @@ mod recorded;
 mod recorder;
 mod routes;
 mod state;
+#[cfg_attr(not(feature = "serve-tls"), path = "no_tls.rs")]
+mod tls;
 mod upstream;
 
 use std::env;
@@ -236,11 +238,10 @@ impl Serve {
             // Recorded outputs are played in the plain protocol.
             (Upstream::Recorded(_), _) => Engine::OpenAi,
             (_, Some(engine)) => engine,
-            (_, None) => probe::recognize(&upstream).await.ok_or_else(|| {
-                let address = self.upstream.as_deref().unwrap_or_default();
-                Diagnostic::error("serve-no-engine", format!("no engine answers at {}", escape(address)))
-                    .help("start the engine first, or name it with `--engine`")
-            })?,
+            (_, None) => match probe::recognize(&upstream).await {
+                Some(engine) => engine,
+                None => return Err(self.no_engine(upstream.fault().await).into()),
+            },
         };
         if !global.is_quiet() {
             self.announce(engine, &upstream, &model)?;
@@ -268,6 +269,15 @@ impl Serve {
     }
 
     /// What the user should know before the first request.
+    fn no_engine(&self, fault: Option<io::Error>) -> Diagnostic {
+        let address = escape(self.upstream.as_deref().unwrap_or_default()).into_owned();
+        let (why, help) = match fault {
+            Some(fault) => (format!(": {}", escape(&fault.to_string())), "start the engine first"),
+            None => (String::new(), "name the engine with `--engine`"),
+        };
+        Diagnostic::error("serve-no-engine", format!("no engine answers at {address}{why}")).help(help)
+    }
+
     fn announce(&self, engine: Engine, upstream: &Upstream, model: &Model) -> Result<(), Failure> {
         let shows_special_tokens = match upstream {
             Upstream::Engine(_) => {

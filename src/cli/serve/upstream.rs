@@ -7,14 +7,17 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::http1::SendRequest;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use super::outgoing::Outgoing;
 use super::recorded::{Playing, Recorded};
+use super::tls::Tls;
 use backchat_core::json::{self, Value};
 
 /// The most bytes of an answer that is read whole.
@@ -35,6 +38,8 @@ pub struct Target {
     /// What comes before the paths of the engine.
     base: String,
     key: Option<HeaderValue>,
+    /// For `https`.
+    tls: Option<Tls>,
 }
 
 /// An answer of the engine whose body is still to come.
@@ -66,19 +71,20 @@ impl Drop for Connection {
 }
 
 impl Target {
-    /// Reads `http://HOST:PORT/PATH`.
+    /// Reads `http://HOST:PORT/PATH`, or the same with `https`.
     ///
     /// # Errors
     ///
     /// What is wrong with it.
     pub fn read(url: &str, key: Option<&str>) -> Result<Self, String> {
         let uri: Uri = url.parse().map_err(|error| format!("not a URL: {error}"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => return Err("https is not supported: use a tunnel, or a proxy on this machine".to_owned()),
-            _ => return Err("a URL begins with http://".to_owned()),
-        }
+        let is_secure = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err("a URL begins with http:// or https://".to_owned()),
+        };
         let host = uri.host().ok_or("the URL has no host")?.trim_matches(['[', ']']).to_owned();
+        let tls = is_secure.then(|| Tls::new(&host)).transpose()?;
         let path = uri.path().trim_end_matches('/');
         // The endpoints are added, so an address of OpenAI's form is taken as well.
         let base = path.strip_suffix("/v1").unwrap_or(path).to_owned();
@@ -87,7 +93,17 @@ impl Target {
         if let Some(key) = &mut key {
             key.set_sensitive(true);
         }
-        Ok(Self { host, port: uri.port_u16().unwrap_or(80), base, key })
+        let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+        Ok(Self { host, port, base, key, tls })
+    }
+
+    async fn connect(&self) -> io::Result<(SendRequest<Outgoing>, Connection)> {
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        stream.set_nodelay(true)?;
+        match &self.tls {
+            Some(tls) => handshake(tls.connect(stream).await?).await,
+            None => handshake(stream).await,
+        }
     }
 
     /// Sends a request and reads the head of the answer.
@@ -96,14 +112,7 @@ impl Target {
     ///
     /// The engine cannot be reached, or does not speak HTTP.
     async fn send(&self, method: Method, path: &str, body: String) -> io::Result<Incomplete> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
-        stream.set_nodelay(true)?;
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-        let connection = Connection(tokio::task::spawn_local(async move {
-            // What goes wrong is seen by whoever reads the body.
-            let _ = connection.await;
-        }));
+        let (mut sender, connection) = self.connect().await?;
         let authority = if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
         } else {
@@ -127,6 +136,19 @@ impl Target {
     }
 }
 
+/// Begins to speak HTTP.
+async fn handshake(
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+) -> io::Result<(SendRequest<Outgoing>, Connection)> {
+    let (sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    let connection = Connection(tokio::task::spawn_local(async move {
+        // What goes wrong is seen by whoever reads the body.
+        let _ = connection.await;
+    }));
+    Ok((sender, connection))
+}
+
 impl Upstream {
     /// Sends a request and reads the head of the answer.
     ///
@@ -141,6 +163,14 @@ impl Upstream {
                 headers: HeaderMap::new(),
                 body: Source::Recorded(recorded.answer(path, &body)),
             }),
+        }
+    }
+
+    /// Why there is no connection, if there is none.
+    pub async fn fault(&self) -> Option<io::Error> {
+        match self {
+            Self::Engine(target) => target.connect().await.err(),
+            Self::Recorded(_) => None,
         }
     }
 
