@@ -511,7 +511,8 @@ fn keys_are_heeded_while_it_works() {
     let long = "<think>".to_owned() + &"lorem ipsum < dolor ".repeat(50_000) + "</think>Yes.<stop>";
     fs::write(folder.path().join("output.txt"), long).unwrap();
     let mut session = replay(folder.path(), &OPEN);
-    session.sees("char 0/");
+    session.sees("% read");
+    session.sees("char 0/1000025");
     session.press("w");
     session.sees("trying cuts, near markers first");
     session.press("\x1b");

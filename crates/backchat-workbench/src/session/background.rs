@@ -26,6 +26,11 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
         self.done.as_ref()
     }
 
+    /// Takes the result away.
+    pub fn take(&mut self) -> Option<T> {
+        self.done.take()
+    }
+
     /// Whether it is still running.
     pub fn is_running(&self) -> bool {
         self.running.is_some()

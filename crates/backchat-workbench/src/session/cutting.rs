@@ -33,6 +33,9 @@ impl Session {
 
     /// Starts to search for the cut that changes the reference's answer.
     pub fn start_cut_search(&mut self) {
+        if self.library.percent_read().is_some() && self.awaits_more() {
+            return;
+        }
         let material = &self.library.material;
         let Some(recording) = self.recording() else { return };
         let search = CutSearch::new(recording, material.tools.clone());

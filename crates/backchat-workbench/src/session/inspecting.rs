@@ -100,7 +100,7 @@ impl Session {
     fn place_findings(&mut self) {
         let mut findings = std::mem::take(&mut self.library.inspection.findings);
         // An output that changes at every moment is not read again for every repair.
-        let is_still = !self.library.is_awaited && !self.editing.is_typing;
+        let is_still = !self.library.is_partial() && !self.editing.is_typing;
         for (index, finding) in findings.iter_mut().enumerate() {
             finding.event = self.event_of(finding, is_still && index < MOST);
         }

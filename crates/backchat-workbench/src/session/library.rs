@@ -7,6 +7,7 @@ use super::background::Background;
 use super::finding::Inspection;
 use super::material::{Material, Proof};
 use super::outputs::Outputs;
+use super::reading::Reading;
 use super::verdict::Verdict;
 use crate::input::Problem;
 use backchat_parser::template::Template;
@@ -33,6 +34,20 @@ pub struct Library {
     pub(super) inspection: Inspection,
     /// Whether more of the open output may arrive.
     pub is_awaited: bool,
+    /// The open output while it is read, if it is large.
+    pub(super) reading: Option<Reading>,
     /// When more of it is read at the earliest.
     pub(super) rest_until: Option<Instant>,
+}
+
+impl Library {
+    /// Whether only a part of the open output is shown.
+    pub fn is_partial(&self) -> bool {
+        self.is_awaited || self.reading.is_some()
+    }
+
+    /// How much of the open output was read, in percent, while it is read.
+    pub fn percent_read(&self) -> Option<usize> {
+        self.reading.as_ref().map(Reading::percent)
+    }
 }

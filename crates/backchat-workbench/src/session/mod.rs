@@ -26,6 +26,7 @@ mod playback;
 mod playing;
 mod position;
 mod problems;
+mod reading;
 mod repairing;
 mod replaying;
 mod search;

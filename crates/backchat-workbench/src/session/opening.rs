@@ -135,7 +135,7 @@ impl Session {
             (Position::Event(count), Some(recording)) => count <= recording.event_count(),
             (Position::End, _) | (_, None) => false,
         };
-        if has_come || !self.library.is_awaited {
+        if has_come || !self.library.is_partial() {
             self.playback.opening_at = None;
             self.go_to(at);
         }
@@ -236,7 +236,15 @@ impl Session {
 
     /// Judges the output that is shown.
     pub(super) fn judge_shown(&mut self) {
-        let verdict = judge(&self.library.material);
+        match self.library.reading {
+            // A large output is judged where it is read.
+            Some(_) => self.library.shown_verdict = None,
+            None => self.judged(judge(&self.library.material)),
+        }
+    }
+
+    /// Takes note of the verdict on the output that is shown.
+    pub(super) fn judged(&mut self, verdict: Verdict) {
         // The answer of the stable mode is the same for all chunks; that of the reference belongs to these.
         let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
         self.library.shown_verdict =

@@ -1,36 +1,46 @@
 //! Records the open output, keeps the place across recordings, and finds where two sides or an expectation differ.
 
-use super::playback::{Showing, Side, mode_name};
+use super::playback::{Showing, Side};
+use super::reading::{Extent, LARGE, Reading, recordings};
 use super::session::Session;
 use super::verdict::Verdict;
 use crate::replay::{Moment, Recording, Recovery, Run, TooLarge, first_difference, quoted};
 use backchat_core::diagnostic::Diagnostic;
-use backchat_parser::parser::{Mode, Policies};
+use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 
 impl Session {
     /// Parses anew and keeps the place: the same text has come, and at the end it is the end.
     pub(super) fn record(&mut self) {
-        let before = match self.recordings() {
+        let sides = self.recordings();
+        self.show(sides, None);
+    }
+
+    /// Shows recordings in place of those before, at the same place; `verdict` is that on the output, if it is known.
+    fn show(&mut self, sides: Result<Vec<Side>, TooLarge>, verdict: Option<Verdict>) {
+        let before = match sides {
             Ok(sides) => std::mem::replace(&mut self.playback.sides, sides),
             Err(TooLarge) => {
                 self.library.problem = Some(Diagnostic::error("too-large", TooLarge.to_string()).into());
                 return;
             }
         };
-        self.judge_shown();
+        match verdict {
+            Some(verdict) => self.judged(verdict),
+            None => self.judge_shown(),
+        }
         self.look_over();
         let Some(Side { recording: before, moment, .. }) = before.into_iter().next() else {
             return self.set_moment(|recording, _| recording.start());
         };
         let has_same_text = |new: &Recording| new.text() == before.text();
-        if moment == before.end() {
+        // Longer chunks may have carried the moment on from the place that was gone to, or only the beginning was there.
+        let target = self.playback.target.filter(|(_, target)| *target == moment).map(|(byte, _)| byte);
+        if target.is_none() && moment == before.end() {
             self.set_moment(|recording, _| recording.end());
         } else if before.is_inside_feed(moment) && self.recording().is_some_and(has_same_text) {
             self.set_moment(|recording, _| recording.moment_like(&before, moment));
         } else {
-            // Longer chunks may have carried the moment on from the place that was gone to.
-            let target = self.playback.target.filter(|(_, target)| *target == moment).map(|(byte, _)| byte);
             let byte = target.unwrap_or_else(|| before.arrived(moment).saturating_sub(before.output_start()));
             self.set_moment(|recording, _| {
                 recording.moment_at(recording.output_start() + byte).min(recording.before_end())
@@ -54,7 +64,7 @@ impl Session {
     pub(super) fn judge_events(&mut self) {
         self.playback.wrong = match (&self.library.material.expected, self.recording()) {
             // What more text would make good is not wrong yet.
-            _ if self.library.is_awaited => Vec::new(),
+            _ if self.library.is_partial() => Vec::new(),
             (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
             (Some(expected), Some(recording)) => recording.wrong_events(expected),
             (None, Some(recording)) => recording.suspicious_events(),
@@ -68,43 +78,36 @@ impl Session {
         Run { template, prefix: &material.prefix, mode, tools: material.tools.clone(), recovery }
     }
 
-    fn recordings(&self) -> Result<Vec<Side>, TooLarge> {
+    /// The recordings that are shown now: all of the output, or its beginning while the rest is read.
+    fn recordings(&mut self) -> Result<Vec<Side>, TooLarge> {
         let material = &self.library.material;
         let text = match self.recording() {
             // If the text is the same, it is shared with the recording before.
             Some(before) if is_joined(before.text(), &material.prefix, &material.output) => before.text().clone(),
             _ => [material.prefix.as_str(), &material.output].concat().into(),
         };
-        let record_with = |template: &Template, mode: Mode, recovery: Recovery, name: String| {
-            let run = self.run(template, mode, recovery);
-            let ends = self.playback.chunking.ends(&material.output, material.chunks.as_deref());
-            let ends = ends.map(|end| material.prefix.len() + end);
-            let recording = match self.library.is_awaited {
-                true => Recording::of_open_text(&run, text.clone(), ends)?,
-                false => Recording::of_text(&run, text.clone(), ends)?,
-            };
-            Ok(Side { name, moment: recording.start(), recording })
+        let (chunking, showing) = (&self.playback.chunking, self.playback.showing);
+        let extent = match self.library.is_awaited {
+            true => Extent::Open,
+            false if material.output.len() > LARGE => Extent::Start,
+            false => Extent::Whole,
         };
-        let record = |template: &Template, mode, name: String| record_with(template, mode, material.recovery, name);
-        match (self.playback.showing, &material.other) {
-            (Showing::Recovery, _) => {
-                let with = |policies| Recovery { policies, ..material.recovery };
-                let [off, on] = [Policies::none(), Policies::all()].map(with);
-                Ok(vec![
-                    record_with(&material.template, Mode::Stable, off, "without policies".to_owned())?,
-                    record_with(&material.template, Mode::Stable, on, "with all policies".to_owned())?,
-                ])
-            }
-            (Showing::Templates(mode), Some(other)) => Ok(vec![
-                record(&material.template, mode, material.template_file.clone())?,
-                record(&other.template, mode, other.name.clone())?,
-            ]),
-            (showing, _) => {
-                let modes = showing.modes();
-                let sides = modes.into_iter().map(|mode| record(&material.template, mode, mode_name(mode).to_owned()));
-                sides.collect()
-            }
+        let sides = recordings(material, chunking, showing, &text, extent, |_| true)?;
+        self.library.reading = (extent == Extent::Start).then(|| Reading::start(material, chunking, showing));
+        Ok(sides)
+    }
+
+    /// Takes a large output once it was read; true if the screen changes.
+    pub(super) fn take_read(&mut self) -> bool {
+        let Some(reading) = &mut self.library.reading else { return false };
+        let Some(read) = reading.take() else { return reading.has_advanced() };
+        self.library.reading = None;
+        self.show(read.sides, Some(read.verdict));
+        self.go_to_opening();
+        if self.notice.is_none() {
+            self.set_verdict_notice();
         }
+        true
     }
 
     /// Moves to a moment; the other side follows to the same text.

@@ -76,6 +76,7 @@ impl Session {
                 prover: Background::default(),
                 inspection: Inspection::default(),
                 is_awaited: false,
+                reading: None,
                 rest_until: None,
             },
             editing: Editing::default(),
@@ -123,7 +124,7 @@ impl Session {
 
     /// Does a little of what takes long; true if the screen changes.
     pub fn work(&mut self, now: Instant) -> Worked {
-        let grown = self.take_more(now) | self.take_added();
+        let grown = self.take_more(now) | self.take_added() | self.take_read();
         let played = self.play(now);
         let searched = self.go_on_searching(now);
         let judged = self.judge_one();
@@ -140,7 +141,7 @@ impl Session {
 
     /// How long until something is due.
     pub fn wait(&self, now: Instant) -> Option<Duration> {
-        let piece = self.library.is_awaited.then_some(AWAITED);
+        let piece = self.library.is_partial().then_some(AWAITED);
         self.playback.clock.wait(now).into_iter().chain(piece).min()
     }
 

@@ -17,10 +17,14 @@ impl Session {
 
     /// Whether an operation has to wait for the end of the output; says so.
     pub(super) fn awaits_more(&mut self) -> bool {
-        if self.library.is_awaited {
-            self.notice = Some("more of this output may arrive; that has to wait for its end".to_owned());
-        }
-        self.library.is_awaited
+        self.notice = match self.library.percent_read() {
+            Some(percent) => Some(format!("{percent} % of this output was read; that has to wait for its end")),
+            None if self.library.is_awaited => {
+                Some("more of this output may arrive; that has to wait for its end".to_owned())
+            }
+            None => self.notice.take(),
+        };
+        self.library.is_partial()
     }
 
     /// Ends typing, and goes to the end of the output.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::emoji;
 use backchat_core::diagnostic::escape;
 use backchat_core::text::slice;
 
@@ -62,6 +63,7 @@ pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_
             true => "",
             false => {
                 let end = after.find(|c| !combines(c)).unwrap_or(after.len());
+                let end = end.max(emoji::rest_of(base, after, combines));
                 if is_mark(base, whitespace) { "" } else { slice(after, ..end) }
             }
         };
@@ -78,6 +80,11 @@ pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_
 }
 
 impl Cluster<'_> {
+    /// It as it is in its text.
+    pub fn text<'t>(&self, text: &'t str) -> &'t str {
+        slice(text, self.at..self.at + self.base.len_utf8() + self.marks.len())
+    }
+
     /// As the screen shows it. A lone mark is put on a circle.
     pub fn glyph(&self, whitespace: bool) -> Cow<'static, str> {
         match (combines(self.base), self.marks) {
@@ -104,10 +111,15 @@ fn head(text: &str, width: usize) -> &str {
     text.char_indices().nth(width * 4 + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }
 
+/// A text that is safe to show on one line, with emoji of several code points whole.
+pub fn safe(text: &str) -> Cow<'_, str> {
+    emoji::escaped(text, escape)
+}
+
 /// A text on one line, safe to show. None if it is wider than `width` columns.
 pub fn whole(text: &str, width: usize) -> Option<Cow<'_, str>> {
     let head = head(text, width);
-    Some(escape(head)).filter(|safe| head.len() == text.len() && safe.width() <= width)
+    Some(safe(head)).filter(|safe| head.len() == text.len() && safe.width() <= width)
 }
 
 /// A text on one line, safe to show, at most `width` columns wide.
@@ -117,12 +129,13 @@ pub fn fit(text: &str, width: usize) -> String {
     }
     let mut out = String::new();
     let mut used = 0;
-    for c in escape(head(text, width)).chars() {
-        used += c.width().unwrap_or(0);
+    let safe = safe(head(text, width));
+    for cluster in clusters(&safe, false) {
+        used += cluster.width;
         if used + 1 > width {
             break;
         }
-        out.push(c);
+        out.push_str(cluster.text(&safe));
     }
     if width > 0 {
         out.push('…');
@@ -153,21 +166,18 @@ pub fn fit_around(text: &str, at: usize, width: usize) -> String {
 /// The end of a text on one line, safe to show, at most `width` columns wide.
 pub fn fit_end(text: &str, width: usize) -> String {
     let start = text.char_indices().nth_back(width * 4 + 1).map_or(0, |(at, _)| at);
-    let safe = escape(text.get(start..).unwrap_or(text));
+    let safe = safe(text.get(start..).unwrap_or(text));
     if safe.width() <= width && start == 0 {
         return safe.into_owned();
     }
-    let mut kept: Vec<char> = Vec::new();
+    let clusters: Vec<Cluster<'_>> = clusters(&safe, false).collect();
     let mut used = 1;
-    for c in safe.chars().rev() {
-        used += c.width().unwrap_or(0);
-        if used > width {
-            break;
-        }
-        kept.push(c);
-    }
-    kept.push('…');
-    kept.iter().rev().collect()
+    let kept = clusters.iter().rev().take_while(|cluster| {
+        used += cluster.width;
+        used <= width
+    });
+    let first = kept.last().map_or(safe.len(), |cluster| cluster.at);
+    format!("…{}", slice(&safe, first..safe.len()))
 }
 
 /// A text that is safe to show, broken into lines of at most `width` columns, at spaces if there are any.
@@ -177,8 +187,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut line = String::new();
     let mut used = 0;
     let mut last_space: Option<usize> = None;
-    for c in text.chars() {
-        let wide = c.width().unwrap_or(0);
+    for cluster in clusters(text, false) {
+        let (c, wide) = (cluster.base, cluster.width);
         if used + wide > width {
             let rest = match last_space.take() {
                 Some(space) if c != ' ' => line.split_off(space + 1),
@@ -193,7 +203,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         if c == ' ' {
             last_space = Some(line.len());
         }
-        line.push(c);
+        line.push_str(cluster.text(text));
         used += wide;
     }
     lines.push(line);
@@ -233,6 +243,9 @@ mod tests {
             ("\u{1b}\u{301}", &[(0, "\\u{1b}", 6), (1, "◌\u{301}", 1)]),
             ("ที่日\u{302}", &[(0, "ที่", 1), (9, "日\u{302}", 2)]),
             ("\u{2764}\u{fe0f}", &[(0, "\u{2764}\u{fe0f}", 2)]),
+            ("a👨\u{200d}👩\u{200d}👧b", &[(0, "a", 1), (1, "👨\u{200d}👩\u{200d}👧", 2), (19, "b", 1)]),
+            ("👍🏽🇫🇷🇩", &[(0, "👍🏽", 2), (8, "🇫🇷", 2), (16, "🇩", 1)]),
+            ("a\u{200d}b", &[(0, "a", 1), (1, "\\u{200d}", 8), (4, "b", 1)]),
         ] {
             let found: Vec<(usize, String, usize)> = clusters(text, false)
                 .map(|cluster| (cluster.at, cluster.glyph(false).into_owned(), cluster.width))
@@ -241,6 +254,9 @@ mod tests {
                 shown.iter().map(|(at, glyph, width)| (*at, (*glyph).to_owned(), *width)).collect();
             assert_eq!(found, shown, "{text:?}");
         }
+        assert_eq!(fit("👍🏽👍🏽👍🏽", 5), "👍🏽👍🏽…");
+        assert_eq!(fit_end("👍🏽👍🏽👍🏽", 5), "…👍🏽👍🏽");
+        assert_eq!(wrap("👍🏽👍🏽👍🏽", 4), ["👍🏽👍🏽", "👍🏽"]);
         assert_eq!(fit("e\u{301}e\u{301}e\u{301}", 3), "e\u{301}e\u{301}e\u{301}");
     }
 

@@ -7,6 +7,7 @@ mod action;
 mod app;
 mod diff;
 mod editor;
+mod emoji;
 mod keys;
 mod line;
 mod panes;

@@ -1,6 +1,7 @@
 //! Whole screens, from keys to cells.
 
 mod findings;
+mod large;
 mod lists;
 mod proof;
 mod session_actions;
@@ -16,8 +17,8 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::session::{
-    Chunking, Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Problem, Proof, ProofTask,
-    RepairTask, Showing, Start, Verdict, View,
+    Chunking, Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Position, Problem, Proof,
+    ProofTask, RepairTask, Showing, Start, Verdict, View,
 };
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Object, Value};
@@ -372,11 +373,11 @@ fn without_colors_nothing_is_lost() {
 
 #[test]
 fn text_with_marks_over_and_under_it_is_whole() {
-    let text = "</think>cafe\u{301} कि ที่<stop>";
+    let text = "</think>cafe\u{301} कि ที่ 👨\u{200d}👩\u{200d}👧🇫🇷<stop>";
     let mut bench = bench(&[text], &start());
     for (width, height) in [(80, 24), (40, 10)] {
         let screen = bench.screen(width, height);
-        for part in ["cafe\u{301}", "कि", "ที่<stop>"] {
+        for part in ["cafe\u{301}", "कि", "ที่", "👨\u{200d}👩\u{200d}👧"] {
             assert!(screen.contains(part), "{part} in {screen}");
         }
     }

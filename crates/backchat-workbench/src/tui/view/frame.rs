@@ -66,6 +66,9 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         count => format!(" {}/{count}", app.session.library.output + 1),
     };
     let verdict = |whole: bool| {
+        if let Some(percent) = app.session.library.percent_read() {
+            return Span::styled(format!(" … {percent} % read"), theme.strong());
+        }
         let (mark, words, style) = match app.session.verdict() {
             Some(Verdict::Passed) => (" ✓", " as expected", theme.good()),
             Some(Verdict::Failed) => (" ✗", " not as expected", theme.bad()),

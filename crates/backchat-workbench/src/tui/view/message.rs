@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::super::app::App;
 use super::super::diff;
-use super::super::line::{fit_end, whole, wrap};
+use super::super::line::{fit_end, safe, whole, wrap};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
 use super::cells::{halves, put_line};
@@ -139,7 +139,7 @@ fn rows(message: &Object, width: usize) -> Vec<MessageRow> {
     let room = width.saturating_sub(1).max(1);
     let mut push = |key: &str, text: &str| {
         let indent = text.len() - text.trim_start().len();
-        let safe = escape(text.trim_start());
+        let safe = safe(text.trim_start());
         for (at, line) in wrap(&safe, room.saturating_sub(indent + 2).max(8)).into_iter().enumerate() {
             let text = format!("{}{line}", " ".repeat(indent + if at == 0 { 0 } else { 2 }));
             rows.push(MessageRow { key: key.to_owned(), text });

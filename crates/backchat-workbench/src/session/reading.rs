@@ -1,0 +1,137 @@
+//! Reads a large output in the background: its beginning is on the screen meanwhile, and how far the rest is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::background::Background;
+use super::chunking::Chunking;
+use super::material::Material;
+use super::playback::{Showing, Side, mode_name};
+use super::verdict::{Verdict, judge};
+use crate::replay::{Recording, Recovery, Run, TooLarge};
+use backchat_core::text::slice;
+use backchat_parser::parser::{Mode, Policies};
+use backchat_parser::template::Template;
+
+/// An output longer than this, in bytes, is read in the background.
+pub(super) const LARGE: usize = 1 << 17;
+
+/// How much of it is shown until then.
+const FIRST: usize = 1 << 15;
+
+/// An output that is being read.
+pub(super) struct Reading {
+    task: Background<(), Read>,
+    /// The byte up to which it was read; nobody needs the rest once only the task holds this.
+    reached: Arc<AtomicUsize>,
+    /// How many bytes are to be read, those of each side.
+    size: usize,
+    /// The percentage that was shown last.
+    shown: usize,
+}
+
+/// An output that was read.
+pub(super) struct Read {
+    pub sides: Result<Vec<Side>, TooLarge>,
+    pub verdict: Verdict,
+}
+
+impl Reading {
+    /// Starts to read an output.
+    pub fn start(material: &Material, chunking: &Chunking, showing: Showing) -> Self {
+        let reached = Arc::new(AtomicUsize::new(0));
+        let (mine, material, chunking) = (Arc::clone(&reached), material.clone(), chunking.clone());
+        let size = (material.prefix.len() + material.output.len()) * showing.modes().len();
+        let mut task = Background::default();
+        let read = move || {
+            let text: Arc<str> = [material.prefix.as_str(), &material.output].concat().into();
+            let mut last = 0;
+            let watched = |end: usize| {
+                mine.fetch_add(end.saturating_sub(last), Ordering::Relaxed);
+                last = end;
+                Arc::strong_count(&mine) > 1
+            };
+            let sides = recordings(&material, &chunking, showing, &text, Extent::Whole, watched);
+            (Arc::strong_count(&mine) > 1).then(|| Read { sides, verdict: judge(&material) })
+        };
+        task.start((), Some(Box::new(read)));
+        Self { task, reached, size, shown: 0 }
+    }
+
+    /// How much of it was read, in percent.
+    pub fn percent(&self) -> usize {
+        (self.reached.load(Ordering::Relaxed) * 100 / self.size.max(1)).min(99)
+    }
+
+    /// Whether the percentage changed since it was asked last.
+    pub fn has_advanced(&mut self) -> bool {
+        let now = self.percent();
+        std::mem::replace(&mut self.shown, now) != now
+    }
+
+    /// The output once it was read.
+    pub fn take(&mut self) -> Option<Read> {
+        self.task.hear();
+        self.task.take()
+    }
+}
+
+/// How much of a text is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it, and its end is its end.
+    Whole,
+    /// All that has come, but more may.
+    Open,
+    /// Its beginning.
+    Start,
+}
+
+/// The recordings that are shown of an output whose prompt and text are one text. `watched` is told where each chunk
+/// ends, and says whether to go on.
+pub(super) fn recordings(
+    material: &Material,
+    chunking: &Chunking,
+    showing: Showing,
+    text: &Arc<str>,
+    extent: Extent,
+    mut watched: impl FnMut(usize) -> bool,
+) -> Result<Vec<Side>, TooLarge> {
+    let text = match extent {
+        Extent::Whole | Extent::Open => Arc::clone(text),
+        Extent::Start => {
+            let chunks = chunking.ends(&material.output, material.chunks.as_deref());
+            let end = chunks.take_while(|end| *end <= FIRST).last().unwrap_or(0);
+            slice(text, ..material.prefix.len() + end).into()
+        }
+    };
+    let mut record = |template: &Template, mode: Mode, recovery: Recovery, name: String| {
+        let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone(), recovery };
+        let ends = chunking.ends(&material.output, material.chunks.as_deref());
+        let ends = ends.map(|end| material.prefix.len() + end).take_while(|end| *end <= text.len() && watched(*end));
+        let recording = match extent {
+            Extent::Whole => Recording::of_text(&run, Arc::clone(&text), ends)?,
+            Extent::Open | Extent::Start => Recording::of_open_text(&run, Arc::clone(&text), ends)?,
+        };
+        Ok(Side { name, moment: recording.start(), recording })
+    };
+    let recovery = material.recovery;
+    match (showing, &material.other) {
+        (Showing::Recovery, _) => {
+            let with = |policies| Recovery { policies, ..recovery };
+            let [off, on] = [Policies::none(), Policies::all()].map(with);
+            Ok(vec![
+                record(&material.template, Mode::Stable, off, "without policies".to_owned())?,
+                record(&material.template, Mode::Stable, on, "with all policies".to_owned())?,
+            ])
+        }
+        (Showing::Templates(mode), Some(other)) => Ok(vec![
+            record(&material.template, mode, recovery, material.template_file.clone())?,
+            record(&other.template, mode, recovery, other.name.clone())?,
+        ]),
+        (showing, _) => {
+            let modes = showing.modes().into_iter();
+            modes.map(|mode| record(&material.template, mode, recovery, mode_name(mode).to_owned())).collect()
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Emoji of several code points, which a screen shows as one: flags, skin tones, and those that are joined.
+
+use std::borrow::Cow;
+
+/// Joins two pictographs. Alone, or between other characters, it would be invisible.
+const JOINER: char = '\u{200d}';
+
+/// No emoji has more code points than this.
+const LONGEST: usize = 12;
+
+/// The bytes at the start of a text that belong to the emoji that begins with `base`, right before the text; 0 if it stands
+/// alone. `combines` says which characters are shown in the place of the one before.
+pub fn rest_of(base: char, text: &str, combines: impl Fn(char) -> bool) -> usize {
+    let first = text.chars().next();
+    if is_regional(base) {
+        return first.filter(|c| is_regional(*c)).map_or(0, char::len_utf8);
+    }
+    if !is_pictograph(base) {
+        return 0;
+    }
+    let mut end = 0;
+    let mut characters = text.chars().take(LONGEST).peekable();
+    while let Some(c) = characters.next() {
+        let joined = (c == JOINER).then(|| characters.next_if(|next| is_pictograph(*next))).flatten();
+        let belongs = combines(c) || is_skin_tone(c) || (is_flag(base) && is_tag(c)) || joined.is_some();
+        if !belongs {
+            break;
+        }
+        end += c.len_utf8() + joined.map_or(0, char::len_utf8);
+    }
+    end
+}
+
+/// A text with the characters that a terminal would obey spelled out by `escape`, but for those that join emoji.
+pub fn escaped<'t>(text: &'t str, escape: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
+    let is_plain = !text.contains(|c: char| c == JOINER || is_tag(c));
+    if is_plain {
+        return match escape(text) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            Cow::Owned(safe) => Cow::Owned(safe),
+        };
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut plain = 0;
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
+        let after = at + c.len_utf8();
+        let length = rest_of(c, text.get(after..).unwrap_or(""), |c| c == '\u{fe0f}');
+        if length > 0 {
+            out.push_str(&escape(text.get(plain..at).unwrap_or("")));
+            out.push_str(text.get(at..after + length).unwrap_or(""));
+            plain = after + length;
+            while characters.offset() < plain && characters.next().is_some() {}
+        }
+    }
+    out.push_str(&escape(text.get(plain..).unwrap_or("")));
+    Cow::Owned(out)
+}
+
+fn is_pictograph(c: char) -> bool {
+    matches!(c, '\u{203c}'..='\u{2049}' | '\u{2190}'..='\u{2bff}' | '\u{3030}'..='\u{303d}' | '\u{3297}'..='\u{3299}'
+        | '\u{1f000}'..='\u{1f1e5}' | '\u{1f200}'..='\u{1faff}')
+}
+
+fn is_regional(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
+}
+
+fn is_skin_tone(c: char) -> bool {
+    matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
+}
+
+/// The flag that tags after it make the flag of a region.
+fn is_flag(c: char) -> bool {
+    c == '\u{1f3f4}'
+}
+
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0020}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_joins_nothing_is_spelled_out() {
+        for (text, shown) in [
+            ("a👨\u{200d}👩\u{200d}👧b\u{200d}c", "a👨\u{200d}👩\u{200d}👧b\\u{200d}c"),
+            ("👍🏽🇫🇷❤\u{fe0f}\u{200d}🔥", "👍🏽🇫🇷❤\u{fe0f}\u{200d}🔥"),
+            ("👨\u{200d}", "👨\\u{200d}"),
+            ("👨\u{200d}\u{200d}👩", "👨\\u{200d}\\u{200d}👩"),
+            ("\u{200d}👩", "\\u{200d}👩"),
+            ("a\u{e0041}", "a\\u{e0041}"),
+            ("plain\n", "plain\\n"),
+        ] {
+            assert_eq!(escaped(text, backchat_core::diagnostic::escape), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_emoji_has_an_end() {
+        let long = "\u{200d}👩".repeat(1_000);
+        assert!(rest_of('👩', &long, |_| false) <= LONGEST * 8);
+    }
+}
