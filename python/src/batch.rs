@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use backchat::Template;
 use backchat::json::Value;
 use backchat::parser::{Mode, Problem, Tools};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::errors::not_read;
+use crate::given::{Given, ready_for_ids};
 use crate::parser::{Reading, needs_prefix, tools as read_tools};
 use crate::recovery::Recovery;
 use crate::tape::{Keys, Tape};
 use crate::template;
+use crate::tokens;
 use crate::value::to_python;
 
 /// Fewer rows than this run on the calling thread.
@@ -76,8 +76,8 @@ struct Rows {
     problems: Vec<(usize, Vec<Problem>)>,
 }
 
-/// The texts of a list, or of a column that becomes one.
-fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
+/// The rows of a list, or of a column that becomes one.
+fn rows<'py>(given: &Bound<'py, PyAny>) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>>> {
     let list = match given.hasattr("to_pylist")? {
         true => given.call_method0("to_pylist")?,
         false if given.hasattr("to_list")? => given.call_method0("to_list")?,
@@ -86,11 +86,11 @@ fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
     if list.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("`texts` is a list of str; for a single one there is `parse_response`"));
     }
-    list.try_iter()?.map(|text| text?.cast_into::<PyString>()?.try_into()).collect()
+    list.try_iter()
 }
 
 #[pyfunction]
-#[pyo3(signature = (texts, template, *, prefix=None, tools=None, threads=None, errors="collect", output="python", recover=None, validate=false))]
+#[pyo3(signature = (texts, template, *, prefix=None, tools=None, threads=None, errors="collect", output="python", tokenizer=None, policy="exact", stop_ids=Vec::new(), recover=None, validate=false))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn parse_batch<'py>(
     py: Python<'py>,
@@ -101,19 +101,34 @@ pub fn parse_batch<'py>(
     threads: Option<usize>,
     errors: &str,
     output: &str,
+    tokenizer: Option<&Bound<'py, PyAny>>,
+    policy: &str,
+    stop_ids: Vec<u32>,
     recover: Option<&Bound<'py, PyAny>>,
     validate: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let texts = self::texts(texts)?;
+    let are_ids = tokenizer.is_some();
+    let outputs: Vec<Given> = rows(texts)?.map(|output| Given::output(&output?, are_ids)).collect::<PyResult<_>>()?;
     let prefix = prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?;
-    let prefixes = match prefix.cast::<PyString>() {
-        Ok(text) => Each::All(PyBackedStr::try_from(text.clone())?),
-        Err(_) => Each::Rows(self::texts(prefix)?),
+    let is_one = prefix.is_instance_of::<PyString>() || are_ids && prefix.extract::<Vec<u32>>().is_ok();
+    let prefixes = match is_one {
+        true => Each::All(Given::prompt(prefix, are_ids)?),
+        false => {
+            let prompts = rows(prefix)?.map(|prompt| Given::prompt(&prompt?, are_ids));
+            Each::Rows(prompts.collect::<PyResult<_>>()?)
+        }
+    };
+    let ready = |given: &Bound<'py, PyAny>| {
+        let template = template::of(given)?;
+        let for_ids = ready_for_ids(tokenizer, &template, policy)?;
+        Ok::<_, PyErr>((template, for_ids))
     };
     let templates = match template.cast::<PyList>() {
-        Ok(list) => Each::Rows(list.iter().map(|item| template::of(&item)).collect::<PyResult<Vec<Template>>>()?),
-        Err(_) => Each::All(template::of(template)?),
+        Ok(list) => Each::Rows(list.iter().map(|item| ready(&item)).collect::<PyResult<Vec<_>>>()?),
+        Err(_) => Each::All(ready(template)?),
     };
+    let tokens =
+        tokenizer.map(|tokenizer| Ok::<_, PyErr>(Arc::clone(tokens::of(tokenizer)?.get().tokens()))).transpose()?;
     let is_each = |tools: &Bound<'_, PyAny>| {
         let first = tools.try_iter().ok().and_then(|mut items| items.next());
         first.and_then(Result::ok).is_some_and(|first| first.is_none() || first.is_instance_of::<PyList>())
@@ -124,9 +139,9 @@ pub fn parse_batch<'py>(
         }
         all => Each::All(read_tools(all)?),
     };
-    prefixes.fits(texts.len(), "prefix")?;
-    templates.fits(texts.len(), "template")?;
-    tools.fits(texts.len(), "tools")?;
+    prefixes.fits(outputs.len(), "prefix")?;
+    templates.fits(outputs.len(), "template")?;
+    tools.fits(outputs.len(), "tools")?;
     let errors = match errors {
         "collect" => Errors::Collect,
         "raise" => Errors::Raise,
@@ -143,13 +158,15 @@ pub fn parse_batch<'py>(
     };
     let recovery = Recovery::read(recover, validate, Mode::Stable)?;
     let read = |row: usize, rows: &mut Rows| {
-        let (Some(text), Some(prefix), Some(template), Some(tools)) =
-            (texts.get(row), prefixes.at(row), templates.at(row), tools.at(row))
+        let (Some(output), Some(prefix), Some((template, ready)), Some(tools)) =
+            (outputs.get(row), prefixes.at(row), templates.at(row), tools.at(row))
         else {
             return;
         };
-        let reading = Reading { template, tools: tools.clone(), mode: Mode::Stable, raises: true, recovery };
-        let message = match reading.read(prefix, text) {
+        let reading = Reading { tools: tools.clone(), mode: Mode::Stable, raises: true, recovery };
+        let options = reading.options();
+        let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids.clone()) };
+        let message = match reading.read(prefix.begin(template, ready.as_ref(), options), output) {
             Ok((message, problems)) => {
                 if !problems.is_empty() {
                     rows.problems.push((row, problems));
@@ -158,7 +175,12 @@ pub fn parse_batch<'py>(
             }
             Err(_) if errors == Errors::Text => {
                 let mut message = template.defaults().clone();
-                message.insert("content".to_owned(), Value::from(&**text));
+                let text = match (output, &tokens) {
+                    (Given::Text(text), _) => Value::from(&**text),
+                    (Given::Ids(ids), Some(tokens)) => tokens.decode(ids).into(),
+                    (Given::Ids(_), None) => Value::Null,
+                };
+                message.insert("content".to_owned(), text);
                 message
             }
             Err(message) => {
@@ -170,22 +192,22 @@ pub fn parse_batch<'py>(
     };
     let threads = match threads {
         Some(0) => return Err(PyValueError::new_err("`threads` is at least 1")),
-        _ if texts.len() < FEW => 1,
+        _ if outputs.len() < FEW => 1,
         Some(threads) => threads,
         None => thread::available_parallelism().map_or(1, NonZero::get),
     };
     // Several blocks for each thread, so that none of them waits long for the last one.
-    let size = (texts.len() / (8 * threads)).clamp(16, BLOCK);
-    let mut answer = Answer::new(py, texts.len())?;
+    let size = (outputs.len() / (8 * threads)).clamp(16, BLOCK);
+    let mut answer = Answer::new(py, outputs.len())?;
     match threads {
         1 => {
-            for start in (0..texts.len()).step_by(size) {
-                let end = texts.len().min(start + size);
+            for start in (0..outputs.len()).step_by(size) {
+                let end = outputs.len().min(start + size);
                 let rows = py.detach(|| block(start..end, &read));
                 answer.take(py, start..end, rows)?;
             }
         }
-        threads => on_threads(py, texts.len(), threads, size, &read, &mut answer)?,
+        threads => on_threads(py, outputs.len(), threads, size, &read, &mut answer)?,
     }
     answer.give(py, errors == Errors::Raise)
 }

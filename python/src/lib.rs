@@ -3,6 +3,7 @@
 mod batch;
 mod bridge;
 mod errors;
+mod given;
 mod grammar;
 mod parser;
 mod recovery;

@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
+use backchat::Parser;
 use backchat::json::Object;
-use backchat::parser::{
-    ClosersInStrings, Event, EventRef, Finished, Mode, Options, Problem, Reasoning, Span, TokenTemplate, Tools,
-};
-use backchat::{Parser, Template};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Problem, Reasoning, Span, Tools};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyType};
 
 use crate::errors::not_read;
+use crate::given::{Given, ready_for_ids};
 use crate::recovery::Recovery;
 use crate::template;
-use crate::tokens;
 use crate::value::{from_python, object, to_python, tools as read_tools};
 
 /// From how many bytes on text is parsed without the interpreter's lock.
@@ -256,7 +254,7 @@ impl ResponseParser {
             return Err(PyValueError::new_err("`spans` are places in text: leave them out with a `tokenizer`"));
         }
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?;
-        let prompt = Prompt::read(prefix, ready.is_some())?;
+        let prompt = Given::prompt(prefix, ready.is_some())?;
         let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
         let options = Options::default().mode(mode).tools(tools.clone()).grow_calls(grow_calls);
         let options = Recovery::read(recover, validate, mode)?.of(options);
@@ -421,58 +419,6 @@ impl ResponseParser {
     }
 }
 
-/// A prompt as the caller has it.
-enum Prompt {
-    Text(String),
-    Ids(Vec<u32>),
-}
-
-impl Prompt {
-    fn read(given: &Bound<'_, PyAny>, may_be_ids: bool) -> PyResult<Self> {
-        match given.cast::<PyString>() {
-            Ok(text) => Ok(Self::Text(text.to_str()?.to_owned())),
-            Err(_) if may_be_ids => Ok(Self::Ids(given.extract()?)),
-            Err(_) => Err(PyTypeError::new_err("`prefix` is a str; ids are read with a `tokenizer`")),
-        }
-    }
-
-    fn text(&self) -> &str {
-        match self {
-            Self::Text(text) => text,
-            Self::Ids(_) => "",
-        }
-    }
-
-    fn begin(
-        &self,
-        template: &Template,
-        ready: Option<&TokenTemplate>,
-        options: Options,
-    ) -> Result<Parser, backchat::ParseError> {
-        match (self, ready) {
-            (Self::Ids(ids), Some(ready)) => Parser::with_tokens(ready, ids, options),
-            (Self::Text(text), Some(ready)) => Parser::with_tokens_after(ready, text, options),
-            (prompt, None) => Parser::new(template, prompt.text(), options),
-        }
-    }
-}
-
-/// The template ready for the ids of a tokenizer, if there is one.
-fn ready_for_ids(
-    tokenizer: Option<&Bound<'_, PyAny>>,
-    template: &Template,
-    policy: &str,
-) -> PyResult<Option<TokenTemplate>> {
-    let policy = tokens::policy(policy)?;
-    tokenizer.map(|tokenizer| tokens::of(tokenizer)?.get().template(template, policy)).transpose()
-}
-
-/// An output as the caller has it.
-enum Output<'t> {
-    Text(&'t str),
-    Ids(Vec<u32>),
-}
-
 /// Whether a region without a value raises.
 fn raises(errors: &str) -> PyResult<bool> {
     match errors {
@@ -506,30 +452,23 @@ fn finalized(method: &str) -> PyErr {
 }
 
 /// What reads one whole output.
-pub struct Reading<'t> {
-    pub template: &'t Template,
+pub struct Reading {
     pub tools: Option<Arc<Tools>>,
     pub mode: Mode,
     pub raises: bool,
     pub recovery: Recovery,
 }
 
-impl Reading<'_> {
-    /// Reads a text: its message, and what went wrong in it. The error is its message.
-    pub fn read(&self, prefix: &str, text: &str) -> Result<(Object, Vec<Problem>), String> {
-        let parser = Parser::new(self.template, prefix, self.options());
-        self.read_with(parser, &Output::Text(text))
-    }
-
-    fn options(&self) -> Options {
+impl Reading {
+    pub fn options(&self) -> Options {
         self.recovery.of(Options::default().mode(self.mode).tools(self.tools.clone()))
     }
 
-    /// Reads an output with a parser that has just begun.
-    fn read_with(
+    /// Reads an output with a parser that has just begun: its message, and what went wrong in it. The error is its message.
+    pub fn read(
         &self,
         parser: Result<Parser, backchat::ParseError>,
-        output: &Output<'_>,
+        output: &Given,
     ) -> Result<(Object, Vec<Problem>), String> {
         let told = |error: backchat::ParseError| error.to_string();
         let mut parser = parser.map_err(told)?;
@@ -541,8 +480,8 @@ impl Reading<'_> {
         };
         parser.initial_events().iter().for_each(|event| note(event.borrowed()));
         match output {
-            Output::Text(text) => parser.feed_into(text, &mut note).map_err(told)?,
-            Output::Ids(ids) => parser.feed_tokens_into(ids, &mut note).map_err(told)?,
+            Given::Text(text) => parser.feed_into(text, &mut note).map_err(told)?,
+            Given::Ids(ids) => parser.feed_tokens_into(ids, &mut note).map_err(told)?,
         }
         let finished = parser.finish().map_err(told)?;
         finished.events.iter().for_each(|event| note(event.borrowed()));
@@ -574,32 +513,17 @@ pub fn parse_response<'py>(
     let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?;
     let template = template::of(template)?;
     let ready = ready_for_ids(tokenizer, &template, policy)?;
-    let prompt = Prompt::read(prefix, ready.is_some())?;
+    let prompt = Given::prompt(prefix, ready.is_some())?;
     let (tools, mode, raises) = (self::tools(tools)?, self::mode(mode)?, raises(errors)?);
     let recovery = Recovery::read(recover, validate, mode)?;
-    let reading = Reading { template: &template, tools, mode, raises, recovery };
-    let (output, length) = match (text.cast::<PyString>(), &ready) {
-        (Ok(text), None) => (Output::Text(text.to_str()?), text.to_str()?.len()),
-        (Err(_), Some(_)) => {
-            let ids: Vec<u32> = text.extract()?;
-            let length = ids.len();
-            (Output::Ids(ids), length)
-        }
-        (Ok(_), Some(_)) => {
-            return Err(PyTypeError::new_err("with a `tokenizer` the output is a list of ids, not text"));
-        }
-        (Err(_), None) => {
-            let given = text.get_type().name()?;
-            let told = format!("the output is a str, not {given}; ids are read with a `tokenizer`");
-            return Err(PyTypeError::new_err(told));
-        }
-    };
+    let reading = Reading { tools, mode, raises, recovery };
+    let output = Given::output(text, ready.is_some())?;
     let options = reading.options();
     let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
     let parser = prompt.begin(&template, ready.as_ref(), options);
-    let read = match length > LONG {
-        true => py.detach(|| reading.read_with(parser, &output)),
-        false => reading.read_with(parser, &output),
+    let read = match output.length() > LONG {
+        true => py.detach(|| reading.read(parser, &output)),
+        false => reading.read(parser, &output),
     };
     let (message, problems) = read.map_err(|message| not_read(py, &message))?;
     static MESSAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();

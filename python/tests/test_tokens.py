@@ -85,6 +85,27 @@ def test_a_marker_is_its_token_and_not_its_letters(tokenizer):
     assert "tool_calls" not in backchat.parse_response(call, TEMPLATE, prefix=prompt, tokenizer=tokenizer)
 
 
+def test_many_outputs_of_ids(tokenizer):
+    prompt = tokenizer.encode("<user>Hi<end><model>")
+    outputs = [tokenizer.encode(f"<think>Hm {number}.<think>Yes, {number}.<end>more") for number in range(600)]
+    stop_ids = tokenizer.encode("<end>")
+    wanted = [
+        backchat.parse_response(ids, TEMPLATE, prefix=prompt, tokenizer=tokenizer, stop_ids=stop_ids) for ids in outputs
+    ]
+    assert wanted[7] == {"role": "assistant", "thinking": "Hm 7.", "content": "Yes, 7."}
+    options = {"tokenizer": tokenizer, "stop_ids": stop_ids}
+    assert backchat.parse_batch(outputs, TEMPLATE, prefix=prompt, threads=2, **options) == wanted
+    assert backchat.parse_batch(outputs, TEMPLATE, prefix=[prompt] * 600, **options) == wanted
+    assert backchat.parse_batch(outputs, TEMPLATE, prefix=["<model>"] * 600, **options) == wanted
+    broken = tokenizer.encode('<call>{"name"</call>')
+    kept = backchat.parse_batch([broken], TEMPLATE, prefix=prompt, tokenizer=tokenizer, errors="text")
+    assert kept[0]["content"] == '<call>{"name"</call>'
+    with pytest.raises(TypeError, match="list of ids"):
+        backchat.parse_batch(["Yes."], TEMPLATE, prefix="", tokenizer=tokenizer)
+    with pytest.raises(TypeError, match="tokenizer"):
+        backchat.parse_batch([broken], TEMPLATE, prefix="")
+
+
 def test_ids_and_text_are_not_mixed_up(tokenizer):
     with pytest.raises(TypeError, match="tokenizer"):
         backchat.parse_response([1], TEMPLATE, prefix="")

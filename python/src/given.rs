@@ -1,0 +1,82 @@
+//! Prompts and outputs as callers have them: text, or the ids of a tokenizer.
+
+use backchat::parser::{Options, TokenTemplate};
+use backchat::{ParseError, Parser, Template};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
+
+use crate::tokens;
+
+/// A prompt, or an output.
+pub enum Given {
+    Text(PyBackedStr),
+    Ids(Vec<u32>),
+}
+
+impl Given {
+    /// A prompt, whose ids are read with a tokenizer alone.
+    pub fn prompt(given: &Bound<'_, PyAny>, may_be_ids: bool) -> PyResult<Self> {
+        match given.cast::<PyString>() {
+            Ok(text) => Ok(Self::Text(text.clone().try_into()?)),
+            Err(_) if may_be_ids => Ok(Self::Ids(given.extract()?)),
+            Err(_) => Err(PyTypeError::new_err("`prefix` is a str; ids are read with a `tokenizer`")),
+        }
+    }
+
+    /// An output, which is ids exactly if there is a tokenizer.
+    pub fn output(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Self> {
+        match (given.cast::<PyString>(), are_ids) {
+            (Ok(text), false) => Ok(Self::Text(text.clone().try_into()?)),
+            (Err(_), true) => Ok(Self::Ids(given.extract()?)),
+            (Ok(_), true) => Err(PyTypeError::new_err("with a `tokenizer` the output is a list of ids, not text")),
+            (Err(_), false) => {
+                let told =
+                    format!("the output is a str, not {}; ids are read with a `tokenizer`", given.get_type().name()?);
+                Err(PyTypeError::new_err(told))
+            }
+        }
+    }
+
+    /// It, if it is text.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Ids(_) => "",
+        }
+    }
+
+    /// In bytes of text, or in ids.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Ids(ids) => ids.len(),
+        }
+    }
+
+    /// A parser that begins after this prompt.
+    pub fn begin(
+        &self,
+        template: &Template,
+        ready: Option<&TokenTemplate>,
+        options: Options,
+    ) -> Result<Parser, ParseError> {
+        match (self, ready) {
+            (Self::Ids(ids), Some(ready)) => Parser::with_tokens(ready, ids, options),
+            (Self::Text(text), Some(ready)) => Parser::with_tokens_after(ready, text, options),
+            // Ids without a tokenizer are refused when they are read.
+            (given, None) => Parser::new(template, given.text(), options),
+        }
+    }
+}
+
+/// The template ready for the ids of a tokenizer, if there is one.
+pub fn ready_for_ids(
+    tokenizer: Option<&Bound<'_, PyAny>>,
+    template: &Template,
+    policy: &str,
+) -> PyResult<Option<TokenTemplate>> {
+    let policy = tokens::policy(policy)?;
+    tokenizer.map(|tokenizer| tokens::of(tokenizer)?.get().template(template, policy)).transpose()
+}
