@@ -25,10 +25,44 @@ fn is_another_file(file: &Path) -> bool {
     read.is_ok() && !start.is_empty() && !start.eq_ignore_ascii_case(BEGINNING)
 }
 
+/// A relative path as the address of a link.
+fn address(path: &Path) -> String {
+    let parts = path.iter().map(|part| {
+        part.to_string_lossy().bytes().fold(String::new(), |out, byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out + &char::from(byte).to_string(),
+            byte => out + &format!("%{byte:02X}"),
+        })
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
 impl Report {
     /// Whether a page was asked for.
     pub fn is_asked(&self) -> bool {
         self.report.is_some()
+    }
+
+    /// Writes a page into the folder beside the one that was asked for, which is called like it; gives its address from
+    /// there.
+    pub fn write_beside(&self, place: &Path, page: &str) -> Result<Option<String>, Failure> {
+        let Some(file) = &self.report else { return Ok(None) };
+        let folder = match file.extension() {
+            Some(_) => file.with_extension(""),
+            None => file.with_extension("pages"),
+        };
+        let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let place = place.with_file_name(format!("{name}.html"));
+        let target = folder.join(&place);
+        let shown = target.display().to_string();
+        if is_another_file(&target) {
+            let message = format!("the report would replace {}, which is not an HTML page", escape(&shown));
+            return Err(Diagnostic::error("report-file", message).help("name another file").into());
+        }
+        let made = target.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.and_then(|()| uninterrupted(|| replace_file(&target, page.as_bytes())))
+            .map_err(|error| input::cannot_write(&shown, &error))?;
+        let folder = folder.file_name().map(PathBuf::from).unwrap_or_default();
+        Ok(Some(address(&folder.join(place))))
     }
 
     /// Writes the page if one was asked for, and prints its path.

@@ -117,6 +117,66 @@ fn a_check_shows_what_does_not_hold() {
     assert!(page.contains("figcaption transformers, cut after character"), "{page}");
 }
 
+/// Cases that fail for one reason, with different texts, and some that hold.
+fn many_cases(failing: usize, holding: usize) -> String {
+    let case = |name: String, text: &str, message: &str| {
+        format!(
+            "=== case {name}\n=== prefix\n<bot>\n=== output\n{text}<stop>\n=== message\n\
+             {{\"role\": \"assistant\", \"content\": \"{message}\"}}\n"
+        )
+    };
+    let wrong = (0..failing).map(|at| case(format!("wrong {at}"), &format!("Text {at}."), &format!("Other {at}.")));
+    let right = (0..holding).map(|at| case(format!("right {at}"), "Hi.", "Hi."));
+    format!("template: template.json\n{}{}", wrong.collect::<String>(), right.collect::<String>())
+}
+
+#[test]
+fn cases_with_one_cause_stand_together() {
+    let folder = folder("causes");
+    fs::write(folder.join("many.fixture"), many_cases(30, 9)).unwrap();
+    let page = outline(&page(&folder, &["check", "many.fixture"]));
+    let said = |text: &str| page.matches(text).count();
+    assert_eq!((said("✗ 30 failed"), said("✓ 9 passed")), (1, 1), "{page}");
+    assert_eq!(said("expected \"…\", found \"…\""), 2, "a cause is said in the table and above its cases: {page}");
+    assert!(said("wrong 29") >= 2, "{page}");
+}
+
+#[test]
+fn an_atlas_opens_the_page_of_each_draft() {
+    let folder = folder("atlas");
+    let chats = folder.join("chats");
+    fs::create_dir_all(chats.join("of two")).unwrap();
+    fs::write(chats.join("one.jinja"), CHAT).unwrap();
+    fs::write(chats.join("of two/no <draft>.jinja"), "{{ raise_exception('no') }}").unwrap();
+    let page = page(&folder, &["derive", "chats"]);
+    let links = attributes_of(&page, "href");
+    let links: Vec<&String> = links.iter().filter(|link| link.ends_with(".html")).collect();
+    assert_eq!(links, ["page/of%20two/no%20%3Cdraft%3E.html", "page/one.html"]);
+    let one = fs::read_to_string(folder.join("page/one.html")).unwrap();
+    assert!(outline(&one).contains("Response template for"), "{one}");
+    let other = fs::read_to_string(folder.join("page/of two/no <draft>.html")).unwrap();
+    assert!(outline(&other).contains("failed no draft"), "{other}");
+    let timed = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let shown = outline(&page);
+    let words: Vec<&str> = shown.split(' ').collect();
+    let shown = words.iter().enumerate().map(|(at, word)| {
+        let is_time = timed(word) && words.get(at + 1).is_some_and(|next| next.trim_end().starts_with("ms"));
+        if is_time { "N" } else { word }
+    });
+    let shown: Vec<&str> = shown.collect();
+    insta::assert_snapshot!("atlas", shown.join(" "));
+    // Every link leads somewhere.
+    for link in attributes_of(&page, "href").iter().filter(|link| link.starts_with("page/one")) {
+        let id = link.split_once('#').map(|(_, id)| id.to_owned());
+        assert!(id.is_none_or(|id| attributes_of(&one, "id").contains(&id)), "{link}");
+    }
+    // What is not a page is not written over.
+    fs::write(folder.join("page/one.html"), "mine").unwrap();
+    let refused = super::pages::backchat(&folder, &["derive", "chats", "--report", "page.html"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(folder.join("page/one.html")).unwrap(), "mine");
+}
+
 #[test]
 fn an_examination_shows_its_facts_with_the_renders() {
     let folder = folder("doctor");
@@ -125,6 +185,7 @@ fn an_examination_shows_its_facts_with_the_renders() {
     let outline = outline(&page);
     let renders = outline.find("h2         Renders").unwrap();
     insta::assert_snapshot!("doctor", &outline[..renders]);
+    assert!(!page.contains("&quot;role&quot;"), "a conversation is no JSON on the page");
     // Every link leads somewhere.
     let ids: Vec<String> = attributes_of(&page, "id");
     for link in attributes_of(&page, "href") {

@@ -278,3 +278,35 @@ fn a_page_can_be_read_without_its_script() {
     );
     assert!(pages::shown(&page).contains("\"thought\": \"Hm.\""));
 }
+
+#[test]
+fn a_page_of_many_cases_is_short_and_can_be_filtered() {
+    let folder = folder("long");
+    let case = |at: usize| {
+        let found = if at.is_multiple_of(3) { "Hi" } else { "Ho" };
+        format!(
+            "=== case number {at}\n=== prefix\n<bot>\n=== output\n{found} {at}.<stop>\n=== message\n\
+             {{\"role\": \"assistant\", \"content\": \"Hi {at}.\"}}\n"
+        )
+    };
+    let cases: String = (0..659).map(case).collect();
+    fs::write(folder.join("many.fixture"), format!("template: template.json\n{cases}")).unwrap();
+    let page = page(&folder, &["check", "many.fixture"]);
+    let script = "
+        const before = document.documentElement.scrollHeight;
+        const input = document.querySelector('.filter input');
+        input.value = '601 number';
+        input.dispatchEvent(new Event('input'));
+        const shown = [...document.querySelectorAll('#cases tbody tr')].filter(row => row.offsetParent);
+        const found = document.querySelector('.filter output').value;
+        input.value = '';
+        input.dispatchEvent(new Event('input'));
+        say([before, shown.map(row => row.querySelector('th').textContent), found,
+            document.documentElement.scrollHeight === before]);";
+    let Some(said) = said_at(390, &folder, &page, script) else { return };
+    let said = said.as_list().unwrap();
+    let height = said[0].as_i64().unwrap();
+    assert!(height < 8_000, "{height} pixels: 57,700 before it was folded");
+    assert_eq!(said[1].to_string(), r#"["number 601"]"#);
+    assert_eq!((said[2].as_str(), said[3].clone()), (Some("1 found"), Value::Bool(true)));
+}

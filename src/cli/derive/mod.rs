@@ -32,6 +32,7 @@ use backchat_workbench::session;
   backchat derive ORG/NAME -o response_template.json
   backchat derive chat_template.jinja --samples outputs.jsonl --explain
   backchat derive chat_templates -o derived
+  backchat derive chat_templates --report atlas.html
   backchat derive models/mine --target vllm
   backchat derive --jsonl templates.jsonl > drafts.jsonl
 
@@ -40,6 +41,9 @@ too, and the exit code says so. The special tokens are those of the source, of t
 next to it (tokenizer_config.json, special_tokens_map.json, generation_config.json,
 tokenizer.json), and of --set. A sample is a row
 {\"text\", \"prefix\"?, \"message\"?, \"tools\"?, \"id\"?}, or a whole file that is not JSON Lines.
+
+With several sources, --report writes an atlas of them, and the page of each into the folder
+beside it, `atlas` for `atlas.html`.
 
 Exit codes: 0 proved, 1 partial or inexpressible, 2 no draft; with several sources, the worst.
 With --jsonl: 0 if every row is proved, else 1.")]
@@ -132,7 +136,6 @@ impl Derive {
             ("--explain", self.explain),
             ("--samples", self.samples.is_some()),
             ("--replay", replay),
-            ("--report", self.page.is_asked()),
         ];
         match options.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
@@ -222,6 +225,14 @@ impl Derive {
 
     pub(super) fn output(&self) -> Option<&str> {
         self.output.as_deref()
+    }
+
+    pub(super) fn page(&self) -> &Report {
+        &self.page
+    }
+
+    pub(super) fn named_sources(&self) -> &[String] {
+        &self.sources
     }
 
     pub(super) fn resumes(&self) -> bool {

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Instant;
 
 use super::{Derive, OutputFormat, exit_code};
 use crate::cli::chat_options::source_failure;
@@ -18,6 +19,7 @@ use backchat_chat::source;
 use backchat_core::diagnostic::{Diagnostic, Place, escape, shortened};
 use backchat_core::json::{self, Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Status};
+use backchat_workbench::report;
 
 /// How deep folders are searched for chat templates.
 const DEPTH: usize = 8;
@@ -155,17 +157,28 @@ pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -
     let width = items.iter().map(|item| item.source.chars().count()).max().unwrap_or(0);
     let mut out = io::stdout().lock();
     let mut statuses = Vec::new();
+    let mut charted = Vec::new();
     let mut worst = 0;
     let derive = |item: &Item| {
-        let derivation = match command.of(&item.source) {
-            Ok((opened, options)) => derive::derive(&opened.template, &options).with_tokens_of(&opened),
-            Err(failure) => unreadable(failure),
+        let began = Instant::now();
+        let (derivation, took, page) = match command.of(&item.source) {
+            Ok((opened, options)) => {
+                let derivation = derive::derive(&opened.template, &options).with_tokens_of(&opened);
+                let took = began.elapsed();
+                let page = || report::derivation(&opened.file, &opened.template, &derivation, &options);
+                let page = match command.page().is_asked() {
+                    true => command.page().write_beside(&item.place, &page())?,
+                    false => None,
+                };
+                (derivation, took, page)
+            }
+            Err(failure) => (unreadable(failure), began.elapsed(), None),
         };
         let written = folder.map_or(Ok(()), |folder| write_draft(&draft_file(folder, item), &derivation));
-        written.map(|()| derivation)
+        written.map(|()| (derivation, took, page))
     };
-    on_all_cores(&items, global, derive, |item, derivation| {
-        let derivation = derivation?;
+    on_all_cores(&items, global, derive, |item, derived: Result<_, Failure>| {
+        let (derivation, took, page) = derived?;
         match command.format() {
             OutputFormat::Json => writeln!(out, "{}", with_id(item.source.as_str().into(), &derivation))?,
             OutputFormat::Text => out.write_all(line(&item.source, width, &derivation).as_bytes())?,
@@ -173,8 +186,17 @@ pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -
         out.flush()?;
         worst = worst.max(exit_code(&derivation));
         statuses.push(derivation.status);
+        if command.page().is_asked() {
+            let name = item.place.to_string_lossy().into_owned();
+            charted.push(report::Charted { name, page, derivation, took });
+        }
         Ok(())
     })?;
+    let name = match command.named_sources() {
+        [one] => one.clone(),
+        several => format!("{} sources", several.len()),
+    };
+    command.page().write(global, || report::atlas(&name, &charted))?;
     summarize(statuses.into_iter(), global);
     Ok(ExitCode::from(worst))
 }

@@ -1,8 +1,8 @@
 //! The page of a check: every case, and those that fail with their expected and actual values.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 
+use super::cause::{Group, groups};
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, page};
@@ -18,8 +18,8 @@ const OUTPUT: usize = 20_000;
 /// How many findings the row of a case shows.
 const FINDINGS: usize = 5;
 
-/// How many cases are shown in full, of those that do not hold and of those that hold with a remark.
-const MOST: usize = 200;
+/// How many cases of a group are shown in full.
+const MOST: usize = 50;
 
 /// The page of a check of some files.
 pub fn check(name: &str, reports: &[Report<'_>]) -> String {
@@ -33,23 +33,20 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
     let cases = if reports.len() == 1 { "case" } else { "cases" };
     let line = format!("{} {cases}: {passed} passed, {failed} failed, {not_run} could not run", reports.len());
     let head = Head { title: "Check of", name, badge, line: &line };
-    let listed = |holds: bool| {
-        let fits = move |report: &&Report<'_>| (report.status == Status::Passed) == holds;
-        let listed =
-            reports.iter().enumerate().filter(move |(_, report)| fits(report) && !report.diagnostics.is_empty());
-        listed.take(MOST)
-    };
-    let shown: HashSet<usize> = listed(false).chain(listed(true)).map(|(index, _)| index).collect();
-    let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, reports, &shown))];
-    if listed(false).next().is_some() {
-        sections.push(Section::new("failures", "Failures", move |html| {
-            listed(false).for_each(|(index, report)| case(html, index, report, true));
-        }));
-    }
-    if listed(true).next().is_some() {
-        sections.push(Section::new("doubts", "Passed with notes", move |html| {
-            listed(true).for_each(|(index, report)| case(html, index, report, false));
-        }));
+    let groups = groups(reports);
+    let groups = &groups;
+    let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, groups, reports.len()))];
+    for (id, title, holds) in [("failures", "Failures", false), ("doubts", "Passed with notes", true)] {
+        let shown = move |group: &&Group<'_>| (group.status == Status::Passed) == holds && !group.cause.is_empty();
+        if groups.iter().any(|group| shown(&group)) {
+            sections.push(Section::new(id, title, move |html| {
+                groups
+                    .iter()
+                    .filter(shown)
+                    .enumerate()
+                    .for_each(|(at, group)| group_in_full(html, group, at == 0 && !holds));
+            }));
+        }
     }
     page(&head, sections)
 }
@@ -62,17 +59,39 @@ fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// A row for each case, with its findings.
-fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
+/// A list of more cases than this is folded.
+const FOLDED: usize = 12;
+
+/// A row for each case, those that fare alike for one reason together; of many, folded.
+fn table(html: &mut Html, groups: &[Group<'_>], all: usize) {
+    if all > FOLDED {
+        html.element("div", &[("data-filter", "Filter the cases")], |_| {});
+    }
+    for group in groups {
+        let (class, sign, words) = mark(group.status);
+        let is_open = all <= FOLDED || (group.status != Status::Passed && group.cases.len() <= FOLDED);
+        let attributes: &[(&'static str, &str)] = if is_open { &[("open", "")] } else { &[] };
+        html.element("details", attributes, |html| {
+            html.of_class("summary", "", |html| {
+                html.tag("strong", class, &format!("{sign} {} {words}", group.cases.len()));
+                html.text(" ");
+                html.prose(&shortened(&group.cause, OUTPUT / 100));
+            });
+            rows(html, group);
+        });
+        html.gap();
+    }
+}
+
+/// The cases of a group.
+fn rows(html: &mut Html, group: &Group<'_>) {
     html.of_class("div", "wide", |html| {
-        html.table("", "", &["result", "case", "file", "findings"], |html| {
-            for (index, report) in reports.iter().enumerate() {
-                let (class, sign, words) = mark(report.status);
+        html.table("", "", &["case", "file", "findings"], |html| {
+            for (at, (index, report)) in group.cases.iter().enumerate() {
                 html.of_class("tr", "", |html| {
-                    html.tag("td", class, &format!("{sign} {words}"));
                     html.element("th", &[("scope", "row")], |html| {
                         let name = report.entry.name();
-                        match shown.contains(&index) {
+                        match at < MOST && !group.cause.is_empty() {
                             false => html.text(&name),
                             true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
                         }
@@ -83,6 +102,20 @@ fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
             }
         });
     });
+}
+
+/// The cases of a group with all there is to say, folded but for the first of all.
+fn group_in_full(html: &mut Html, group: &Group<'_>, is_first: bool) {
+    html.of_class("h3", "", |html| {
+        let cases = if group.cases.len() == 1 { "case" } else { "cases" };
+        html.prose(&format!("{} {cases}: {}", group.cases.len(), shortened(&group.cause, OUTPUT / 100)));
+    });
+    for (at, (index, report)) in group.cases.iter().take(MOST).enumerate() {
+        case(html, *index, report, is_first && at == 0);
+    }
+    if let Some(more) = group.cases.len().checked_sub(MOST).filter(|more| *more > 0) {
+        html.tag("p", "fold", &format!("… {more} more like these"));
+    }
 }
 
 /// The findings, the worst first; of many, the first ones.

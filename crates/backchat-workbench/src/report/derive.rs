@@ -12,7 +12,7 @@ use backchat_derive::derive::{Derivation, Options, Proven, Reading, Status};
 use backchat_parser::template::Template;
 
 impl Mood {
-    fn of(status: Status) -> Self {
+    pub(super) fn of(status: Status) -> Self {
         match status {
             Status::Proved => Mood::Good,
             Status::Partial | Status::Inexpressible => Mood::Doubtful,

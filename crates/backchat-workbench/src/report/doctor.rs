@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use super::conversation;
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, page};
-use super::sides::{self, Piece, columns};
+use super::sides::{Piece, columns};
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
@@ -151,10 +152,10 @@ fn render(html: &mut Html, index: usize, exhibit: &Exhibit) {
             }
         });
         html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
-            sides::json(html, &exhibit.messages);
+            conversation::messages(html, &exhibit.messages);
             if !exhibit.variables.is_empty() {
                 html.tag("p", "", "with");
-                sides::json(html, &Value::Object(exhibit.variables.clone()));
+                conversation::value(html, &Value::Object(exhibit.variables.clone()));
             }
             match &exhibit.outcome {
                 Ok(text) => {

@@ -4,9 +4,12 @@
 //! A page is a function of the findings of the other rooms: nothing is parsed or rendered in the browser, and the same
 //! findings give the same bytes. Whatever a model or a template wrote is text on it (`html`).
 
+mod atlas;
 mod audit;
+mod cause;
 mod check;
 mod colors;
+mod conversation;
 mod cut;
 mod derive;
 mod doctor;
@@ -23,6 +26,7 @@ mod stepper;
 mod steps;
 mod turn;
 
+pub use self::atlas::{Charted, atlas};
 pub use self::audit::audit;
 pub use self::check::check;
 pub use self::derive::{derivation, proof};

@@ -38,3 +38,32 @@ for (const block of document.querySelectorAll(".copy")) {
   });
   block.prepend(button);
 }
+
+// A long list can be filtered: by the words that a row shows, whatever their order. What holds no match folds away.
+for (const slot of document.querySelectorAll("[data-filter]")) {
+  const input = document.createElement("input");
+  input.type = "search";
+  input.placeholder = slot.dataset.filter;
+  input.setAttribute("aria-label", slot.dataset.filter);
+  const count = document.createElement("output");
+  slot.className = "filter";
+  slot.append(input, count);
+  const lists = [...slot.parentElement.querySelectorAll(":scope > details, :scope > .wide")];
+  const before = lists.map(list => list.open);
+  const rows = lists.map(list => [...list.querySelectorAll("tbody tr")].map(row => [row, row.textContent.toLowerCase()]));
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    lists.forEach((list, at) => {
+      let here = 0;
+      for (const [row, text] of rows[at]) {
+        row.hidden = !words.every(word => text.includes(word));
+        here += !row.hidden;
+      }
+      found += here;
+      list.hidden = !here;
+      if (list.tagName === "DETAILS") list.open = words.length ? here > 0 && here <= 50 : before[at];
+    });
+    count.value = words.length ? `${found} found` : "";
+  });
+}

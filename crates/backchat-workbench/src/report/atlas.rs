@@ -1,0 +1,159 @@
+//! The page of many derivations: each chat template in a row, with its proof, its readers, its losses and its speed.
+
+use std::time::Duration;
+
+use super::html::Html;
+use super::page::{Head, Mood, Section, page};
+use backchat_core::diagnostic::shortened;
+use backchat_derive::derive::{Derivation, Reading, Status};
+
+/// A chat template among many.
+pub struct Charted {
+    /// Its name.
+    pub name: String,
+    /// The address of its own page, if it has one.
+    pub page: Option<String>,
+    /// What was derived from it.
+    pub derivation: Derivation,
+    /// How long that took.
+    pub took: Duration,
+}
+
+/// How much of a note a cell shows, in characters.
+const NOTE: usize = 160;
+
+/// The page of the derivations from many chat templates.
+pub fn atlas(name: &str, charted: &[Charted]) -> String {
+    let count = |status| charted.iter().filter(|row| row.derivation.status == status).count();
+    let proved = count(Status::Proved);
+    let others = [Status::Partial, Status::Inexpressible, Status::Failed];
+    let others = others.map(|status| (count(status), status.name())).into_iter().filter(|(count, _)| *count > 0);
+    let others: String = others.map(|(count, name)| format!(", {count} {name}")).collect();
+    let templates = if charted.len() == 1 { "chat template" } else { "chat templates" };
+    let took: Duration = charted.iter().map(|row| row.took).sum();
+    let line = format!("{} {templates}: {proved} proved{others}; {} of work", charted.len(), time(took));
+    let mood = match charted.iter().map(|row| Mood::of(row.derivation.status)).max() {
+        Some(mood) => mood,
+        None => Mood::Good,
+    };
+    let badge = format!("{proved} of {} proved", charted.len());
+    let head = Head { title: "Atlas of", name, badge: (&badge, mood), line: &line };
+    let titles = readers(charted);
+    let readers_section = Section::new("readers", "Readers", |html: &mut Html| accepted(html, charted, &titles));
+    let models = Section::new("models", "Chat templates", |html: &mut Html| table(html, charted, &titles));
+    let mut sections = vec![models];
+    if !titles.is_empty() {
+        sections.push(readers_section);
+    }
+    page(&head, sections)
+}
+
+/// The readers that any draft was shown to.
+fn readers(charted: &[Charted]) -> Vec<String> {
+    let mut titles: Vec<String> = Vec::new();
+    for title in charted.iter().flat_map(|row| &row.derivation.readers).map(|reading| reading.reader.title()) {
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
+    }
+    titles
+}
+
+/// A row for each chat template.
+fn table(html: &mut Html, charted: &[Charted], titles: &[String]) {
+    html.element("div", &[("data-filter", "Filter the chat templates")], |_| {});
+    html.of_class("div", "wide", |html| {
+        let columns = ["chat template", "verdict", "conversations"].into_iter();
+        let columns: Vec<&str> =
+            columns.chain(titles.iter().map(String::as_str)).chain(["losses and limits", "time", "opens"]).collect();
+        html.table("", "", &columns, |html| charted.iter().for_each(|row| one(html, row, titles)));
+    });
+}
+
+fn one(html: &mut Html, row: &Charted, titles: &[String]) {
+    let derivation = &row.derivation;
+    let verdict = &derivation.verdict;
+    html.of_class("tr", "", |html| {
+        html.element("th", &[("scope", "row")], |html| match &row.page {
+            Some(page) => html.element("a", &[("href", page)], |html| html.text(&row.name)),
+            None => html.text(&row.name),
+        });
+        html.tag("td", Mood::of(derivation.status).class(), derivation.status.name());
+        html.cell("conversations", |html| html.text(&format!("{} of {}", verdict.passed, verdict.cases)));
+        for title in titles {
+            let reading = derivation.readers.iter().find(|reading| reading.reader.title() == *title);
+            html.cell(title, |html| reading.into_iter().for_each(|reading| mark(html, reading)));
+        }
+        html.cell("losses and limits", |html| notes(html, derivation));
+        html.cell("time", |html| html.text(&time(row.took)));
+        html.cell("opens", |html| row.page.iter().for_each(|page| parts(html, page, derivation)));
+    });
+}
+
+/// Links to the parts of a page that it has.
+fn parts(html: &mut Html, page: &str, derivation: &Derivation) {
+    if derivation.response_template.is_none() {
+        return;
+    }
+    let proof = ("proof", "proof");
+    let parts = [("template", "draft"), ("evidence", "evidence")].into_iter();
+    for (id, words) in parts.chain((derivation.verdict.cases > 0).then_some(proof)) {
+        html.element("a", &[("href", &format!("{page}#{id}"))], |html| html.text(words));
+        html.text(" ");
+    }
+}
+
+/// Whether a reader takes the draft, and what it costs there.
+fn mark(html: &mut Html, reading: &Reading) {
+    let (class, sign, words) = match (reading.refusals.first(), reading.costs.first()) {
+        (Some(refusal), _) => ("bad", "✗", format!("refuses it: {refusal}")),
+        (None, Some(cost)) => ("doubtful", "~", format!("takes it, but: {cost}")),
+        (None, None) => ("good", "✓", "takes it".to_owned()),
+    };
+    let words = shortened(&words, NOTE).into_owned();
+    let attributes = [("class", format!("mark {class}")), ("title", words.clone()), ("aria-label", words)];
+    let attributes: Vec<(&'static str, &str)> = attributes.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    html.element("span", &attributes, |html| html.text(sign));
+}
+
+/// What the wire format loses, and what keeps the draft from being proved.
+fn notes(html: &mut Html, derivation: &Derivation) {
+    for loss in &derivation.verdict.losses {
+        html.of_class("p", "", |html| html.prose(&shortened(&loss.message, NOTE)));
+    }
+    if derivation.status != Status::Proved
+        && let Some(first) = derivation.diagnostics.first()
+    {
+        html.of_class("p", "", |html| html.prose(&shortened(&first.message, NOTE)));
+    }
+}
+
+/// How many drafts each reader takes.
+fn accepted(html: &mut Html, charted: &[Charted], titles: &[String]) {
+    html.of_class("div", "wide", |html| {
+        html.table("", "", &["reader", "takes", "takes, with problems", "refuses"], |html| {
+            for title in titles {
+                let readings = || {
+                    let readings = charted.iter().flat_map(|row| &row.derivation.readers);
+                    readings.filter(|reading| reading.reader.title() == *title)
+                };
+                let refuses = readings().filter(|reading| !reading.refusals.is_empty()).count();
+                let loses =
+                    readings().filter(|reading| reading.refusals.is_empty() && !reading.costs.is_empty()).count();
+                html.of_class("tr", "", |html| {
+                    html.element("th", &[("scope", "row")], |html| html.text(title));
+                    html.cell("takes", |html| html.text(&(readings().count() - refuses - loses).to_string()));
+                    html.cell("takes, with problems", |html| html.text(&loses.to_string()));
+                    html.cell("refuses", |html| html.text(&refuses.to_string()));
+                });
+            }
+        });
+    });
+}
+
+fn time(took: Duration) -> String {
+    match took.as_millis() {
+        millis @ 0..10_000 => format!("{millis} ms"),
+        _ => format!("{} s", took.as_secs()),
+    }
+}
