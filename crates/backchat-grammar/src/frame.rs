@@ -1,5 +1,5 @@
-//! The frame of a grammar: the turn, with a rule for its calls and one for its answer that are filled in later. It is the
-//! same for all requests of one kind, and as dear as the rest of a request.
+//! The frame of a grammar: the turn, with a rule for its calls and one for its content that are filled in later. It is the
+//! same for all requests of one kind, and costs as much as the rest of a request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,15 +20,15 @@ pub(crate) struct Kind {
     pub end: PromptEnd,
     pub reasoning: Reasoning,
     pub content: Presence,
-    /// The content has a form.
-    pub is_formed: bool,
+    /// The content has a format that the request asks for.
+    pub has_format: bool,
     pub calls: bool,
     /// Whether a turn without calls is allowed, and whether more than one call is.
     pub may_be_silent: bool,
     pub several: bool,
 }
 
-/// A turn without its calls and its answer.
+/// A turn without its calls, and without its content if that has a format.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub rules: Rules,
@@ -38,14 +38,14 @@ pub(crate) struct Frame {
     pub notes: Vec<Note>,
     /// The rules to fill in.
     pub call: Option<usize>,
-    pub answer: Option<usize>,
+    pub content: Option<usize>,
 }
 
 impl Frame {
     /// The frame of a kind of requests, in rules that hold nothing yet; nothing if the renders show no such turn.
     fn new(kind: &Kind, mut rules: Rules, wire: &Wire, clear: &Clear) -> Option<Self> {
         let call = kind.calls.then(|| rules.open("call"));
-        let answer = kind.is_formed.then(|| rules.open("content"));
+        let content = kind.has_format.then(|| rules.open("content"));
         let mut notes = Vec::new();
         let turn = Turn {
             wire: wire.structure(),
@@ -53,16 +53,16 @@ impl Frame {
             clear,
             end: &kind.end,
             reasoning: kind.reasoning,
-            answer: answer.map(Node::Rule),
+            answer: content.map(Node::Rule),
             content: kind.content,
             call: call.map(Node::Rule),
             may_be_silent: kind.may_be_silent,
             several: kind.several,
         };
         let (root, start) = turn.root(&mut rules, &mut notes)?;
-        let is_lazy = kind.may_be_silent && !kind.is_formed;
+        let is_lazy = kind.may_be_silent && !kind.has_format;
         let lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
-        Some(Self { rules, root, start, lazy, notes, call, answer })
+        Some(Self { rules, root, start, lazy, notes, call, content })
     }
 }
 

@@ -1,5 +1,5 @@
-//! The texts of quoted strings that may hold anything but marks: the dearest part of a request's grammar, and the same in
-//! every request to a model.
+//! The texts of quoted strings that may hold anything but marks: the most expensive part of a request's grammar, and the
+//! same in every request to a model.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -180,7 +180,7 @@ impl Builder {
                 end: end.clone(),
                 reasoning: request.reasoning,
                 content: request.content,
-                is_formed: request.format.is_some() && !is_forced,
+                has_format: request.format.is_some() && !is_forced,
                 calls,
                 may_be_silent: !is_forced,
                 several: request.parallel.unwrap_or(wants != Wants::One),
@@ -202,7 +202,7 @@ impl Builder {
             let message = "the renders show no turn of this kind after such a prompt";
             return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
         };
-        for (rule, node) in [(frame.call, Some(Node::choice(calls))), (frame.answer, answer)] {
+        for (rule, node) in [(frame.call, Some(Node::choice(calls))), (frame.content, answer)] {
             if let (Some(rule), Some(node)) = (rule, node) {
                 rules.set(rule, node);
             }
