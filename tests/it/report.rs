@@ -41,8 +41,11 @@ fn of_many_outputs_those_that_are_not_in_order_come_first() {
     };
     fs::write(folder.join("outputs.jsonl"), (0..60).map(row).collect::<String>()).unwrap();
     let page = outline(&page(&folder, &["replay", "template.json", "outputs.jsonl"]));
-    let titles: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("h2         ")).collect();
-    assert_eq!((titles.len(), titles[0], titles[40]), (41, "outputs.jsonl#o59", "Further outputs"), "{titles:?}");
+    let titles: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("summary    ")).collect();
+    assert!(titles[0].starts_with("! 1 ") && titles[1].starts_with("✓ 59 "), "{titles:?}");
+    assert!(titles[2].starts_with("outputs.jsonl#o59 "), "{titles:?}");
+    assert_eq!(titles.len(), 2 + 40, "two groups, and what can be stepped through: {titles:?}");
+    assert!(page.contains("outputs.jsonl#o58"), "every output is listed");
     assert!(page.contains("59 of 60 outputs are in order"), "{page}");
 }
 

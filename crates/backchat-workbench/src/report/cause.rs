@@ -43,7 +43,7 @@ fn worst<'r>(report: &'r Report<'_>) -> Option<&'r Diagnostic> {
 }
 
 /// A message without what differs from case to case: what is quoted, and numbers.
-fn shape(message: &str) -> String {
+pub(super) fn shape(message: &str) -> String {
     let mut shape = String::new();
     let mut characters = message.chars().peekable();
     while let Some(c) = characters.next() {

@@ -18,6 +18,7 @@ pub mod fragment;
 mod html;
 mod notes;
 mod output;
+mod outputs;
 mod page;
 mod proof;
 mod replay;

@@ -49,4 +49,19 @@ impl Output {
             None => Mood::Good,
         }
     }
+
+    /// The result of an output, in a sentence.
+    pub(super) fn verdict(&self) -> String {
+        let Some(Side { recording, .. }) = self.sides.first() else { return String::new() };
+        match (&self.expected, self.mood()) {
+            (Some(_), Mood::Good) => "the message is as expected".to_owned(),
+            (Some(_), _) => "the message is not as expected".to_owned(),
+            (None, Mood::Doubtful) => match recording.suspicious_events().len() {
+                0 => "the two ways to read the output give different messages".to_owned(),
+                1 => "the message is complete, and 1 event looks wrong".to_owned(),
+                count => format!("the message is complete, and {count} events look wrong"),
+            },
+            (None, _) => recording.why(recording.end()),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::cut;
 use super::html::Html;
 use super::output::{Output, Side};
+use super::outputs;
 use super::page::{Head, Mood, Section, page};
 use super::stepper::stepper;
 use backchat_core::diagnostic::shortened;
@@ -25,35 +26,65 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
         Mood::Bad => "not in order",
     };
     let line = match outputs {
-        [output] => verdict(output),
+        [output] => output.verdict(),
         _ => format!("{count} of {} outputs are in order", outputs.len()),
     };
     let head = Head { title: "Replay of", name, badge: (badge, worst), line: &line };
-    let mut sections = Vec::new();
     let mut order: Vec<(usize, &Output)> = outputs.iter().enumerate().collect();
     order.sort_by_key(|(index, _)| Reverse(moods.get(*index).copied()));
-    let rest = order.split_off(order.len().min(OUTPUTS));
-    for (index, output) in order {
-        let title = if outputs.len() == 1 { "Step by step" } else { output.name.as_str() };
-        sections.push(Section::new(format!("output{index}"), title, |html| {
-            stepper(html, output);
-            problems(html, output);
-        }));
-        if let Some(found) = output.sides.first().and_then(|side| cut::find(&side.recording, output.tools.clone())) {
-            let title = "The cut that changes the answer of transformers";
-            sections.push(Section::new(format!("cut{index}"), title, move |html| cut::write(html, &found)));
+    order.truncate(OUTPUTS);
+    let mut sections = Vec::new();
+    let order = &order;
+    match outputs {
+        [output] => {
+            sections.push(Section::new("output0", "Step by step", |html| {
+                stepper(html, output);
+                problems(html, output);
+            }));
+            if let Some(found) = found_cut(output) {
+                sections.push(Section::new("cut0", CUT, move |html| cut::write(html, &found)));
+            }
+        }
+        _ => {
+            sections.push(Section::new("outputs", "Outputs", move |html| {
+                outputs::list(html, outputs, |index| order.iter().any(|(stepped, _)| *stepped == index));
+            }));
+            sections.push(Section::new("steps", "Step by step", move |html| {
+                for (at, (index, output)) in order.iter().enumerate() {
+                    folded(html, *index, output, at == 0);
+                }
+            }));
         }
     }
-    if !rest.is_empty() {
-        sections.push(Section::new("rest", "Further outputs", move |html| {
-            html.of_class("ul", "", |html| {
-                for (_, output) in rest {
-                    html.of_class("li", "", |html| html.prose(&format!("{}: {}", output.name, verdict(output))));
-                }
-            });
-        }));
-    }
     page(&head, sections)
+}
+
+/// The heading of the cut.
+const CUT: &str = "The cut that changes the answer of transformers";
+
+fn found_cut(output: &Output) -> Option<cut::Found> {
+    output.sides.first().and_then(|side| cut::find(&side.recording, output.tools.clone()))
+}
+
+/// An output of many, step by step.
+fn folded(html: &mut Html, index: usize, output: &Output, is_open: bool) {
+    let open: &[(&'static str, &str)] = if is_open { &[("open", "")] } else { &[] };
+    html.element("details", open, |html| {
+        html.of_class("summary", "", |html| {
+            html.tag("strong", output.mood().class(), &output.name);
+            html.text(" ");
+            html.prose(&output.verdict());
+        });
+        html.element("div", &[("id", &format!("output{index}")), ("tabindex", "-1")], |html| {
+            stepper(html, output);
+            problems(html, output);
+            if let Some(found) = found_cut(output) {
+                html.tag("h3", "", CUT);
+                cut::write(html, &found);
+            }
+        });
+    });
+    html.gap();
 }
 
 /// What went wrong in an output, and the policies that read it.
@@ -80,19 +111,4 @@ fn problems(html: &mut Html, output: &Output) {
             }
         });
     });
-}
-
-/// The result of an output, in a sentence.
-fn verdict(output: &Output) -> String {
-    let Some(Side { recording, .. }) = output.sides.first() else { return String::new() };
-    match (&output.expected, output.mood()) {
-        (Some(_), Mood::Good) => "the message is as expected".to_owned(),
-        (Some(_), _) => "the message is not as expected".to_owned(),
-        (None, Mood::Doubtful) => match recording.suspicious_events().len() {
-            0 => "the two ways to read the output give different messages".to_owned(),
-            1 => "the message is complete, and 1 event looks wrong".to_owned(),
-            count => format!("the message is complete, and {count} events look wrong"),
-        },
-        (None, _) => recording.why(recording.end()),
-    }
 }

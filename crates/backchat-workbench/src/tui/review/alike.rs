@@ -8,13 +8,21 @@ use backchat_probe::diff::unified;
 pub fn difference(sections: &[Section]) -> String {
     let mut key = String::new();
     for section in sections {
-        key.push_str(section.name);
-        key.push('\n');
         let changes = unified(&section.expected, &section.found, 0, None);
-        for line in changes.lines().filter(|line| !line.starts_with("@@")) {
-            key.push_str(line.trim_end().trim_end_matches(','));
-            key.push('\n');
-        }
+        let lines = |sign: char| {
+            let lines = changes.lines().filter_map(move |line| line.strip_prefix(sign));
+            lines.map(|line| line.trim().trim_end_matches(',')).collect::<Vec<_>>()
+        };
+        let (mut lost, mut gained) = (lines('-'), lines('+'));
+        // A line that only got a comma, or lost it, is the same.
+        lost.retain(|line| match gained.iter().position(|other| other == line) {
+            Some(same) => {
+                gained.remove(same);
+                false
+            }
+            None => true,
+        });
+        key.push_str(&format!("{}\n-{}\n+{}\n", section.name, lost.join("\n-"), gained.join("\n+")));
     }
     key
 }
@@ -31,6 +39,8 @@ mod tests {
         let one = section("{\n  \"a\": 1,\n  \"b\": \"x\"\n}", "{\n  \"a\": 2,\n  \"b\": \"x\"\n}");
         let other = section("{\n  \"c\": 5,\n  \"a\": 1\n}", "{\n  \"c\": 5,\n  \"a\": 2\n}");
         assert_eq!(one, other);
+        let last = section("{\n  \"x\": 1,\n  \"t\": 5\n}", "{\n  \"x\": 1\n}");
+        assert_eq!(last, section("{\n  \"y\": 2,\n  \"t\": 5\n}", "{\n  \"y\": 2\n}"), "a comma is no change");
         assert_ne!(one, section("{\n  \"a\": 1\n}", "{\n  \"a\": 3\n}"));
         assert_ne!(one, section("", "{\n  \"a\": 2\n}"));
     }

@@ -68,8 +68,11 @@ impl Review<'_> {
             self.made.push(made);
         }
         self.go_on();
-        let cases = if count == 1 { "case" } else { "cases" };
-        self.notify(failed.unwrap_or_else(|| format!("accepted {count} {cases} that differ alike; u takes it back")));
+        let done = match count {
+            1 => "accepted; no other case differs like it".to_owned(),
+            count => format!("accepted {count} cases that differ alike; u takes it back"),
+        };
+        self.notify(failed.unwrap_or(done));
     }
 
     /// Decides about the case at hand, and goes on to the next that is undecided.
