@@ -3,17 +3,16 @@
 //! A failed proof says which field is wrong at which place; only the choices about that field are varied next. A
 //! candidate is its compiled template: choices that compile alike are proved once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::compile::{Choices, Topic, compile};
 use super::needed::holds_probe;
 use super::proof::Proof;
 use super::readers::Wish;
 use super::{Attempt, Options, keep};
-use crate::wire::probe::Prober;
 use crate::wire::steady::Varying;
 use crate::wire::{self, Reading, structure::WireFormat};
-use backchat_core::json::Step;
+use backchat_core::json::{Step, Value};
 
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
@@ -36,54 +35,63 @@ pub(super) struct Chosen {
 
 /// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
 pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
-    let mut best: Option<Chosen> = None;
+    let mut trials = Trials { proof, options, wish, made: HashMap::new() };
     let varying = Varying::find(proof.prober(), proof.usage());
     // A number between the values of a call is known from three calls; one in its mark is not.
     let counted = varying.with_calls(proof.prober());
     let known = std::iter::once(&varying).chain(Some(&counted).filter(|counted| **counted != varying));
     let readings: Vec<Reading> = Reading::ordered(proof.prober().literals()).collect();
+    let mut best: Option<(usize, Chosen)> = None;
+    let mut postponed = Vec::new();
     // What renders leave open has several readings: the next is tried if those before do not read everything.
-    for (varying, reading) in known.flat_map(|varying| readings.iter().map(move |reading| (varying, *reading))) {
+    let readings = known.flat_map(|varying| readings.iter().map(move |reading| (varying, *reading)));
+    for (place, (varying, reading)) in readings.enumerate() {
         #[cfg(test)]
         if super::ablation::leaves_out_reading(reading) {
             continue;
         }
-        let prober = proof.prober().steady(varying);
-        let Some(found) = candidate(&prober, varying, reading, proof, options, wish) else { continue };
-        if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
-            best = Some(found);
+        let Some(mut search) = Search::of(varying, reading, &trials) else { continue };
+        search.step(&mut trials);
+        if search.fails_most() {
+            // No choice about a part is likely to mend a turn that is cut wrongly: other readings come first.
+            postponed.push((place, search));
+        } else if is_whole_with(&mut best, place, search.finish(&mut trials)) {
+            return best.map(|(_, best)| best);
         }
-        if best.as_ref().is_some_and(|best| best.attempt.is_whole()) {
+    }
+    for (place, search) in postponed {
+        if is_whole_with(&mut best, place, search.finish(&mut trials)) {
             break;
         }
     }
-    best
+    best.map(|(_, best)| best)
 }
 
-fn candidate(
-    prober: &Prober<'_>,
-    varying: &Varying,
-    reading: Reading,
-    proof: &Proof<'_>,
-    options: &Options,
-    wish: &Wish,
-) -> Option<Chosen> {
-    let mut wire = wire::infer(prober, proof.usage(), reading)?;
-    let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
-    let reasoning_field = wish.reasoning_field(options, &keys);
-    // A template cannot name marks that change with the values of a message.
-    let holds_needles = |wire: &WireFormat| {
-        let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
-        holds_probe(&text)
-    };
-    if holds_needles(&wire) {
-        wire.calls = None;
+/// Keeps the better of the best and what a reading gave, of equals the earlier reading; says whether it is whole.
+fn is_whole_with(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<Chosen>) -> bool {
+    let rank = |place: usize, chosen: &Chosen| (chosen.attempt.rank(), place);
+    if let Some(found) = found
+        && best.as_ref().is_none_or(|(earlier, best)| rank(place, &found) < rank(*earlier, best))
+    {
+        *best = Some((place, found));
     }
-    if holds_needles(&wire) {
-        wire.reasoning = None;
+    best.as_ref().is_some_and(|(_, best)| best.attempt.is_whole())
+}
+
+/// The drafts that were proved so far: several readings come to the same one.
+struct Trials<'p, 't> {
+    proof: &'p Proof<'t>,
+    options: &'p Options,
+    wish: &'p Wish,
+    made: HashMap<String, Option<Attempt>>,
+}
+
+impl Trials<'_, '_> {
+    /// What comes of a draft with this text; nothing if it does not load.
+    fn attempt(&mut self, draft: Value, text: String) -> Option<Attempt> {
+        let Self { proof, options, wish, made } = self;
+        made.entry(text).or_insert_with(|| Attempt::for_readers(draft, proof, options, wish)).clone()
     }
-    let attempt = search(&wire, proof, options, wish, &reasoning_field)?;
-    Some(Chosen { wire, varying: varying.clone(), reasoning_field, attempt })
 }
 
 /// A candidate that waits for its proof.
@@ -93,41 +101,103 @@ struct Candidate {
     parent: usize,
 }
 
-fn search(wire: &WireFormat, proof: &Proof<'_>, options: &Options, wish: &Wish, field: &str) -> Option<Attempt> {
-    let mut waiting = vec![Candidate { choices: Choices::default(), parent: 0 }];
-    let mut refuted: HashSet<String> = HashSet::new();
-    let mut known: HashSet<Choices> = HashSet::from([Choices::default()]);
-    let mut best: Option<Attempt> = None;
-    let (mut left, mut in_vain) = (MOST_PROOFS, 0);
-    while let Some(at) = next(&waiting).filter(|_| left > 0 && in_vain < MOST_IN_VAIN) {
-        let candidate = waiting.swap_remove(at);
-        let compiled = compile(wire, &candidate.choices, field);
-        if !refuted.insert(compiled.to_string()) {
-            continue;
+/// The search for the candidate that reads one structure best.
+struct Search {
+    wire: WireFormat,
+    varying: Varying,
+    reasoning_field: String,
+    waiting: Vec<Candidate>,
+    refuted: HashSet<String>,
+    known: HashSet<Choices>,
+    best: Option<Attempt>,
+    /// How many candidates are still looked at.
+    left: usize,
+    /// How many in a row did not improve on the best.
+    in_vain: usize,
+}
+
+impl Search {
+    /// Infers the structure in one reading; nothing if no content shows.
+    fn of(varying: &Varying, reading: Reading, trials: &Trials<'_, '_>) -> Option<Self> {
+        let Trials { proof, options, wish, .. } = trials;
+        let mut wire = wire::infer(&proof.prober().steady(varying), proof.usage(), reading)?;
+        let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
+        let reasoning_field = wish.reasoning_field(options, &keys);
+        // A template cannot name marks that change with the values of a message.
+        let holds_needles = |wire: &WireFormat| {
+            let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
+            holds_probe(&text)
+        };
+        if holds_needles(&wire) {
+            wire.calls = None;
         }
-        left -= 1;
-        let Some(attempt) = Attempt::for_readers(compiled, proof, options, wish) else { continue };
+        if holds_needles(&wire) {
+            wire.reasoning = None;
+        }
+        Some(Self::for_wire(wire, varying.clone(), reasoning_field))
+    }
+
+    fn for_wire(wire: WireFormat, varying: Varying, reasoning_field: String) -> Self {
+        Self {
+            wire,
+            varying,
+            reasoning_field,
+            waiting: vec![Candidate { choices: Choices::default(), parent: 0 }],
+            refuted: HashSet::new(),
+            known: HashSet::from([Choices::default()]),
+            best: None,
+            left: MOST_PROOFS,
+            in_vain: 0,
+        }
+    }
+
+    /// Whether most conversations came back wrong so far.
+    fn fails_most(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| 2 * best.verdict.failed() > best.verdict.cases)
+    }
+
+    /// Looks at candidates until one reads everything for everyone, or none is likely to; gives the best.
+    fn finish(mut self, trials: &mut Trials<'_, '_>) -> Option<Chosen> {
+        while self.step(trials) {}
+        let Self { wire, varying, reasoning_field, best, .. } = self;
+        Some(Chosen { wire, varying, reasoning_field, attempt: best? })
+    }
+
+    /// Looks at the next candidate; says whether there was one.
+    fn step(&mut self, trials: &mut Trials<'_, '_>) -> bool {
+        let is_over = self.left == 0 || self.in_vain >= MOST_IN_VAIN;
+        let Some(at) = next(&self.waiting).filter(|_| !is_over) else { return false };
+        let candidate = self.waiting.swap_remove(at);
+        let compiled = compile(&self.wire, &candidate.choices, &self.reasoning_field);
+        let text = compiled.to_string();
+        if !self.refuted.insert(text.clone()) {
+            return true;
+        }
+        self.left -= 1;
+        let Some(attempt) = trials.attempt(compiled, text) else { return true };
         if attempt.is_whole() && attempt.refusals.is_empty() {
-            return Some(attempt);
+            self.best = Some(attempt);
+            self.left = 0;
+            return true;
         }
         if attempt.reads_all() {
-            left = left.min(MORE_PROOFS);
+            self.left = self.left.min(MORE_PROOFS);
         }
         let failed = attempt.verdict.failed() + attempt.verdict.astray();
         let mut topics = topics(&attempt);
         if !attempt.explained.departures.is_empty() {
             topics.extend([Topic::Content, Topic::Reasoning, Topic::Calls]);
         }
-        let is_better = best.as_ref().is_none_or(|best| attempt.rank() < best.rank());
-        in_vain = if is_better { 0 } else { in_vain + 1 };
-        keep(&mut best, attempt);
-        for choices in candidate.choices.neighbors(wire, &topics) {
-            if known.insert(choices) {
-                waiting.push(Candidate { choices, parent: failed });
+        let is_better = self.best.as_ref().is_none_or(|best| attempt.rank() < best.rank());
+        self.in_vain = if is_better { 0 } else { self.in_vain + 1 };
+        keep(&mut self.best, attempt);
+        for choices in candidate.choices.neighbors(&self.wire, &topics) {
+            if self.known.insert(choices) {
+                self.waiting.push(Candidate { choices, parent: failed });
             }
         }
+        true
     }
-    best
 }
 
 /// The candidate to prove next: of those whose origin failed least, the cheapest.
@@ -193,8 +263,10 @@ mod tests {
         wire.prompts = vec![prompt("<assistant>")];
         wire.reasoning = Some(reasoning("<weigh>", "</weigh>"));
         with_proof(CHAT, |proof| {
-            let found = search(&wire, &proof, &Options::default(), &Wish::of(&[]), "reasoning_content");
-            (found.unwrap(), proof.tried().len())
+            let (options, wish) = (Options::default(), Wish::of(&[]));
+            let mut trials = Trials { proof: &proof, options: &options, wish: &wish, made: HashMap::new() };
+            let search = Search::for_wire(wire.clone(), Varying::default(), "reasoning_content".to_owned());
+            (search.finish(&mut trials).unwrap().attempt, proof.tried().len())
         })
     }
 
@@ -214,5 +286,59 @@ mod tests {
         let (best, refuted) = searched(["", "<tool>", "</tool>", "", ""]);
         assert!(!best.is_whole() && best.verdict.passed > 0);
         assert!((1..=MOST_PROOFS).contains(&refuted), "{refuted}");
+    }
+
+    #[test]
+    fn a_draft_is_proved_once_however_many_readings_come_to_it() {
+        let mut wire = wire_with(["", "<tool>", "</tool>", "", ""], object_body());
+        wire.prompts = vec![prompt("<assistant>")];
+        with_proof(CHAT, |proof| {
+            let (options, wish) = (Options::default(), Wish::of(&[]));
+            let mut trials = Trials { proof: &proof, options: &options, wish: &wish, made: HashMap::new() };
+            let mut found = || {
+                let search = Search::for_wire(wire.clone(), Varying::default(), "thinking".to_owned());
+                let found = search.finish(&mut trials).unwrap();
+                (found.attempt.draft, proof.tried().len())
+            };
+            let first = found();
+            assert!(first.1 > 0);
+            assert_eq!(found(), first);
+        });
+    }
+
+    #[test]
+    fn a_reading_that_fails_most_conversations_is_known_by_its_plainest_candidate() {
+        let fails_most = |header: &str| {
+            let mut wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+            wire.prompts = vec![prompt(header)];
+            wire.content.close = "<end>".to_owned();
+            with_proof(CHAT, |proof| {
+                let (options, wish) = (Options::default(), Wish::of(&[]));
+                let mut trials = Trials { proof: &proof, options: &options, wish: &wish, made: HashMap::new() };
+                let mut search = Search::for_wire(wire.clone(), Varying::default(), "thinking".to_owned());
+                search.step(&mut trials);
+                search.fails_most()
+            })
+        };
+        assert!(!fails_most("<assistant>"));
+        assert!(fails_most("<user>"));
+    }
+
+    #[test]
+    fn of_readings_that_read_as_much_the_first_one_is_taken() {
+        let found = |json: &str, thought: &str| {
+            let attempt = with_attempt(json, Attempt::clone);
+            let (wire, varying) = (wire_with(["", "<call>", "</call>", "", ""], object_body()), Varying::default());
+            Some(Chosen { wire, varying, reasoning_field: thought.to_owned(), attempt })
+        };
+        let misses = ANSWER.replace("<call>", "<never>");
+        let mut best = None;
+        assert!(!is_whole_with(&mut best, 1, found(&misses, "second")));
+        assert!(!is_whole_with(&mut best, 0, found(&misses, "first")));
+        assert!(!is_whole_with(&mut best, 2, found(&misses, "third")));
+        assert!(!is_whole_with(&mut best, 3, None));
+        assert_eq!(best.as_ref().unwrap().1.reasoning_field, "first");
+        assert!(is_whole_with(&mut best, 4, found(ANSWER, "whole")));
+        assert_eq!(best.unwrap().1.reasoning_field, "whole");
     }
 }

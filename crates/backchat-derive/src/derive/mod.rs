@@ -213,6 +213,7 @@ fn attempt<T>(
 }
 
 /// A draft, its proof, the samples it does not explain, and the objections of its readers.
+#[derive(Clone)]
 struct Attempt {
     draft: Value,
     verdict: Verdict,
