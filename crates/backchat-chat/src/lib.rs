@@ -16,6 +16,7 @@ mod switches;
 mod values;
 
 pub use aliases::alias_reasoning;
+pub use engine::context::Prepared;
 pub use engine::limits::{is_budget_spent, set_budget};
 pub use engine::now::Instant;
 pub use engine::now::check_time;

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use minijinja::ErrorKind;
 
 use crate::engine::compile::compile;
-use crate::engine::context::Context;
+use crate::engine::context::{Context, Prepared};
 use crate::engine::evaluator::Evaluator;
 use crate::engine::limits;
 use crate::engine::now;
@@ -239,8 +239,20 @@ impl ChatTemplate {
     /// Nothing is filled in: a variable that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
         let run = begin(options)?;
-        let rendered = self.run(&run, context)?;
+        let rendered = self.run(&run, context, &[])?;
         Ok(Rendered { watched: run.recorder.as_ref().map(|recorder| recorder.watched()), ..rendered })
+    }
+
+    /// Renders with variables that were prepared for many renders, besides those of the context. Nothing that the template
+    /// reads of them is recorded.
+    #[doc(hidden)]
+    pub fn render_prepared(
+        &self,
+        context: &json::Object,
+        prepared: &[(&str, &Prepared)],
+        options: &RenderOptions,
+    ) -> Result<Rendered, RenderError> {
+        self.run(&begin(options)?, context, prepared)
     }
 
     /// Renders, and says what the template read until the render ended or failed.
@@ -253,15 +265,15 @@ impl ChatTemplate {
         let options = RenderOptions { watch: true, ..options.clone() };
         match begin(&options) {
             Ok(run) => {
-                let rendered = self.run(&run, context);
+                let rendered = self.run(&run, context, &[]);
                 (rendered, run.recorder.as_ref().map(|recorder| recorder.watched()).unwrap_or_default())
             }
             Err(error) => (Err(error), Watched::default()),
         }
     }
 
-    fn run(&self, run: &Run, context: &json::Object) -> Result<Rendered, RenderError> {
-        let context = Context::new(&self.program.asked, context, run.recorder.clone())
+    fn run(&self, run: &Run, context: &json::Object, prepared: &[(&str, &Prepared)]) -> Result<Rendered, RenderError> {
+        let context = Context::new(&self.program.asked, context, prepared, run.recorder.clone())
             .map_err(|problem| RenderError::failed(message(&problem)))?;
         // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that
         // is more than twice its largest piece: the next render would wait for it again, page by page. Templates that

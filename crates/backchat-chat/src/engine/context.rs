@@ -21,13 +21,39 @@ pub(crate) struct Context {
     recorder: Option<Arc<Recorder>>,
 }
 
+/// A value as renders take it, made once for many of them.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    value: Value,
+    text: usize,
+}
+
+impl Prepared {
+    /// Nothing if the value nests too deep, which a render says.
+    pub fn new(given: &json::Value) -> Option<Self> {
+        let (mut text, mut around) = (0, Extent::CONTAINER);
+        let value = engine_value(given, None, &mut text, &mut around).ok()?;
+        Some(Self { value, text })
+    }
+}
+
 impl Context {
-    /// The variables of these names.
-    pub(crate) fn new(asked: &[Box<str>], given: &json::Object, recorder: Option<Arc<Recorder>>) -> Result<Self> {
+    /// The variables of these names; of those that are prepared, nothing is recorded.
+    pub(crate) fn new(
+        asked: &[Box<str>],
+        given: &json::Object,
+        prepared: &[(&str, &Prepared)],
+        recorder: Option<Arc<Recorder>>,
+    ) -> Result<Self> {
         let mut variables = Vec::with_capacity(asked.len());
         let mut text = 0;
         let mut all = Extent::CONTAINER;
         for name in asked {
+            if let Some((_, prepared)) = prepared.iter().find(|(known, _)| **known == **name) {
+                text += prepared.text;
+                variables.push(Some(prepared.value.clone()));
+                continue;
+            }
             let watch = recorder.as_ref().map(|recorder| Watch::new(recorder, name));
             let value = given.get(name).map(|value| engine_value(value, watch, &mut text, &mut all));
             variables.push(value.transpose()?);
@@ -91,5 +117,33 @@ fn engine_number(number: &json::Number) -> Value {
     match number.as_str().parse::<i128>() {
         Ok(integer) => Value::from(integer),
         Err(_) => Value::from_object(LongInteger(number.as_str().into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prepared;
+    use crate::render::{ChatTemplate, RenderOptions};
+    use backchat_core::json;
+
+    #[test]
+    fn a_prepared_variable_renders_like_one_of_the_context_and_comes_before_it() {
+        let template = ChatTemplate::compile("{{ tools | tojson }}{{ tools[0].n + 1 }} {{ said }}").unwrap();
+        let context = json::read(r#"{"said": "so", "tools": [{"n": 41, "text": ["a", null]}]}"#).unwrap();
+        let (context, options) = (context.as_object().unwrap(), RenderOptions::default());
+        let usual = template.render(context, &options).unwrap();
+        assert!(usual.text.ends_with("42 so"), "{}", usual.text);
+        let prepared = Prepared::new(context.get("tools").unwrap()).unwrap();
+        for given in ["{\"said\": \"so\"}", "{\"said\": \"so\", \"tools\": 1}"] {
+            let given = json::read(given).unwrap();
+            let rendered = template.render_prepared(given.as_object().unwrap(), &[("tools", &prepared)], &options);
+            assert_eq!(rendered, Ok(usual.clone()));
+        }
+    }
+
+    #[test]
+    fn what_nests_too_deep_cannot_be_prepared() {
+        let deep = (0..2000).fold(json::Value::Null, |inner, _| json::Value::List(vec![inner]));
+        assert!(Prepared::new(&deep).is_none());
     }
 }

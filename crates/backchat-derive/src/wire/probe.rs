@@ -9,7 +9,7 @@ use foldhash::fast::FixedState;
 
 use super::conversation::{Answer, Call, Message, Offer, ReasoningInput, RequestShape};
 use super::steady::Varying;
-use backchat_chat::{ChatTemplate, Origin, RenderError, RenderErrorKind, RenderOptions};
+use backchat_chat::{ChatTemplate, Origin, Prepared, RenderError, RenderErrorKind, RenderOptions};
 use backchat_core::json::{Object, Value};
 
 /// Strings that cannot occur by accident, so that their position shows the text around a value.
@@ -53,10 +53,26 @@ pub(crate) struct Prober<'t> {
     request_shape: RequestShape,
     reasoning_input: Option<ReasoningInput>,
     /// The tools to offer instead of those the conversation calls.
-    offered: Option<Rc<Value>>,
+    offered: Option<Rc<Offered>>,
+    /// Whether the template may ask for tools at all.
+    reads_tools: bool,
     /// The texts of which renders show the class alone.
     varying: Option<Rc<Varying>>,
     memory: Rc<Memory>,
+}
+
+/// Tools that many requests offer.
+struct Offered {
+    tools: Value,
+    key: u64,
+    prepared: Option<Prepared>,
+}
+
+/// The tools of one request.
+enum Tools<'p> {
+    None,
+    Offered(&'p Offered),
+    Own(Value),
 }
 
 /// The state that probers of one template share.
@@ -67,10 +83,14 @@ struct Memory {
     exhausted: Cell<bool>,
     /// The errors of the template, each once.
     refused: RefCell<Vec<String>>,
+    /// The contexts of requests, both by their keys.
+    contexts: RefCell<HashMap<u64, u64, FixedState>>,
     /// Renders by their context.
-    known: RefCell<HashMap<u64, Option<String>>>,
+    known: RefCell<HashMap<u64, Option<String>, FixedState>>,
     /// Refused conversations that no request shape helps.
     hopeless: RefCell<HashSet<Refusal>>,
+    /// Those that are refused in every form of every remedy.
+    unacceptable: RefCell<HashSet<Refusal>>,
 }
 
 /// What refusals depend on, as a hash.
@@ -85,6 +105,7 @@ impl<'t> Prober<'t> {
             request_shape: RequestShape::USUAL,
             reasoning_input: None,
             offered: None,
+            reads_tools: template.variables().iter().any(|name| name == "tools"),
             varying: None,
             memory: Rc::default(),
         }
@@ -102,7 +123,8 @@ impl<'t> Prober<'t> {
 
     /// One that offers these tools; those that the conversation calls, if there are none.
     pub fn offering(&self, tools: Option<Value>) -> Self {
-        Self { offered: tools.map(Rc::new), ..self.clone() }
+        let offered = tools.map(|tools| Rc::new(Offered::new(tools)));
+        Self { offered, ..self.clone() }
     }
 
     /// One whose renders have one sign in place of each text that varies.
@@ -127,7 +149,7 @@ impl<'t> Prober<'t> {
 
     /// The tools that are offered instead of those that the conversation calls.
     pub fn offered(&self) -> Option<&Value> {
-        self.offered.as_deref()
+        self.offered.as_ref().map(|offered| &offered.tools)
     }
 
     pub fn reasoning_input(&self) -> Option<&ReasoningInput> {
@@ -237,20 +259,37 @@ impl<'t> Prober<'t> {
         setting: &Setting,
         generation_prompt: bool,
     ) -> Option<String> {
-        let context = self.context(request_shape, messages, setting, generation_prompt);
-        let key = key(&context);
         let steady = |text: Option<String>| match &self.varying {
             Some(varying) => text.map(|text| varying.steady(text)),
             None => text,
         };
-        if let Some(known) = self.memory.known.borrow().get(&key) {
-            return steady(known.clone());
+        let known = |key: &u64| self.memory.known.borrow().get(key).cloned();
+        let request = self.request_key(request_shape, messages, setting, generation_prompt);
+        if let Some(text) = self.memory.contexts.borrow().get(&request).and_then(known) {
+            return steady(text);
+        }
+        // Other requests may come to the same context.
+        let mut context = self.without_tools(request_shape, messages, setting, generation_prompt);
+        let tools = self.tools(request_shape, messages, setting);
+        let key = key(&context, &tools);
+        self.memory.contexts.borrow_mut().insert(request, key);
+        if let Some(text) = known(&key) {
+            return steady(text);
         }
         if self.memory.exhausted.get() {
             return None;
         }
         self.memory.renders.set(self.memory.renders.get() + 1);
-        let text = match self.template.render(&context, &self.options) {
+        let rendered = match tools {
+            Tools::Offered(Offered { prepared: Some(prepared), .. }) => {
+                self.template.render_prepared(&context, &[("tools", prepared)], &self.options)
+            }
+            tools => {
+                tools.put(&mut context);
+                self.template.render(&context, &self.options)
+            }
+        };
+        let text = match rendered {
             Ok(rendered) => Some(request_shape.with_own_ids(rendered.text)),
             Err(error) => {
                 self.memory.exhausted.set(error.kind() == RenderErrorKind::Exhausted);
@@ -269,8 +308,15 @@ impl<'t> Prober<'t> {
     /// all, of the first remedy that it accepts.
     pub fn accepted(&self, messages: &[Message], setting: &Setting) -> impl Iterator<Item = RequestShape> {
         let accepts = |shape: &RequestShape| self.render_in(*shape, messages, setting, false).is_some();
-        let mut requests = std::iter::once(self.request_shape).chain(self.request_shape.remedies());
-        let request = requests.find(|request| request.forms().any(|shape| accepts(&shape)));
+        let refused = self.refusal(messages, setting, false);
+        let mut request = None;
+        if !self.memory.unacceptable.borrow().contains(&refused) {
+            let mut requests = std::iter::once(self.request_shape).chain(self.request_shape.remedies());
+            request = requests.find(|request| request.forms().any(|shape| accepts(&shape)));
+        }
+        if request.is_none() {
+            self.memory.unacceptable.borrow_mut().insert(refused);
+        }
         request.into_iter().flat_map(RequestShape::forms).filter(accepts)
     }
 
@@ -301,47 +347,123 @@ impl<'t> Prober<'t> {
         setting: &Setting,
         generation_prompt: bool,
     ) -> Object {
+        let mut context = self.without_tools(request_shape, messages, setting, generation_prompt);
+        self.tools(request_shape, messages, setting).put(&mut context);
+        context
+    }
+
+    fn without_tools(
+        &self,
+        request_shape: RequestShape,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Object {
         let mut context = self.variables.clone();
         context.insert("messages".to_owned(), request_shape.messages(messages, self.reasoning_input.as_ref()));
-        let tools = self.tools(request_shape, messages);
-        if tools != Value::List(Vec::new()) {
-            context.insert("tools".to_owned(), tools);
-        }
         context.insert("add_generation_prompt".to_owned(), generation_prompt.into());
         context.extend(setting.iter().map(|(name, value)| (name.clone(), value.clone())));
         context
     }
+
+    /// The key of a request, which costs less to make than its context.
+    fn request_key(
+        &self,
+        request_shape: RequestShape,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> u64 {
+        let mut hasher = FixedState::default().build_hasher();
+        (request_shape, generation_prompt, &self.reasoning_input).hash(&mut hasher);
+        self.offered.as_ref().map(|offered| offered.key).hash(&mut hasher);
+        hash_object(setting, &mut hasher);
+        messages.iter().for_each(|message| hash_message(message, &mut hasher));
+        hasher.finish()
+    }
+}
+
+impl Offered {
+    fn new(tools: Value) -> Self {
+        Self { key: key_of(&tools), prepared: Prepared::new(&tools), tools }
+    }
+}
+
+impl Tools<'_> {
+    fn of(tools: Value) -> Self {
+        if tools == Value::List(Vec::new()) { Self::None } else { Self::Own(tools) }
+    }
+
+    fn put(self, context: &mut Object) {
+        let tools = match self {
+            Self::None => return,
+            Self::Offered(offered) => offered.tools.clone(),
+            Self::Own(tools) => tools,
+        };
+        context.insert("tools".to_owned(), tools);
+    }
 }
 
 impl Prober<'_> {
-    /// The tools that a request offers.
-    fn tools(&self, request_shape: RequestShape, messages: &[Message]) -> Value {
-        let none = || Value::List(Vec::new());
+    /// The tools that a request offers, if the template asks for any and its setting has none.
+    fn tools(&self, request_shape: RequestShape, messages: &[Message], setting: &Setting) -> Tools<'_> {
+        if !self.reads_tools || setting.contains_key("tools") {
+            return Tools::None;
+        }
         let called = || request_shape.tools(messages);
-        let own = self.offered.as_deref().cloned();
+        let own = self.offered.as_deref().map(|offered| match &offered.tools {
+            Value::List(tools) if tools.is_empty() => Tools::None,
+            _ => Tools::Offered(offered),
+        });
         match request_shape.offer {
-            Offer::Never => none(),
-            Offer::Usual => own.unwrap_or_else(called),
-            Offer::Always => match own.unwrap_or_else(called) {
-                tools if tools == none() => request_shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]),
+            Offer::Never => Tools::None,
+            Offer::Usual => own.unwrap_or_else(|| Tools::of(called())),
+            Offer::Always => match own.unwrap_or_else(|| Tools::of(called())) {
+                Tools::None => Tools::Own(request_shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))])),
                 tools => tools,
             },
-            Offer::Called => match (own, called()) {
-                (Some(Value::List(mut own)), Value::List(called)) => {
-                    own.extend(called);
-                    Value::List(own)
+            Offer::Called => match (self.offered(), called()) {
+                (Some(Value::List(own)), Value::List(called)) => {
+                    Tools::of(Value::List([own.as_slice(), &called].concat()))
                 }
-                (_, called) => called,
+                (_, called) => Tools::of(called),
             },
         }
     }
 }
 
-/// The key of a context.
-fn key(context: &Object) -> u64 {
+/// The key of a context with these tools.
+fn key(context: &Object, tools: &Tools<'_>) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     hash_object(context, &mut hasher);
+    let tools = match tools {
+        Tools::None => None,
+        Tools::Offered(offered) => Some(offered.key),
+        Tools::Own(tools) => Some(key_of(tools)),
+    };
+    tools.hash(&mut hasher);
     hasher.finish()
+}
+
+fn key_of(value: &Value) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hash(value, &mut hasher);
+    hasher.finish()
+}
+
+fn hash_message(message: &Message, hasher: &mut impl Hasher) {
+    std::mem::discriminant(message).hash(hasher);
+    match message {
+        Message::System(text) | Message::User(text) => text.hash(hasher),
+        Message::Tool { id, name, content } => (id, name, content).hash(hasher),
+        Message::Assistant(Answer { content, reasoning, calls }) => {
+            (content, reasoning, calls.len()).hash(hasher);
+            for call in calls {
+                (&call.id, &call.name).hash(hasher);
+                hash_object(&call.arguments, hasher);
+            }
+        }
+    }
 }
 
 fn hash(value: &Value, hasher: &mut impl Hasher) {
@@ -519,7 +641,7 @@ mod tests {
 
     #[test]
     fn the_tools_of_a_context_are_those_called_offered_or_demanded() {
-        with_prober("{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
+        with_prober("{{ tools }}{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
             let shape = RequestShape { absent: Absent::Null, ..RequestShape::USUAL };
             let names = |prober: &Prober<'_>, answer: Answer| -> Option<String> {
                 let context = prober.context(shape, &said(answer), &Setting::new(), false);
@@ -533,6 +655,57 @@ mod tests {
             let other = shape.tools(&said(Answer::calls(vec![call(2, 1)])));
             let offered = prober.offering(Some(other));
             assert_eq!(names(&offered, called()).as_deref(), Some(needle::NAMES[2]));
+        });
+    }
+
+    #[test]
+    fn offered_tools_show_as_those_of_the_context() {
+        with_prober("{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
+            let tools = RequestShape::USUAL.tools(&said(Answer::calls(vec![call(2, 1)])));
+            let offered = prober.offering(Some(tools.clone()));
+            let (messages, none) = (said(Answer::content("Hello")), Setting::new());
+            let of_context = |prober: &Prober<'_>, setting: &Setting| {
+                let context = prober.context(RequestShape::USUAL, &messages, setting, false);
+                prober.template.render(&context, &prober.options).unwrap().text
+            };
+            let shown = offered.render(&messages, &none, false).unwrap();
+            assert!(shown.contains(needle::NAMES[2]), "{shown}");
+            assert_eq!(shown, of_context(&offered, &none));
+            // Those of a setting come first.
+            let setting = Setting::from([("tools".to_owned(), Value::List(Vec::new()))]);
+            let shown = offered.render(&messages, &setting, false).unwrap();
+            assert!(shown.starts_with("[]"), "{shown}");
+            assert_eq!(shown, of_context(&offered, &setting));
+        });
+    }
+
+    #[test]
+    fn requests_that_come_to_one_context_are_rendered_once() {
+        with_prober("{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
+            let messages = said(Answer::content("Hello"));
+            let shown = prober.render(&messages, &Setting::new(), false);
+            let renders = prober.renders();
+            // No content is absent, and nobody asks for tools.
+            let other =
+                prober.with_shape(RequestShape { absent: Absent::Null, offer: Offer::Always, ..RequestShape::USUAL });
+            assert_eq!(other.render(&messages, &Setting::new(), false), shown);
+            assert_eq!(prober.renders(), renders);
+            assert_ne!(prober.render(&said(Answer::content("Goodbye")), &Setting::new(), false), shown);
+            assert_eq!(prober.renders(), renders + 1);
+        });
+    }
+
+    #[test]
+    fn a_conversation_that_no_form_helps_is_tried_in_all_of_them_once() {
+        let chat = "{% for m in messages %}{{ m.content }}{{ raise_exception('no') if m.tool_calls }}{% endfor %}";
+        with_prober(chat, |prober| {
+            let none = Setting::new();
+            let accepted = |answer: Answer| prober.accepted(&said(answer), &none).count();
+            assert_eq!(accepted(Answer::calls(vec![call(0, 1)])), 0);
+            let renders = prober.renders();
+            assert_eq!(accepted(Answer::calls(vec![call(1, 1)])), 0);
+            assert_eq!(prober.renders(), renders);
+            assert!(accepted(Answer::content("Hello")) > 0);
         });
     }
 
@@ -567,9 +740,9 @@ mod tests {
         .collect();
         for (at, one) in contexts.iter().enumerate() {
             for other in &contexts[at + 1..] {
-                assert_ne!(key(one), key(other), "{one:?} {other:?}");
+                assert_ne!(key(one, &Tools::None), key(other, &Tools::None), "{one:?} {other:?}");
             }
-            assert_eq!(key(one), key(&one.clone()));
+            assert_eq!(key(one, &Tools::None), key(&one.clone(), &Tools::None));
         }
     }
 
