@@ -14,6 +14,8 @@ pub struct Finding {
     pub effect: Option<Effect>,
     /// The event at which it shows in the open output.
     pub event: Option<usize>,
+    /// Whether its repair makes the open output give the expected message.
+    pub settles: bool,
 }
 
 /// The id of what the proof finds; what lint finds has the id of its rule.

@@ -102,49 +102,65 @@ impl Session {
         // An output that changes at every moment is not read again for every repair.
         let is_still = !self.library.is_partial() && !self.editing.is_typing;
         for (index, finding) in findings.iter_mut().enumerate() {
-            finding.event = self.event_of(finding, is_still && index < MOST);
+            let may_try = is_still && index < MOST && self.recording().is_some_and(|now| now.text().len() <= LONGEST);
+            let repaired = finding.fix().filter(|_| may_try).and_then(|fix| self.recorded_with(fix));
+            finding.event = match &repaired {
+                Some(repaired) => self.first_change(repaired),
+                None => self.event_of(finding),
+            };
+            finding.settles = repaired.is_some_and(|repaired| self.is_wrong_now() && self.is_expected(&repaired));
         }
         self.library.inspection.findings = findings;
         self.library.inspection.of = Some(self.playback.generation);
     }
 
-    /// The event at which a finding shows: the first whose region its repair reads otherwise, or else one of the field
-    /// and the delimiter that it is about.
-    fn event_of(&self, finding: &Finding, may_try: bool) -> Option<usize> {
+    /// The event at which a repair shows: the first whose region it reads otherwise.
+    fn first_change(&self, repaired: &Recording) -> Option<usize> {
         let recording = self.recording()?;
-        match finding.fix() {
-            Some(fix) if may_try && recording.text().len() <= LONGEST => {
-                let changed = self.recorded_with(fix, recording)?;
-                let difference = first_difference(recording, &changed)?;
-                let first = match difference.row < recording.row_count() {
-                    true => recording.row(difference.row).start,
-                    false => recording.event_count().checked_sub(1)?,
-                };
-                // What a region came to shows at its end.
-                let is_end = |event: &usize| recording.event(*event).is_some_and(|event| event.kind != Kind::Chunk);
-                (first..recording.event_count()).find(is_end).or(Some(first))
-            }
-            // Advice is about the template, whatever the output.
-            _ if finding.said.severity < Severity::Warning => None,
-            _ => {
-                let (field, key) = field_and_key(finding.said.place.as_ref()?.path.as_deref()?)?;
-                let is_about = |event: &usize| {
-                    recording.event(*event).is_some_and(|seen| {
-                        recording.field_name(seen.field) == field && kinds(key).contains(&seen.kind)
-                    })
-                };
-                let wrong = self.playback.wrong.iter().copied().find(is_about);
-                wrong.or_else(|| (0..recording.event_count()).find(is_about))
-            }
+        let difference = first_difference(recording, repaired)?;
+        let first = match difference.row < recording.row_count() {
+            true => recording.row(difference.row).start,
+            false => recording.event_count().checked_sub(1)?,
+        };
+        // What a region came to shows at its end.
+        let is_end = |event: &usize| recording.event(*event).is_some_and(|event| event.kind != Kind::Chunk);
+        (first..recording.event_count()).find(is_end).or(Some(first))
+    }
+
+    /// The event at which a finding shows whose repair is not tried out: one of the field and the delimiter that it is
+    /// about. Advice is about the template, whatever the output.
+    fn event_of(&self, finding: &Finding) -> Option<usize> {
+        if finding.fix().is_none() && finding.said.severity < Severity::Warning {
+            return None;
         }
+        let recording = self.recording()?;
+        let (field, key) = field_and_key(finding.said.place.as_ref()?.path.as_deref()?)?;
+        let is_about = |event: &usize| {
+            recording
+                .event(*event)
+                .is_some_and(|seen| recording.field_name(seen.field) == field && kinds(key).contains(&seen.kind))
+        };
+        let wrong = self.playback.wrong.iter().copied().find(is_about);
+        wrong.or_else(|| (0..recording.event_count()).find(is_about))
+    }
+
+    /// Whether the open output gives another message than expected.
+    fn is_wrong_now(&self) -> bool {
+        self.recording().is_some_and(|now| self.library.material.expected.is_some() && !self.is_expected(now))
+    }
+
+    fn is_expected(&self, recording: &Recording) -> bool {
+        self.library.material.expected.as_ref() == Some(&recording.message(recording.end()))
     }
 
     /// The open output as it would be read with a repair.
-    fn recorded_with(&self, fix: &Fix, now: &Recording) -> Option<Recording> {
+    fn recorded_with(&self, fix: &Fix) -> Option<Recording> {
+        let now = self.recording()?;
         let material = &self.library.material;
         let changed = source::from_text(material.template_file.clone(), fix.apply(&material.template_text)).ok()?;
         let run = self.run(&changed.loaded.template, now.mode(), material.recovery);
-        let ends = (0..now.chunk_count()).map(|feed| now.feed_span(feed).end);
+        // The first feed is the prompt.
+        let ends = (1..=now.chunk_count()).map(|feed| now.feed_span(feed).end);
         Recording::of_text(&run, Arc::clone(now.text()), ends).ok()
     }
 }
@@ -158,7 +174,7 @@ fn linted(file: &str, text: &str) -> Vec<Finding> {
     let Ok(opened) = source::from_text(file.to_owned(), text.to_owned()) else { return Vec::new() };
     let mut found = lint::lint(&Subject::of_file(&opened, &[]));
     found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    found.into_iter().map(|said| Finding { said, effect: None, event: None }).collect()
+    found.into_iter().map(|said| Finding { said, effect: None, event: None, settles: false }).collect()
 }
 
 /// The repairs of a template, the best first, and what lint found with the effect of each of its repairs.
@@ -185,7 +201,12 @@ pub(super) fn repairs(chat_template: String, options: Options, material: &Materi
 fn of_repair(repair: Repair) -> Finding {
     let Repair { place, fix, mends, breaks } = repair;
     let said = Diagnostic::error(PROOF, fix.message.clone()).at(place);
-    Finding { said: Diagnostic { fix: Some(fix), ..said }, effect: Some(Effect { mends, breaks }), event: None }
+    Finding {
+        said: Diagnostic { fix: Some(fix), ..said },
+        effect: Some(Effect { mends, breaks }),
+        event: None,
+        settles: false,
+    }
 }
 
 /// The field and its key that a path of a template is about: `fields.NAME.KEY`, at any depth.

@@ -82,6 +82,9 @@ impl App {
             (None, true) => "The repair (its effect on the conversations is being counted):".to_owned(),
             (None, false) => "The repair (without a chat template its effect is not known):".to_owned(),
         });
+        if finding.settles {
+            lines.push("with it, this output gives the expected message".to_owned());
+        }
         if !finding.is_proof() {
             lines.push(escape(&fix.message).into_owned());
         }

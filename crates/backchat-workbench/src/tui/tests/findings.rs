@@ -21,7 +21,7 @@ fn repaired(text: &str) -> Option<Finding> {
     };
     let place = Place::span(text, span).in_file("template.json").path("fields.reasoning.close".to_owned());
     let said = Diagnostic { fix: Some(fix.clone()), ..Diagnostic::error("proof", fix.message).at(place) };
-    Some(Finding { said, effect: Some(crate::session::Effect { mends: 8, breaks: 0 }), event: None })
+    Some(Finding { said, effect: Some(crate::session::Effect { mends: 8, breaks: 0 }), event: None, settles: false })
 }
 
 /// A bench with a wrong delimiter, once everything is found.
@@ -106,6 +106,18 @@ fn the_line_to_edit_is_not_where_it_shows() {
     let mut bench = inspected();
     bench.press("x");
     assert_eq!(bench.press("e"), Some(Effect::Edit { file: "template.json".into(), line: 5 }));
+}
+
+#[test]
+fn a_repair_that_settles_the_output_says_so() {
+    let expected = json::read(r#"{"role": "assistant", "reasoning": "Hm", "content": "Hi"}"#).unwrap();
+    let mut bench = inspected();
+    bench.world.borrow_mut().expected = expected.as_object().cloned();
+    bench.app.reload();
+    settled(&mut bench);
+    bench.press("xf");
+    let screen = bench.screen(100, 30);
+    assert!(screen.contains("with it, this output gives the expected message"), "{screen}");
 }
 
 #[test]
