@@ -193,6 +193,41 @@ fn arguments_are_checked_if_that_is_asked() {
     assert_eq!(read(JSON, text, Policies::none(), false, 1).1, []);
 }
 
+/// A template whose text outside of all regions belongs to no field.
+const CALLS_ALONE: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+        "transform": {"function": {"name": "{content.name}", "arguments": "{content.arguments}"}}}}}"#;
+
+#[test]
+fn text_outside_of_all_regions_is_seen_whole_however_it_comes() {
+    let call = r#"{"name": "add", "arguments": {"a": 1}}"#;
+    for (text, message) in [
+        (format!("Say {call}"), "{}".to_owned()),
+        (format!("{{\"k\": \"\\<y>{call}"), "{}".to_owned()),
+        (format!("Say\n{call}"), "{}".to_owned()),
+        (format!("\n{call}"), format!(r#"{{"calls": [{{"function": {call}}}]}}"#)),
+    ] {
+        let whole = read(CALLS_ALONE, &text, Policies::all(), false, usize::MAX);
+        assert_eq!(whole.0, message, "{text}");
+        for size in 1..4 {
+            assert_eq!(read(CALLS_ALONE, &text, Policies::all(), false, size), whole, "{text}, by {size}");
+        }
+    }
+}
+
+/// Reasoning that begins at any blank and ends at any tag: one of its closers may begin before the next opener.
+const ANY_TAG: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "thought": {"open_pattern": "\\s+", "close_pattern": "<[^>]*>", "repeats": true}, "content": {}}}"#;
+
+#[test]
+fn a_closer_that_is_still_coming_is_waited_for() {
+    let whole = read(ANY_TAG, "ab< c>d", Policies::every(), false, usize::MAX);
+    assert_eq!(whole.0, r#"{"thought": ["ab"], "content": "d"}"#);
+    for size in 1..4 {
+        assert_eq!(read(ANY_TAG, "ab< c>d", Policies::every(), false, size), whole, "by {size}");
+    }
+}
+
 #[test]
 fn the_list_of_problems_has_an_end() {
     let text = "<call>x</call>".repeat(300);

@@ -449,7 +449,8 @@ impl Parser {
                 }
             }
         }
-        let mut needed = self.region.as_ref().map_or(self.position, |region| region.body.min(self.position));
+        let outside = self.gate.as_ref().map_or(self.position, |gate| gate.stretch);
+        let mut needed = self.region.as_ref().map_or(outside, |region| region.body).min(self.position);
         if self.ledger.looks_ahead() {
             let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
             let known = Known { plan: &self.plan, template: &self.template, tools };

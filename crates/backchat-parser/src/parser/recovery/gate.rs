@@ -12,6 +12,8 @@ pub(in crate::parser) struct Gate {
     pub trial: Option<Trial>,
     /// Where the next is looked for.
     pub from: usize,
+    /// Where the text outside of all regions began; what is before a candidate decides what it is.
+    pub stretch: usize,
     /// Text that is passed over: where it begins and ends.
     pub cut: Option<(usize, usize)>,
     /// Where all text is held from, as the reasoning may have begun in the prompt.
@@ -75,6 +77,7 @@ impl Gate {
     /// Another region begins, or text outside of all.
     pub fn begin_stretch(&mut self, place: usize) {
         self.from = self.from.max(place);
+        self.stretch = place;
         (self.starts, self.runs, self.has_stray) = (0, 0, false);
     }
 }

@@ -73,10 +73,8 @@ impl Parser {
         let start = trial.start();
         let (view, is_cut) = self.buffer.view(ended).within_hold(start);
         let end = view.end();
-        let is_bare = self
-            .region
-            .as_ref()
-            .is_none_or(|region| self.buffer.slice(region.body, self.position.max(region.body)).trim().is_empty());
+        let stretch = self.region.as_ref().map_or(gate.stretch, |region| region.body);
+        let is_bare = self.buffer.slice(stretch, self.position.max(stretch)).trim().is_empty();
         let may_be_all = is_bare && self.ledger.is_at_first() && !self.ledger.has_malformed();
         let acted = match trial {
             Trial::BareCall(trial) => match trial.look(view, &known, may_be_all) {
@@ -170,8 +168,9 @@ impl Parser {
     fn candidate(&mut self, gate: &mut Gate, limit: usize, ended: bool) -> Option<Candidate> {
         let plan = self.plan.clone();
         let field = self.region.as_ref().map(|region| region.field);
-        let stretch = self.region.as_ref().map_or(self.position, |region| region.body);
-        let from = gate.from.max(stretch).max(self.from.min(limit));
+        let stretch = self.region.as_ref().map_or(gate.stretch, |region| region.body);
+        let shown = self.region.as_ref().map_or(self.position, |region| region.body);
+        let from = gate.from.max(shown).max(self.from.min(limit));
         let view = self.buffer.view(ended);
         let mut waits = None;
         let mut first: Option<(usize, Trial)> = None;
@@ -380,7 +379,7 @@ impl Parser {
         let plan = self.plan.clone();
         let Some(field) = plan.roles.reasoning else { return Ok(Flow::Goes) };
         let found = self.first_closer(gate, field, start, limit, next, ended);
-        if let Some((marker, after)) = found {
+        if let Verdict::Is((marker, after)) = found {
             gate.first = None;
             self.close(Span::new(start, start), sink)?;
             self.begin(field, start, Origin::Opened, sink);
@@ -394,7 +393,7 @@ impl Parser {
             return Ok(Flow::Again);
         }
         let (_, is_cut) = self.buffer.view(ended).within_hold(start);
-        if next.is_none() && !ended && !is_cut {
+        if (next.is_none() || matches!(found, Verdict::Waits)) && !ended && !is_cut {
             return Ok(Flow::Waits);
         }
         gate.first = None;
@@ -411,39 +410,49 @@ impl Parser {
         limit: usize,
         next: Option<Delimited>,
         ended: bool,
-    ) -> Option<(Span, usize)> {
+    ) -> Verdict<(Span, usize)> {
         let (view, _) = self.buffer.view(ended).within_hold(start);
         let closes = |delimiter: &crate::parser::plan::DelimiterPlan| delimiter.closes && delimiter.field == field;
-        let index = self.plan.delimiters.iter().position(closes)?;
-        let pattern = &self.plan.delimiters.get(index)?.pattern;
-        let search = gate.searches.get_mut(index)?;
+        let Some(index) = self.plan.delimiters.iter().position(closes) else { return Verdict::IsNot };
+        let (Some(delimiter), Some(search)) = (self.plan.delimiters.get(index), gate.searches.get_mut(index)) else {
+            return Verdict::IsNot;
+        };
+        let pattern = &delimiter.pattern;
         let span_of = |start: usize, marker: &str| {
             let from = start + marker.len() - marker.trim_start().len();
             Span::new(from, from + marker.trim().len())
         };
         let has_text = |end: usize| !view.slice(start, end).trim().is_empty();
         let mut at = gate.from.max(start);
-        while let Found::Match { start: from, end } = self.buffer.view(ended).find(pattern, search, at) {
-            if from >= limit.min(view.end()) || end == from {
-                break;
-            }
+        loop {
+            let (from, end) = match self.buffer.view(ended).find(pattern, search, at) {
+                Found::Match { start, end } if start < limit.min(view.end()) && start < end => (start, end),
+                Found::Waits { start } if start < limit => {
+                    gate.from = at;
+                    return Verdict::Waits;
+                }
+                _ => break,
+            };
             let marker = view.slice(from, end.min(view.end()));
             let span = span_of(from, marker);
             if is_distinctive(&self.plan, marker)
                 && has_text(from)
                 && !is_in_prose(view.slice(start, span.start), false)
             {
-                return Some((span, end));
+                return Verdict::Is((span, end));
             }
             at = end;
         }
         gate.from = at;
         // One that the implicit field's closer takes with it counts wherever it is.
-        let next = next.filter(|next| next.start < view.end() && has_text(next.start))?;
-        let delimiter = self.plan.delimiters.get(next.delimiter)?;
-        let is_implicit = delimiter.closes && self.plan.implicit == Some(delimiter.field);
-        let consumed = self.buffer.slice(next.start, next.end);
-        let found = pattern.find_at(consumed, 0).ok()?.filter(|_| is_implicit)?;
-        is_distinctive(&self.plan, found.text()).then(|| (span_of(next.start + found.span().0, found.text()), next.end))
+        let consumed = || {
+            let next = next.filter(|next| next.start < view.end() && has_text(next.start))?;
+            let delimiter = self.plan.delimiters.get(next.delimiter)?;
+            let is_implicit = delimiter.closes && self.plan.implicit == Some(delimiter.field);
+            let found = pattern.find_at(self.buffer.slice(next.start, next.end), 0).ok()?.filter(|_| is_implicit)?;
+            is_distinctive(&self.plan, found.text())
+                .then(|| (span_of(next.start + found.span().0, found.text()), next.end))
+        };
+        consumed().map_or(Verdict::IsNot, Verdict::Is)
     }
 }

@@ -62,7 +62,7 @@ impl Stretch {
     }
 
     fn stray(self, view: View<'_>, known: &Known<'_>, field: usize, closes_calls: bool) -> Option<Stray> {
-        let pattern = closer(known.plan, field).filter(|pattern| !pattern.can_be_empty())?;
+        let pattern = closer(known.plan, field)?;
         let text = view.slice(self.body.start, self.body.end);
         let stray = |start: usize, marker: &str, is_consumed, is_last| {
             let blanks = marker.len() - marker.trim_start().len();
