@@ -229,6 +229,17 @@ fn a_closer_that_is_still_coming_is_waited_for() {
 }
 
 #[test]
+fn a_closer_that_begins_inside_another_is_none() {
+    let template = CALLS_ALONE.replace(r#""close": "</call>""#, r#""close": ["</call>", "<<"]"#);
+    let (message, problems) = read(&template, "<</call>", Policies::all(), false, usize::MAX);
+    assert_eq!(message, "{}");
+    assert!(!told(&problems).contains("stray-marker"), "{problems:?}");
+    for size in 1..4 {
+        assert_eq!(read(&template, "<</call>", Policies::all(), false, size), (message.clone(), problems.clone()));
+    }
+}
+
+#[test]
 fn the_list_of_problems_has_an_end() {
     let text = "<call>x</call>".repeat(300);
     let problems = read(JSON, &text, Policies::none(), false, 64).1;

@@ -20,6 +20,8 @@ pub(in crate::parser) struct Gate {
     pub first: Option<usize>,
     /// The searches for markers, by their delimiter.
     pub searches: Vec<Search>,
+    /// Up to where the matches of each, in the stretch, were found to be none that count: the next begins after them.
+    pub passed: Vec<usize>,
     /// How many beginnings of JSON were tried in the stretch.
     pub starts: usize,
     /// How many runs of calls were tried in the reasoning.
@@ -71,13 +73,14 @@ impl Trial {
 
 impl Gate {
     pub fn new(delimiters: usize) -> Self {
-        Self { searches: vec![Search::default(); delimiters], ..Self::default() }
+        Self { searches: vec![Search::default(); delimiters], passed: vec![0; delimiters], ..Self::default() }
     }
 
     /// Another region begins, or text outside of all.
     pub fn begin_stretch(&mut self, place: usize) {
         self.from = self.from.max(place);
         self.stretch = place;
+        self.passed.fill(0);
         (self.starts, self.runs, self.has_stray) = (0, 0, false);
     }
 }

@@ -205,10 +205,10 @@ impl Parser {
             let is_asked = self.asks(RecoveryPolicy::StrayClosers) && !gate.has_stray && !self.ledger.has_false_opener;
             for (index, delimiter) in plan.delimiters.iter().enumerate() {
                 let closes_calls = delimiter.closes && plan.roles.call(delimiter.field).is_some();
-                let Some(search) = gate.searches.get_mut(index).filter(|_| is_asked && closes_calls) else { continue };
-                let mut at = from;
+                let search = gate.searches.get_mut(index).filter(|_| is_asked && closes_calls);
+                let (Some(search), Some(passed)) = (search, gate.passed.get_mut(index)) else { continue };
                 loop {
-                    match view.find(&delimiter.pattern, search, at) {
+                    match view.find(&delimiter.pattern, search, from.max(*passed)) {
                         Found::Match { start, end } if start < limit && end > start => {
                             let marker = view.slice(start, end);
                             // A closer may take the blanks before it along.
@@ -218,7 +218,7 @@ impl Parser {
                                 let end = start + marker.trim().len();
                                 offer(start, Trial::Stray { field, start, end, at: end });
                             } else {
-                                at = end;
+                                *passed = end;
                                 continue;
                             }
                         }
