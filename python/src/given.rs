@@ -39,7 +39,7 @@ impl Given {
         }
     }
 
-    /// It, if it is text.
+    /// The text; empty if it is ids.
     pub fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,

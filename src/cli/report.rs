@@ -65,8 +65,8 @@ impl Report {
         Ok(Some(address(&folder.join(place))))
     }
 
-    /// Writes the page if one was asked for, and prints its path.
-    pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
+    /// Refuses a target that cannot be a page, if a page was asked for.
+    pub fn check_target(&self) -> Result<(), Failure> {
         let Some(file) = &self.report else { return Ok(()) };
         let shown = file.display().to_string();
         if shown == "-" || is_another_file(file) {
@@ -76,6 +76,14 @@ impl Report {
                 .help("name a new file, such as `report.html`")
                 .into());
         }
+        Ok(())
+    }
+
+    /// Writes the page if one was asked for, and prints its path.
+    pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
+        let Some(file) = &self.report else { return Ok(()) };
+        self.check_target()?;
+        let shown = file.display().to_string();
         let page = page();
         uninterrupted(|| replace_file(file, page.as_bytes())).map_err(|error| input::cannot_write(&shown, &error))?;
         if !global.is_quiet() {

@@ -121,6 +121,20 @@ fn check_places(folder: &Path, items: &[Item]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Two sources whose pages would go to one file.
+fn check_pages(items: &[Item]) -> Result<(), Failure> {
+    let mut known: HashMap<&Path, &str> = HashMap::new();
+    for item in items {
+        if let Some(other) = known.insert(&item.place, &item.source) {
+            let (first, second) = (escape(other), escape(&item.source));
+            let message = format!("the pages of {first} and {second} would both be written to one file");
+            let help = "pass the folder that contains both, so that its tree is kept, or derive them one by one";
+            return Err(Diagnostic::error("output-taken", message).help(help).into());
+        }
+    }
+    Ok(())
+}
+
 fn is_model(folder: &Path) -> bool {
     MODEL_FILES.iter().any(|name| folder.join(name).exists())
 }
@@ -145,6 +159,10 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<
 /// Derives from several sources. Each draft is written as soon as it is ready, and each line printed as soon as those
 /// before it are.
 pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -> Result<ExitCode, Failure> {
+    if command.page().is_asked() {
+        command.page().check_target()?;
+        check_pages(&items)?;
+    }
     let folder = command.output().map(Path::new);
     if let Some(folder) = folder {
         check_places(folder, &items)?;

@@ -240,7 +240,7 @@ impl Serve {
             (_, Some(engine)) => engine,
             (_, None) => match probe::recognize(&upstream).await {
                 Some(engine) => engine,
-                None => return Err(self.no_engine(upstream.fault().await).into()),
+                None => return Err(self.no_engine(upstream.fault(probe::PATIENCE).await).into()),
             },
         };
         if !global.is_quiet() {
@@ -268,16 +268,22 @@ impl Serve {
         Ok(())
     }
 
-    /// What the user should know before the first request.
+    /// The error for an engine that does not answer, with the cause.
     fn no_engine(&self, fault: Option<io::Error>) -> Diagnostic {
         let address = escape(self.upstream.as_deref().unwrap_or_default()).into_owned();
         let (why, help) = match fault {
-            Some(fault) => (format!(": {}", escape(&fault.to_string())), "start the engine first"),
+            Some(fault) if fault.kind() == io::ErrorKind::InvalidData => {
+                (format!(": {}", escape(&fault.to_string())), "check the address and its certificate")
+            }
+            Some(fault) => {
+                (format!(": {}", escape(&fault.to_string())), "check the address, and start the engine first")
+            }
             None => (String::new(), "name the engine with `--engine`"),
         };
         Diagnostic::error("serve-no-engine", format!("no engine answers at {address}{why}")).help(help)
     }
 
+    /// What the user should know before the first request.
     fn announce(&self, engine: Engine, upstream: &Upstream, model: &Model) -> Result<(), Failure> {
         let shows_special_tokens = match upstream {
             Upstream::Engine(_) => {

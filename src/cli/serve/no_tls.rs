@@ -16,8 +16,8 @@ impl Tls {
     ///
     /// Always.
     pub fn new(_host: &str) -> Result<Self, String> {
-        Err("https needs a command with it: `cargo install backchat --features serve-tls`, or the one that pip installs; \
-             or use a tunnel, or a proxy on this machine"
+        Err("this build has no https: install with `cargo install backchat --features serve-tls` or from pip, or use a \
+             tunnel"
             .to_owned())
     }
 

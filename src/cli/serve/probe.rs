@@ -9,7 +9,7 @@ use crate::serve::engine::{Engine, Facts};
 use backchat_core::json::Value;
 
 /// How long an engine may take to say something about itself.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Finds out which engine it is; nothing if nothing answers there.
 pub async fn recognize(upstream: &Upstream) -> Option<Engine> {

@@ -166,10 +166,13 @@ impl Upstream {
         }
     }
 
-    /// Why there is no connection, if there is none.
-    pub async fn fault(&self) -> Option<io::Error> {
+    /// Why there is no connection, if there is none in time.
+    pub async fn fault(&self, limit: Duration) -> Option<io::Error> {
         match self {
-            Self::Engine(target) => target.connect().await.err(),
+            Self::Engine(target) => match tokio::time::timeout(limit, target.connect()).await {
+                Ok(connected) => connected.err(),
+                Err(_) => Some(io::ErrorKind::TimedOut.into()),
+            },
             Self::Recorded(_) => None,
         }
     }

@@ -55,20 +55,20 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Optio
         if search.fails_most() {
             // No choice about a part is likely to mend a turn that is cut wrongly: other readings come first.
             postponed.push((place, search));
-        } else if is_whole_with(&mut best, place, search.finish(&mut trials)) {
+        } else if keep_better(&mut best, place, search.finish(&mut trials)) {
             return best.map(|(_, best)| best);
         }
     }
     for (place, search) in postponed {
-        if is_whole_with(&mut best, place, search.finish(&mut trials)) {
+        if keep_better(&mut best, place, search.finish(&mut trials)) {
             break;
         }
     }
     best.map(|(_, best)| best)
 }
 
-/// Keeps the better of the best and what a reading gave, of equals the earlier reading; says whether it is whole.
-fn is_whole_with(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<Chosen>) -> bool {
+/// Keeps the better of the best and what a reading gave, of equals the earlier reading; true if it is whole.
+fn keep_better(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<Chosen>) -> bool {
     let rank = |place: usize, chosen: &Chosen| (chosen.attempt.rank(), place);
     if let Some(found) = found
         && best.as_ref().is_none_or(|(earlier, best)| rank(place, &found) < rank(*earlier, best))
@@ -333,12 +333,12 @@ mod tests {
         };
         let misses = ANSWER.replace("<call>", "<never>");
         let mut best = None;
-        assert!(!is_whole_with(&mut best, 1, found(&misses, "second")));
-        assert!(!is_whole_with(&mut best, 0, found(&misses, "first")));
-        assert!(!is_whole_with(&mut best, 2, found(&misses, "third")));
-        assert!(!is_whole_with(&mut best, 3, None));
+        assert!(!keep_better(&mut best, 1, found(&misses, "second")));
+        assert!(!keep_better(&mut best, 0, found(&misses, "first")));
+        assert!(!keep_better(&mut best, 2, found(&misses, "third")));
+        assert!(!keep_better(&mut best, 3, None));
         assert_eq!(best.as_ref().unwrap().1.reasoning_field, "first");
-        assert!(is_whole_with(&mut best, 4, found(ANSWER, "whole")));
+        assert!(keep_better(&mut best, 4, found(ANSWER, "whole")));
         assert_eq!(best.unwrap().1.reasoning_field, "whole");
     }
 }

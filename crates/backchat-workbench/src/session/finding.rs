@@ -55,6 +55,8 @@ pub(super) struct Inspection {
     pub repairs: Background<Written, Vec<Finding>>,
     /// The findings, each at its event.
     pub findings: Vec<Finding>,
+    /// How often others took their places.
+    pub version: usize,
     /// The recording in which the events were looked up.
     pub of: Option<u64>,
 }

@@ -14,7 +14,7 @@ use backchat_derive::derive::Options;
 use backchat_parser::template::source;
 
 /// Of an output longer than this, in bytes, no repair is tried out to find the event that it changes.
-const LONGEST: usize = 1 << 18;
+const LONGEST: usize = 1 << 14;
 
 /// The most repairs that are tried out.
 const MOST: usize = 16;
@@ -23,6 +23,11 @@ impl Session {
     /// The findings about the template, the most important first.
     pub fn findings(&self) -> &[Finding] {
         &self.library.inspection.findings
+    }
+
+    /// A number that changes as soon as other findings are in the list, or in another order.
+    pub fn findings_version(&self) -> usize {
+        self.library.inspection.version
     }
 
     /// Whether more may be found.
@@ -72,7 +77,10 @@ impl Session {
         let is_repaired = library.inspection.repairs.hear();
         if is_linted || is_repaired {
             let found = library.inspection.repairs.done().or(library.inspection.lint.done());
-            library.inspection.findings = found.cloned().unwrap_or_default();
+            let found = found.cloned().unwrap_or_default();
+            let lines = |findings: &[Finding]| findings.iter().map(Finding::line).collect::<Vec<_>>();
+            library.inspection.version += usize::from(lines(&found) != lines(&library.inspection.findings));
+            library.inspection.findings = found;
             library.inspection.of = None;
         }
         self.start_repairs();

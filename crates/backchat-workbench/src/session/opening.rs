@@ -155,6 +155,7 @@ impl Session {
         if let Some(verdict) = self.library.verdicts.get_mut(self.library.output) {
             *verdict = Some(Verdict::Broken);
         }
+        self.library.reading = None;
         self.playback.sides.clear();
         (self.playback.difference, self.playback.wrong) = (None, Vec::new());
         self.library.problem = Some(problem);

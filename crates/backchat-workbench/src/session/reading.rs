@@ -69,6 +69,11 @@ impl Reading {
         std::mem::replace(&mut self.shown, now) != now
     }
 
+    /// Whether it is still read.
+    pub fn is_running(&self) -> bool {
+        self.task.is_running()
+    }
+
     /// The output once it was read.
     pub fn take(&mut self) -> Option<Read> {
         self.task.hear();

@@ -92,6 +92,9 @@ impl Session {
             false if material.output.len() > LARGE => Extent::Start,
             false => Extent::Whole,
         };
+        // What still reads another output, or this one in another way, is not waited for.
+        self.library.reading = None;
+        let material = &self.library.material;
         let sides = recordings(material, chunking, showing, &text, extent, |_| true)?;
         self.library.reading = (extent == Extent::Start).then(|| Reading::start(material, chunking, showing));
         Ok(sides)
@@ -100,7 +103,14 @@ impl Session {
     /// Takes a large output once it was read; true if the screen changes.
     pub(super) fn take_read(&mut self) -> bool {
         let Some(reading) = &mut self.library.reading else { return false };
-        let Some(read) = reading.take() else { return reading.has_advanced() };
+        let Some(read) = reading.take() else {
+            if reading.is_running() {
+                return reading.has_advanced();
+            }
+            self.library.reading = None;
+            self.notice = Some("the rest of this output could not be read".to_owned());
+            return true;
+        };
         self.library.reading = None;
         self.show(read.sides, Some(read.verdict));
         self.go_to_opening();

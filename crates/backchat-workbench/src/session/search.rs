@@ -36,9 +36,9 @@ impl Search {
         })
     }
 
-    /// Whether an event matches.
-    pub fn has_event(&self, event: usize) -> bool {
-        self.hits.contains(&Hit::Event(event))
+    /// Whether one of these events matches.
+    pub fn has_event_in(&self, events: &Range<usize>) -> bool {
+        self.hits.iter().any(|hit| matches!(hit, Hit::Event(at) if events.contains(at)))
     }
 
     /// Whether a line of the template matches.

@@ -58,7 +58,7 @@ pub fn escaped<'t>(text: &'t str, escape: impl Fn(&str) -> Cow<'_, str>) -> Cow<
 }
 
 fn is_pictograph(c: char) -> bool {
-    matches!(c, '\u{203c}'..='\u{2049}' | '\u{2190}'..='\u{2bff}' | '\u{3030}'..='\u{303d}' | '\u{3297}'..='\u{3299}'
+    matches!(c, '\u{2194}'..='\u{2195}' | '\u{2600}'..='\u{27bf}' | '\u{2b05}'..='\u{2b55}'
         | '\u{1f000}'..='\u{1f1e5}' | '\u{1f200}'..='\u{1faff}')
 }
 

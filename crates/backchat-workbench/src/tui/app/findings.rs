@@ -13,20 +13,31 @@ impl App {
     /// Shows the finding at hand.
     pub(super) fn show_findings(&mut self) {
         match self.session.finding_here() {
-            Some(index) => self.layout.overlay = Some(Overlay::Finding { index, top: 0 }),
+            Some(index) => {
+                let version = self.session.findings_version();
+                self.layout.overlay = Some(Overlay::Finding { index, top: 0, version });
+            }
             None => self.session.notice = Some(self.session.nothing_found()),
         }
     }
 
-    pub(super) fn finding_key(&mut self, index: usize, top: usize, key: KeyCode) {
+    pub(super) fn finding_key(&mut self, index: usize, top: usize, version: usize, key: KeyCode) {
+        if version != self.session.findings_version() && key == KeyCode::Char('F') {
+            self.layout.overlay = None;
+            self.session.notice = Some("the findings have changed; f shows them again".to_owned());
+            return;
+        }
         let count = self.session.findings().len().max(1);
-        let at = |index: usize| Some(Overlay::Finding { index, top: 0 });
+        let version = self.session.findings_version();
+        let at = |index: usize| Some(Overlay::Finding { index, top: 0, version });
         self.layout.overlay = match key {
             KeyCode::Char('F') => return self.apply(index),
             KeyCode::Tab | KeyCode::Right | KeyCode::Char('f' | 'l') => at((index + 1) % count),
             KeyCode::BackTab | KeyCode::Left | KeyCode::Char('h') => at((index + count - 1) % count),
             KeyCode::Enter => return self.go_to_finding(index),
-            key => moved(top, key, self.layout.drawn.overlay_page()).map(|top| Overlay::Finding { index, top }),
+            key => {
+                moved(top, key, self.layout.drawn.overlay_page()).map(|top| Overlay::Finding { index, top, version })
+            }
         };
     }
 
@@ -80,7 +91,7 @@ impl App {
                 format!("The repair mends {}, breaks {}:", counted(effect.mends), counted(effect.breaks))
             }
             (None, true) => "The repair (its effect on the conversations is being counted):".to_owned(),
-            (None, false) => "The repair (without a chat template its effect is not known):".to_owned(),
+            (None, false) => "The repair (its effect on the conversations is not known):".to_owned(),
         });
         if finding.settles {
             lines.push("with it, this output gives the expected message".to_owned());

@@ -43,7 +43,6 @@ fn scattered(text: &[char], word: &[char]) -> Option<i64> {
         let gaps = i64::try_from(at - start - word.len()).ok()?;
         Some(if begins(text, start) { AT_START } else { 0 } - gaps)
     });
-    // From the last of them on, fewer letters are left than were typed.
     spans.max()
 }
 

@@ -44,6 +44,8 @@ pub enum Overlay {
         index: usize,
         /// The first line that is shown.
         top: usize,
+        /// The findings of which it was drawn as one: `F` applies what is on the screen, or nothing.
+        version: usize,
     },
     /// A text to read.
     Text {

@@ -31,7 +31,7 @@ impl App {
                     self.layout.overlay = Some(Overlay::Bless { title, lines, top });
                 }
             },
-            Overlay::Finding { index, top } => self.finding_key(index, top, key.code),
+            Overlay::Finding { index, top, version } => self.finding_key(index, top, version, key.code),
             Overlay::Help { top } => {
                 self.layout.overlay =
                     moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Help { top });

@@ -15,10 +15,12 @@ pub(super) struct Made {
 }
 
 impl Review<'_> {
-    /// The cases that differ as the one at hand does and are still to be decided, that one included.
+    /// The cases that differ as the one at hand does and are undecided or skipped, the one at hand included.
     pub(super) fn alike(&self) -> Vec<usize> {
         let group = self.docket.group(self.index);
-        let is_open = |index: &usize| self.decisions.get(*index).is_some_and(|made| !is_written(*made));
+        let is_open = |index: &usize| {
+            *index == self.index || matches!(self.decisions.get(*index), Some(None | Some(Decision::Skipped)))
+        };
         (0..self.decisions.len()).filter(|index| self.docket.group(*index) == group).filter(is_open).collect()
     }
 
@@ -69,6 +71,7 @@ impl Review<'_> {
         }
         self.go_on();
         let done = match count {
+            0 => "the difference has changed meanwhile; nothing was accepted".to_owned(),
             1 => "accepted; no other case differs like it".to_owned(),
             count => format!("accepted {count} cases that differ alike; u takes it back"),
         };
@@ -90,6 +93,7 @@ impl Review<'_> {
         let Some(mut made) = self.made.pop() else { return self.notify("nothing was decided yet".to_owned()) };
         while made.written > 0 {
             if let Err(problem) = self.docket.take_back() {
+                self.is_over &= self.decisions.iter().all(Option::is_some);
                 self.made.push(made);
                 return self.notify(problem.line());
             }
@@ -155,8 +159,4 @@ impl Review<'_> {
         }
         is_accepted
     }
-}
-
-fn is_written(made: Option<Decision>) -> bool {
-    matches!(made, Some(Decision::Accepted | Decision::Settled))
 }

@@ -164,7 +164,7 @@ impl Shown<'_> {
         };
         let text = count + &text;
         let search = self.app.session.playback.search.as_ref();
-        let is_found = search.is_some_and(|search| (row.first..row.end).any(|event| search.has_event(event)));
+        let is_found = search.is_some_and(|search| search.has_event_in(&(row.first..row.end)));
         let found = if is_found { theme.found() } else { Style::new() };
         let mut line = Line::from(vec![
             Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }).patch_style(found),

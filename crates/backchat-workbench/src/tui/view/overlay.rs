@@ -36,7 +36,7 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
             let top = page(out, area, app, &title, &shown, top);
             app.layout.overlay = Some(Overlay::Text { title, departure, lines, top });
         }
-        Overlay::Finding { index, top } => {
+        Overlay::Finding { index, top, .. } => {
             let Some(finding) = app.session.findings().get(index) else {
                 app.layout.overlay = None;
                 return;
@@ -53,7 +53,7 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
                 (count, false) => (format!("Finding {} of {count}", index + 1), "tab: next, enter goes there"),
             };
             let top = page_with(out, area, app, &title, keys, &shown, top);
-            app.layout.overlay = Some(Overlay::Finding { index, top });
+            app.layout.overlay = Some(Overlay::Finding { index, top, version: app.session.findings_version() });
         }
         Overlay::Bless { title, lines, top } => {
             let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
