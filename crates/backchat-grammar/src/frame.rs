@@ -6,27 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Lazily;
 use super::marks::Clear;
 use super::notes::Note;
-use super::prompt_end::PromptEnd;
 use super::rules::{Node, Rules};
-use super::turn::{Presence, Reasoning, Start, Turn};
+use super::turn::{Kind, Start, Turn};
 use backchat_derive::wire::Wire;
 
 /// How many frames are kept. A template whose prompts end in words of the conversation has one for each request.
 const MOST_KEPT: usize = 32;
-
-/// What a frame depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
-    pub end: PromptEnd,
-    pub reasoning: Reasoning,
-    pub content: Presence,
-    /// The content has a format that the request asks for.
-    pub has_format: bool,
-    pub calls: bool,
-    /// Whether a turn without calls is allowed, and whether more than one call is.
-    pub may_be_silent: bool,
-    pub several: bool,
-}
 
 /// A turn without its calls, and without its content if that has a format.
 #[derive(Clone, Debug)]
@@ -51,13 +36,9 @@ impl Frame {
             wire: wire.structure(),
             written: wire.written(),
             clear,
-            end: &kind.end,
-            reasoning: kind.reasoning,
+            kind,
             answer: content.map(Node::Rule),
-            content: kind.content,
             call: call.map(Node::Rule),
-            may_be_silent: kind.may_be_silent,
-            several: kind.several,
         };
         let (root, start) = turn.root(&mut rules, &mut notes)?;
         let is_lazy = kind.may_be_silent && !kind.has_format;

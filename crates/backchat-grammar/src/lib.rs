@@ -63,7 +63,7 @@ use backchat_core::json::{Object, Value};
 use backchat_derive::wire::{Wire, structure};
 use backchat_parser::template::Template;
 use calls::{Reading, Tool};
-use frame::{Frames, Kind};
+use frame::Frames;
 use free_texts::FreeTexts;
 use machine::Machine;
 use marks::Clear;
@@ -72,7 +72,7 @@ use reads::Reads;
 use request::Wants;
 use rules::{Node, Rules};
 use schema::Order;
-use turn::Start;
+use turn::{Kind, Start};
 
 /// The rules of a model's valid outputs for one request.
 #[derive(Clone, Debug)]

@@ -45,22 +45,31 @@ pub enum Reasoning {
     Outside,
 }
 
+/// What the turns of some requests have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub end: PromptEnd,
+    pub reasoning: Reasoning,
+    /// Whether content beside calls is allowed, and whether it is required.
+    pub content: Presence,
+    /// The content has a format that the request asks for.
+    pub has_format: bool,
+    /// Whether there are calls, whether a turn without calls is allowed, and whether more than one call is.
+    pub calls: bool,
+    pub may_be_silent: bool,
+    pub several: bool,
+}
+
 /// The parts of the turn.
 pub(crate) struct Turn<'t> {
     pub wire: &'t WireFormat,
     pub written: &'t Written,
     pub clear: &'t Clear,
-    pub end: &'t PromptEnd,
-    pub reasoning: Reasoning,
+    pub kind: &'t Kind,
     /// The content, if it is not free.
     pub answer: Option<Node>,
-    /// Whether content beside calls is allowed, and whether it is required.
-    pub content: Presence,
     /// The calls, if there are any.
     pub call: Option<Node>,
-    /// Whether a turn without calls is allowed, and whether more than one call is.
-    pub may_be_silent: bool,
-    pub several: bool,
 }
 
 /// The start of the grammar.
@@ -84,11 +93,11 @@ impl Turn<'_> {
     pub fn root(&self, rules: &mut Rules, notes: &mut Vec<Note>) -> Option<(Node, Start)> {
         let content = self.free_or_answer(rules);
         let thought = self.clear.reasoning.as_ref().map_or_else(Node::never, |thought| {
-            let is_required = self.reasoning == Reasoning::Always;
+            let is_required = self.kind.reasoning == Reasoning::Always;
             rules.text("reasoning", if is_required { not_empty(thought) } else { thought.clone() })
         });
-        notes.extend(self.end.note());
-        let (group, tail) = self.end.group(self.written)?;
+        notes.extend(self.kind.end.note());
+        let (group, tail) = self.kind.end.group(self.written)?;
         let shapes = self.wanted(group, tail);
         let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
         let mut alive: Vec<Parts> = Vec::new();
@@ -112,7 +121,7 @@ impl Turn<'_> {
         // Renders of some kinds of turns may lack what the prompt writes. In a thought that the prompt opened, the
         // other renders show what may follow its bare close.
         others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
-        let is_outside = self.reasoning == Reasoning::Outside;
+        let is_outside = self.kind.reasoning == Reasoning::Outside;
         let own = match is_outside && !behind.is_empty() {
             true => factored(&behind),
             false => after(rules, &factored(&alive), tail).unwrap_or_else(Node::never),
@@ -132,15 +141,15 @@ impl Turn<'_> {
     fn wanted<'g>(&self, group: &'g Group, tail: &str) -> Vec<&'g Shape> {
         let has_call = |shape: &Shape| shape.has(&Part::Call);
         let mut shapes: Vec<&Shape> = group.shapes.iter().collect();
-        match (&self.call, self.may_be_silent) {
+        match (&self.call, self.kind.may_be_silent) {
             (None, _) => shapes.retain(|shape| !has_call(shape)),
             (Some(_), false) => shapes.retain(|shape| has_call(shape)),
             (Some(_), true) => {}
         }
-        match self.content {
+        match self.kind.content {
             Presence::Never => shapes.retain(|shape| !shape.has(&Part::Content)),
             Presence::Always => shapes.retain(|shape| shape.has(&Part::Content)),
-            Presence::Auto if !self.may_be_silent => {
+            Presence::Auto if !self.kind.may_be_silent => {
                 let without: Vec<&Shape> = shapes.iter().copied().filter(|shape| !shape.has(&Part::Content)).collect();
                 if !without.is_empty() {
                     shapes = without;
@@ -150,12 +159,12 @@ impl Turn<'_> {
         }
         if self.answer.is_some() {
             // The answer is said or a tool is called: what stands beside a call is no answer, and silence is none.
-            let beside = self.content == Presence::Always;
+            let beside = self.kind.content == Presence::Always;
             shapes.retain(|shape| beside || !(shape.has(&Part::Content) && has_call(shape)));
             shapes.retain(|shape| shape.has(&Part::Content) || has_call(shape));
         }
         let thinks = |shape: &Shape| shape.has(&Part::Reasoning);
-        match self.reasoning {
+        match self.kind.reasoning {
             Reasoning::Always if shapes.iter().any(|shape| thinks(shape)) => shapes.retain(|shape| thinks(shape)),
             Reasoning::Never if tail.len() <= group.header.len() => shapes.retain(|shape| !thinks(shape)),
             _ => {}
@@ -170,7 +179,7 @@ impl Turn<'_> {
         let mut seen = 0;
         let mut between = String::new();
         let mut is_between = false;
-        let is_single = count > 1 && !self.several;
+        let is_single = count > 1 && !self.kind.several;
         if is_single || count > 2 {
             return vec![Node::never()];
         }
@@ -181,7 +190,7 @@ impl Turn<'_> {
                 Part::Text(text) if is_thought => nodes.extend(self.thought_end(text)),
                 Part::Text(text) => nodes.push(Node::literal(text.as_str())),
                 Part::Content => nodes.push(content.clone()),
-                Part::Reasoning if self.reasoning == Reasoning::Never => {}
+                Part::Reasoning if self.kind.reasoning == Reasoning::Never => {}
                 Part::Reasoning => nodes.push(thought.clone()),
                 Part::Call => {
                     seen += 1;
@@ -205,7 +214,7 @@ impl Turn<'_> {
         let parts = self.clear.thought.as_ref().and_then(|(_, close)| Some((text.split_once(close.as_str())?, close)));
         let Some(((before, after), close)) = parts else { return vec![Node::literal(text)] };
         // White space before it is the end of the thought, if there is one.
-        let is_thoughts = before.trim().is_empty() && self.reasoning != Reasoning::Never;
+        let is_thoughts = before.trim().is_empty() && self.kind.reasoning != Reasoning::Never;
         let before = if is_thoughts { Node::empty() } else { Node::literal(before).optional() };
         let rest = after.trim_start();
         let blank = slice(after, ..after.len() - rest.len());
@@ -236,7 +245,7 @@ impl Turn<'_> {
             return answer.clone();
         }
         let free = &self.clear.content;
-        rules.text("content", if self.content == Presence::Always { not_empty(free) } else { free.clone() })
+        rules.text("content", if self.kind.content == Presence::Always { not_empty(free) } else { free.clone() })
     }
 
     /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that
@@ -289,12 +298,12 @@ impl Turn<'_> {
         if !is_open {
             return Some(rest);
         }
-        if self.reasoning == Reasoning::Outside {
+        if self.kind.reasoning == Reasoning::Outside {
             let assumed = thinking::assumed_close(tail, close);
             let blank = assumed.rsplit_once(close).map_or("", |(_, blank)| blank).to_owned();
             return Some(Node::sequence([Node::literal(blank).optional(), rest]));
         }
-        let thought = if self.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
+        let thought = if self.kind.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
         let rest = rules.add("answer", rest);
         // The white space of the close may be the model's or not; where no render shows it, it is that of the opening.
         let ends = [own.close.clone(), thinking::assumed_close(tail, close)];
@@ -316,7 +325,7 @@ impl Turn<'_> {
         let content = self.free_or_answer(rules);
         let thought = self.clear.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
         let call = self.call.clone()?;
-        let (group, tail) = self.end.group(self.written)?;
+        let (group, tail) = self.kind.end.group(self.written)?;
         let mut found: Vec<(String, Parts)> = Vec::new();
         let segmentation = self.wire.segmentation;
         // Text that occurs elsewhere in turns starts no call.
