@@ -449,8 +449,9 @@ impl Parser {
                 }
             }
         }
-        let outside = self.gate.as_ref().map_or(self.position, |gate| gate.stretch);
-        let mut needed = self.region.as_ref().map_or(outside, |region| region.body).min(self.position);
+        let region = self.region.as_ref();
+        let begun = self.gate.as_ref().map(|gate| gate.begun(region)).or(region.map(|region| region.body));
+        let mut needed = begun.unwrap_or(self.position).min(self.position);
         if self.ledger.looks_ahead() {
             let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
             let known = Known { plan: &self.plan, template: &self.template, tools };

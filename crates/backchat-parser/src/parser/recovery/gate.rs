@@ -3,6 +3,7 @@
 use super::bare_call::BareCall;
 use super::call_run::CallRun;
 use super::later_closer::LaterCloser;
+use crate::parser::region::Region;
 use crate::pattern::Search;
 
 /// The decision that text is held back for, and the places up to which others were looked for.
@@ -13,7 +14,7 @@ pub(in crate::parser) struct Gate {
     /// Where the next is looked for.
     pub from: usize,
     /// Where the text outside of all regions began; what is before a candidate decides what it is.
-    pub stretch: usize,
+    stretch: usize,
     /// Text that is passed over: where it begins and ends.
     pub cut: Option<(usize, usize)>,
     /// Where all text is held from, as the reasoning may have begun in the prompt.
@@ -74,6 +75,11 @@ impl Trial {
 impl Gate {
     pub fn new(delimiters: usize) -> Self {
         Self { searches: vec![Search::default(); delimiters], passed: vec![0; delimiters], ..Self::default() }
+    }
+
+    /// Where the text began that is open: that of a region, or the text outside of all.
+    pub fn begun(&self, region: Option<&Region>) -> usize {
+        region.map_or(self.stretch, |region| region.body)
     }
 
     /// Another region begins, or text outside of all.

@@ -65,6 +65,7 @@ impl Parser {
         ended: bool,
         sink: &mut impl FnMut(EventRef<'_>),
     ) -> Result<Flow, ParseError> {
+        let stretch = gate.begun(self.region.as_ref());
         let Some(trial) = &mut gate.trial else { return Ok(Flow::Goes) };
         let plan = self.plan.clone();
         let tools = self.tools.clone().filter(|tools| !tools.is_empty());
@@ -73,7 +74,6 @@ impl Parser {
         let start = trial.start();
         let (view, is_cut) = self.buffer.view(ended).within_hold(start);
         let end = view.end();
-        let stretch = self.region.as_ref().map_or(gate.stretch, |region| region.body);
         let is_bare = self.buffer.slice(stretch, self.position.max(stretch)).trim().is_empty();
         let may_be_all = is_bare && self.ledger.is_at_first() && !self.ledger.has_malformed();
         let acted = match trial {
@@ -168,7 +168,7 @@ impl Parser {
     fn candidate(&mut self, gate: &mut Gate, limit: usize, ended: bool) -> Option<Candidate> {
         let plan = self.plan.clone();
         let field = self.region.as_ref().map(|region| region.field);
-        let stretch = self.region.as_ref().map_or(gate.stretch, |region| region.body);
+        let stretch = gate.begun(self.region.as_ref());
         let shown = self.region.as_ref().map_or(self.position, |region| region.body);
         let from = gate.from.max(shown).max(self.from.min(limit));
         let view = self.buffer.view(ended);
