@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::signals::uninterrupted;
 use super::{Failure, Global, input};
 use backchat_core::diagnostic::{Diagnostic, escape};
+use backchat_core::text::uri_path;
 use backchat_parser::template::source::replace_file;
 
 /// The option of every command that has something to show on a page.
@@ -27,13 +28,21 @@ fn is_another_file(file: &Path) -> bool {
 
 /// A relative path as the address of a link.
 fn address(path: &Path) -> String {
-    let parts = path.iter().map(|part| {
-        part.to_string_lossy().bytes().fold(String::new(), |out, byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out + &char::from(byte).to_string(),
-            byte => out + &format!("%{byte:02X}"),
-        })
-    });
-    parts.collect::<Vec<_>>().join("/")
+    uri_path(&path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"))
+}
+
+/// Refuses a file that a page would replace.
+fn check_file(file: &Path) -> Result<(), Failure> {
+    let shown = file.display().to_string();
+    let message = match () {
+        () if shown == "-" => "a report is written to a file".to_owned(),
+        () if is_another_file(file) => {
+            format!("the report would replace {}, which is not an HTML page", escape(&shown))
+        }
+        () => return Ok(()),
+    };
+    let help = "name a new file, such as `report.html`";
+    Err(Diagnostic::error("report-file", message).help(help).into())
 }
 
 impl Report {
@@ -54,10 +63,7 @@ impl Report {
         let place = place.with_file_name(format!("{name}.html"));
         let target = folder.join(&place);
         let shown = target.display().to_string();
-        if is_another_file(&target) {
-            let message = format!("the report would replace {}, which is not an HTML page", escape(&shown));
-            return Err(Diagnostic::error("report-file", message).help("name another file").into());
-        }
+        check_file(&target)?;
         let made = target.parent().map_or(Ok(()), std::fs::create_dir_all);
         made.and_then(|()| uninterrupted(|| replace_file(&target, page.as_bytes())))
             .map_err(|error| input::cannot_write(&shown, &error))?;
@@ -67,22 +73,13 @@ impl Report {
 
     /// Refuses a target that cannot be a page, if a page was asked for.
     pub fn check_target(&self) -> Result<(), Failure> {
-        let Some(file) = &self.report else { return Ok(()) };
-        let shown = file.display().to_string();
-        if shown == "-" || is_another_file(file) {
-            let message = format!("the report would replace {}, which is not an HTML page", escape(&shown));
-            let message = if shown == "-" { "a report is written to a file".to_owned() } else { message };
-            return Err(Diagnostic::error("report-file", message)
-                .help("name a new file, such as `report.html`")
-                .into());
-        }
-        Ok(())
+        self.report.as_deref().map_or(Ok(()), check_file)
     }
 
     /// Writes the page if one was asked for, and prints its path.
     pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(file) = &self.report else { return Ok(()) };
-        self.check_target()?;
+        check_file(file)?;
         let shown = file.display().to_string();
         let page = page();
         uninterrupted(|| replace_file(file, page.as_bytes())).map_err(|error| input::cannot_write(&shown, &error))?;

@@ -39,6 +39,16 @@ pub fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
     slice(one, one.len() - length..)
 }
 
+/// A path whose parts are separated by slashes, as a reference in a URI.
+pub fn uri_path(path: &str) -> String {
+    path.bytes().fold(String::new(), |out, byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+            out + &char::from(byte).to_string()
+        }
+        byte => out + &format!("%{byte:02X}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,49 +1,51 @@
-//! Groups the cases of a check by what is wrong with them, so that a page shows a cause once.
+//! Groups what a page lists by what is wrong with it, so that a page shows a cause once.
 
-use crate::check::{Report, Status};
-use backchat_core::diagnostic::Diagnostic;
+use super::html::Html;
 
-/// Cases that fare alike for one reason.
-pub(super) struct Group<'r> {
-    /// How they fare.
-    pub status: Status,
+/// A group of more than this is folded.
+pub(super) const FOLDED: usize = 12;
+
+/// What fares alike for one reason.
+pub(super) struct Group<'r, K, T> {
+    /// How it fares.
+    pub kind: K,
     /// The reason; empty if there is nothing to say.
     pub cause: String,
-    /// The cases, with their places in the whole list.
-    pub cases: Vec<(usize, &'r Report<'r>)>,
+    /// The items, with their places in the whole list.
+    pub items: Vec<(usize, &'r T)>,
 }
 
-/// The groups: what fails first, then what passes with notes, then the rest; the largest first.
-pub(super) fn groups<'r>(reports: &'r [Report<'r>]) -> Vec<Group<'r>> {
-    let mut groups: Vec<Group<'r>> = Vec::new();
-    for (index, report) in reports.iter().enumerate() {
-        let cause = worst(report).map_or_else(String::new, |found| shape(&found.message));
-        let known = groups.iter_mut().find(|group| group.status == report.status && group.cause == cause);
-        match known {
-            Some(group) => group.cases.push((index, report)),
-            None => groups.push(Group { status: report.status, cause, cases: vec![(index, report)] }),
+/// The groups: those of the lowest rank first, and of these the largest. `fares` says how an item fares, and why.
+pub(super) fn groups<'r, K: PartialEq, T, R: Ord>(
+    items: &'r [T],
+    fares: impl Fn(&T) -> (K, String),
+    rank: impl Fn(&Group<'r, K, T>) -> R,
+) -> Vec<Group<'r, K, T>> {
+    let mut groups: Vec<Group<'r, K, T>> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let (kind, why) = fares(item);
+        let cause = shape(&why);
+        match groups.iter_mut().find(|group| group.kind == kind && group.cause == cause) {
+            Some(group) => group.items.push((index, item)),
+            None => groups.push(Group { kind, cause, items: vec![(index, item)] }),
         }
     }
-    groups.sort_by_key(|group| (rank(group), usize::MAX - group.cases.len()));
+    groups.sort_by_key(|group| (rank(group), usize::MAX - group.items.len()));
     groups
 }
 
-fn rank(group: &Group<'_>) -> usize {
-    match (group.status, group.cause.is_empty()) {
-        (Status::NotRun, _) => 0,
-        (Status::Failed, _) => 1,
-        (Status::Passed, false) => 2,
-        (Status::Passed, true) => 3,
-    }
-}
-
-/// The worst finding of a case; of several that are as bad, the first.
-fn worst<'r>(report: &'r Report<'_>) -> Option<&'r Diagnostic> {
-    report.diagnostics.iter().min_by_key(|found| std::cmp::Reverse(found.severity))
+/// A group that unfolds under a line about it.
+pub(super) fn folded(html: &mut Html, is_open: bool, summary: impl FnOnce(&mut Html), rows: impl FnOnce(&mut Html)) {
+    let attributes: &[(&'static str, &str)] = if is_open { &[("open", "")] } else { &[] };
+    html.element("details", attributes, |html| {
+        html.of_class("summary", "", summary);
+        html.of_class("div", "wide", rows);
+    });
+    html.gap();
 }
 
 /// A message without what differs from case to case: what is quoted, and numbers.
-pub(super) fn shape(message: &str) -> String {
+fn shape(message: &str) -> String {
     let mut shape = String::new();
     let mut characters = message.chars().peekable();
     while let Some(c) = characters.next() {

@@ -1,8 +1,9 @@
 //! The page of a check: every case, and those that fail with their expected and actual values.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
-use super::cause::{Group, groups};
+use super::cause::{self, FOLDED, folded, groups};
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, page};
@@ -18,8 +19,12 @@ const OUTPUT: usize = 20_000;
 /// How many findings the row of a case shows.
 const FINDINGS: usize = 5;
 
-/// How many cases of a group are shown in full.
+/// How many cases of a group are shown in full, and of all groups together.
 const MOST: usize = 50;
+const MOST_IN_ALL: usize = 200;
+
+/// Cases that fare alike for one reason.
+type Group<'r> = cause::Group<'r, Status, Report<'r>>;
 
 /// The page of a check of some files.
 pub fn check(name: &str, reports: &[Report<'_>]) -> String {
@@ -33,18 +38,20 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
     let cases = if reports.len() == 1 { "case" } else { "cases" };
     let line = format!("{} {cases}: {passed} passed, {failed} failed, {not_run} could not run", reports.len());
     let head = Head { title: "Check of", name, badge, line: &line };
-    let groups = groups(reports);
+    let why = |report: &Report<'_>| worst(report).map_or_else(String::new, |found| found.message.clone());
+    let groups = groups(reports, |report| (report.status, why(report)), rank);
     let groups = &groups;
-    let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, groups, reports.len()))];
+    let in_full = &in_full(groups);
+    let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, groups, in_full, reports.len()))];
     for (id, title, holds) in [("failures", "Failures", false), ("doubts", "Passed with notes", true)] {
-        let shown = move |group: &&Group<'_>| (group.status == Status::Passed) == holds && !group.cause.is_empty();
+        let shown = move |group: &&Group<'_>| (group.kind == Status::Passed) == holds && !group.cause.is_empty();
         if groups.iter().any(|group| shown(&group)) {
             sections.push(Section::new(id, title, move |html| {
                 groups
                     .iter()
                     .filter(shown)
                     .enumerate()
-                    .for_each(|(at, group)| group_in_full(html, group, at == 0 && !holds));
+                    .for_each(|(at, group)| group_in_full(html, group, in_full, at == 0 && !holds));
             }));
         }
     }
@@ -59,61 +66,74 @@ fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// A list of more cases than this is folded.
-const FOLDED: usize = 12;
+/// What fails first, then what passes with notes, then the rest.
+fn rank(group: &Group<'_>) -> usize {
+    match (group.kind, group.cause.is_empty()) {
+        (Status::NotRun, _) => 0,
+        (Status::Failed, _) => 1,
+        (Status::Passed, false) => 2,
+        (Status::Passed, true) => 3,
+    }
+}
+
+/// The worst finding of a case; of several that are as bad, the first.
+fn worst<'r>(report: &'r Report<'_>) -> Option<&'r Diagnostic> {
+    report.diagnostics.iter().min_by_key(|found| Reverse(found.severity))
+}
+
+/// The places of the cases that are shown in full.
+fn in_full(groups: &[Group<'_>]) -> HashSet<usize> {
+    let doubtful = groups.iter().filter(|group| !group.cause.is_empty());
+    doubtful.flat_map(|group| group.items.iter().take(MOST)).map(|(index, _)| *index).take(MOST_IN_ALL).collect()
+}
 
 /// A row for each case, those that fare alike for one reason together; of many, folded.
-fn table(html: &mut Html, groups: &[Group<'_>], all: usize) {
+fn table(html: &mut Html, groups: &[Group<'_>], in_full: &HashSet<usize>, all: usize) {
     if all > FOLDED {
         html.element("div", &[("data-filter", "Filter the cases")], |_| {});
     }
     for group in groups {
-        let (class, sign, words) = mark(group.status);
-        let is_open = all <= FOLDED || (group.status != Status::Passed && group.cases.len() <= FOLDED);
-        let attributes: &[(&'static str, &str)] = if is_open { &[("open", "")] } else { &[] };
-        html.element("details", attributes, |html| {
-            html.of_class("summary", "", |html| {
-                html.tag("strong", class, &format!("{sign} {} {words}", group.cases.len()));
-                html.text(" ");
-                html.prose(&shortened(&group.cause, OUTPUT / 100));
-            });
-            rows(html, group);
-        });
-        html.gap();
+        let (class, sign, words) = mark(group.kind);
+        let is_open = all <= FOLDED || (group.kind != Status::Passed && group.items.len() <= FOLDED);
+        let summary = |html: &mut Html| {
+            html.tag("strong", class, &format!("{sign} {} {words}", group.items.len()));
+            html.text(" ");
+            html.prose(&shortened(&group.cause, OUTPUT / 100));
+        };
+        folded(html, is_open, summary, |html| rows(html, group, in_full));
     }
 }
 
 /// The cases of a group.
-fn rows(html: &mut Html, group: &Group<'_>) {
-    html.of_class("div", "wide", |html| {
-        html.table("", "", &["case", "file", "findings"], |html| {
-            for (at, (index, report)) in group.cases.iter().enumerate() {
-                html.of_class("tr", "", |html| {
-                    html.element("th", &[("scope", "row")], |html| {
-                        let name = report.entry.name();
-                        match at < MOST && !group.cause.is_empty() {
-                            false => html.text(&name),
-                            true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
-                        }
-                    });
-                    html.tag("td", "place", &report.entry.file());
-                    html.of_class("td", "", |html| findings(html, report));
+fn rows(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>) {
+    html.table("", "", &["case", "file", "findings"], |html| {
+        for (index, report) in &group.items {
+            html.of_class("tr", "", |html| {
+                html.element("th", &[("scope", "row")], |html| {
+                    let name = report.entry.name();
+                    match in_full.contains(index) {
+                        false => html.text(&name),
+                        true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
+                    }
                 });
-            }
-        });
+                html.tag("td", "place", &report.entry.file());
+                html.of_class("td", "", |html| findings(html, report));
+            });
+        }
     });
 }
 
 /// The cases of a group with all there is to say, folded but for the first of all.
-fn group_in_full(html: &mut Html, group: &Group<'_>, is_first: bool) {
+fn group_in_full(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>, is_first: bool) {
     html.of_class("h3", "", |html| {
-        let cases = if group.cases.len() == 1 { "case" } else { "cases" };
-        html.prose(&format!("{} {cases}: {}", group.cases.len(), shortened(&group.cause, OUTPUT / 100)));
+        let cases = if group.items.len() == 1 { "case" } else { "cases" };
+        html.prose(&format!("{} {cases}: {}", group.items.len(), shortened(&group.cause, OUTPUT / 100)));
     });
-    for (at, (index, report)) in group.cases.iter().take(MOST).enumerate() {
+    let shown: Vec<_> = group.items.iter().filter(|(index, _)| in_full.contains(index)).collect();
+    for (at, (index, report)) in shown.iter().enumerate() {
         case(html, *index, report, is_first && at == 0);
     }
-    if let Some(more) = group.cases.len().checked_sub(MOST).filter(|more| *more > 0) {
+    if let Some(more) = group.items.len().checked_sub(shown.len()).filter(|more| *more > 0) {
         html.tag("p", "fold", &format!("… {more} more like these"));
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::diagnostic::{Diagnostic, Fix, Place, Severity, Sources, line_column};
 use crate::json::{Object, Value};
+use crate::text::uri_path;
 
 /// A SARIF 2.1.0 log with one run.
 pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources) -> String {
@@ -113,14 +114,7 @@ fn to_fix(fix: &Fix, place: &Place, sources: &Sources) -> Option<Value> {
 
 /// A file name as a URI reference.
 fn artifact(file: &str) -> Value {
-    let mut uri = String::new();
-    for byte in file.replace('\\', "/").bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(byte.into()),
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    Value::from([("uri", uri.into())])
+    Value::from([("uri", uri_path(&file.replace('\\', "/")).into())])
 }
 
 fn number(count: usize) -> Value {
