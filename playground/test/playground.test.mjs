@@ -61,7 +61,7 @@ onPage("a wrong delimiter is seen from a link, repaired by a click, and the fixt
   await other.until(REFUTED);
   assert.match(await other.value("document.getElementById('failures').textContent"), /should end at byte/);
   await other.until("document.querySelector('#repairs .fix button')?.textContent === 'Repair'");
-  assert.match(await other.value("document.getElementById('repairs').textContent"), /mends \d+ conversations?, breaks none/);
+  assert.match(await other.value("document.getElementById('repairs').textContent"), /fixes \d+ conversations?, breaks none/);
   await other.click("#repairs .fix button");
   await other.until(PROVED);
   assert.equal(await other.value(text("template")), derived);

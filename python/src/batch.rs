@@ -84,7 +84,7 @@ fn rows<'py>(given: &Bound<'py, PyAny>) -> PyResult<impl Iterator<Item = PyResul
         false => given.clone(),
     };
     if list.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("`texts` is a list of str; for a single one there is `parse_response`"));
+        return Err(PyTypeError::new_err("`texts` is a list; for a single output there is `parse_response`"));
     }
     list.try_iter()
 }

@@ -94,7 +94,7 @@ def test_one_for_all_or_one_for_each():
 def test_wrong_use(options, error, words):
     with pytest.raises(error, match=words):
         backchat.parse_batch(["a", "b"], SPEC, **options)
-    with pytest.raises(TypeError, match="list of str"):
+    with pytest.raises(TypeError, match="`texts` is a list"):
         backchat.parse_batch("a", SPEC, prefix="")
 
 

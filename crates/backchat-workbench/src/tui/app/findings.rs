@@ -88,7 +88,7 @@ impl App {
         lines.push(String::new());
         lines.push(match (finding.effect, self.session.is_inspecting()) {
             (Some(effect), _) => {
-                format!("The repair mends {}, breaks {}:", counted(effect.mends), counted(effect.breaks))
+                format!("The repair fixes {}, breaks {}:", counted(effect.mends), counted(effect.breaks))
             }
             (None, true) => "The repair (its effect on the conversations is being counted):".to_owned(),
             (None, false) => "The repair (its effect on the conversations is not known):".to_owned(),

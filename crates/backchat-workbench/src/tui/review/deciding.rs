@@ -128,15 +128,18 @@ impl Review<'_> {
 
     /// Goes on to the next case that is undecided.
     pub(super) fn go_on(&mut self) {
-        let open = (self.index..self.decisions.len()).find(|index| self.decisions.get(*index) == Some(&None));
         // Whoever went back has decided what comes after already; what is left is before.
-        match open.or_else(|| self.decisions.iter().position(Option::is_none)) {
-            Some(index) => {
-                self.index = index;
-                self.look();
+        while let Some(index) = self.next_open().or_else(|| self.decisions.iter().position(Option::is_none)) {
+            self.index = index;
+            if self.show() {
+                return;
             }
-            None => self.is_over = true,
         }
+        self.is_over = true;
+    }
+
+    fn next_open(&self) -> Option<usize> {
+        (self.index..self.decisions.len()).find(|index| self.decisions.get(*index) == Some(&None))
     }
 
     /// Notes a decision; gives the one before.

@@ -171,19 +171,24 @@ impl<'d> Review<'d> {
     /// Reads the case at hand again, as after the workbench changed it. A case with nothing left to decide is settled,
     /// and the next one takes its place.
     pub fn look(&mut self) {
-        self.top = 0;
-        if let Some(change) = self.accepted.get(&self.index) {
-            self.shown = Ok(change.clone());
-            return;
+        if !self.show() {
+            self.go_on();
         }
-        match self.docket.change(self.index) {
+    }
+
+    /// Shows the case at hand; false if nothing is left to decide about it.
+    fn show(&mut self) -> bool {
+        self.top = 0;
+        let accepted = self.accepted.get(&self.index).cloned();
+        match accepted.map_or_else(|| self.docket.change(self.index), |change| Ok(Some(change))) {
             Ok(Some(change)) => self.shown = Ok(change),
             Ok(None) => {
                 self.decide(self.index, Decision::Settled);
-                self.go_on();
+                return false;
             }
             Err(problem) => self.shown = Err(problem),
         }
+        true
     }
 
     /// Says something until the next key.

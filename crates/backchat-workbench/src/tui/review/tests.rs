@@ -1,5 +1,8 @@
 //! Whole screens of the review, from keys to cells.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -15,7 +18,7 @@ struct TestDocket {
     accepted: Vec<usize>,
     groups: Vec<usize>,
     at: usize,
-    refuses: bool,
+    refuses: Rc<Cell<bool>>,
 }
 
 impl Docket for TestDocket {
@@ -29,7 +32,7 @@ impl Docket for TestDocket {
     }
 
     fn accept(&mut self) -> Result<(), Problem> {
-        if self.refuses {
+        if self.refuses.get() {
             return Err(Diagnostic::error("file-changed", "the file changed meanwhile").into());
         }
         self.accepted.push(self.at);
@@ -41,7 +44,7 @@ impl Docket for TestDocket {
     }
 
     fn take_back(&mut self) -> Result<(), Problem> {
-        if self.refuses {
+        if self.refuses.get() {
             return Err(Diagnostic::error("file-changed", "the file changed meanwhile").into());
         }
         self.accepted.pop();
@@ -172,16 +175,17 @@ fn escape_asks() {
 #[test]
 fn what_cannot_be_taken_back_stays_decided() {
     let mut docket = docket();
-    let mut review = Review::new(&mut docket, Theme::Plain);
-    press(&mut review, "r");
-    press(&mut review, "u");
-    assert_eq!(review.decisions(), [None; 3]);
-    press(&mut review, "a");
-    drop(review);
-    let mut docket = TestDocket { refuses: true, ..docket };
+    let refuses = Rc::clone(&docket.refuses);
     let mut review = Review::new(&mut docket, Theme::Plain);
     press(&mut review, "ru");
-    assert_eq!(review.decisions(), [None; 3], "what wrote nothing is taken back without the file");
+    assert_eq!(review.decisions(), [None; 3], "what wrote nothing is taken back");
+    press(&mut review, "a");
+    refuses.set(true);
+    press(&mut review, "u");
+    assert_eq!(review.decisions(), [Some(Decision::Accepted), None, None]);
+    assert!(screen(&mut review, 80, 24).ends_with("the file changed meanwhile"));
+    drop(review);
+    assert_eq!(docket.accepted, [0]);
 }
 
 #[test]
@@ -197,7 +201,7 @@ fn what_is_settled_meanwhile_is_passed_over() {
 
 #[test]
 fn a_case_that_cannot_be_written_is_reported_and_stays() {
-    let mut docket = TestDocket { refuses: true, ..docket() };
+    let mut docket = TestDocket { refuses: Rc::new(Cell::new(true)), ..docket() };
     let mut review = Review::new(&mut docket, Theme::Plain);
     assert_eq!(press(&mut review, "a"), None);
     assert!(screen(&mut review, 80, 6).ends_with("the file changed meanwhile"));
