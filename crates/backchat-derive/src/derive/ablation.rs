@@ -25,6 +25,11 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
     ("region: the arguments", |choices| choices.region == CallRegion::Arguments, None),
     ("region: the whole call", |choices| choices.region == CallRegion::Whole, None),
     ("guard: always", |choices| choices.guard == Guard::Always, None),
+    (
+        "guard: behind",
+        |choices| choices.guard == Guard::Behind,
+        Some("a close that a value may hold, with a mark at the end of each argument"),
+    ),
     ("space: exact", |choices| choices.space == Space::Exact, None),
     ("section: required", |choices| choices.section == Section::Required, None),
     ("inside: the section", |choices| choices.inside == Inside::Section, None),

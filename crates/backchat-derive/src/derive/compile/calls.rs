@@ -73,6 +73,14 @@ impl Plan<'_> {
         self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty()
     }
 
+    /// The place where no text follows with which JSON could go on. A quote could also begin an answer.
+    fn no_json_follows(&self) -> &'static str {
+        match self.choices.guard {
+            Guard::Always => "(?!\\s*[\\]},\"])",
+            Guard::Weak | Guard::Behind => "(?!\\s*[\\]},])",
+        }
+    }
+
     fn first_mark(&self) -> &str {
         if self.cut.open.trim().is_empty() { self.cut.section.trim() } else { self.cut.open.trim() }
     }
@@ -98,7 +106,7 @@ impl Plan<'_> {
         let close = close.trim_start();
         let close = close.strip_prefix(']').unwrap_or(close).trim();
         if close.is_empty() && self.text_follows() {
-            let pattern = format!("(?<={}\\s*\\])(?!\\s*[\\]}},])", object_end(object));
+            let pattern = format!("(?<={}\\s*\\]){}", object_end(object), self.no_json_follows());
             Delimiter::Pattern(pattern).write(&mut field, "close");
         } else if close.is_empty() {
             let stops: Vec<String> = self.stops().map(str::to_owned).collect();
@@ -139,7 +147,7 @@ impl Plan<'_> {
             let mut followers = self.followers();
             followers.push("\\Z".to_owned());
             let pattern = match self.text_follows() {
-                true => format!("(?<={})(?!\\s*[\\]}},])", object_end(object)),
+                true => format!("(?<={}){}", object_end(object), self.no_json_follows()),
                 false => {
                     let ends = format!("(?={})", self.followed_by(&followers));
                     // White space before the end of the section is no content.
@@ -403,6 +411,33 @@ mod tests {
         let guarded = Choices { guard: Guard::Always, ..Choices::default() };
         assert_eq!(read_under(&wire, guarded, text).1, ["f{\"a\": \"a </call> b\"}"]);
         assert_eq!(plain(&wire, text).1, [""; 0], "the plain close cuts the call inside its string");
+    }
+
+    #[test]
+    fn a_close_that_a_value_may_hold_is_known_by_what_ends_an_argument() {
+        let body = named_body("(", Arguments::Pairs(Box::new(pairs(["<k>", "<v>", "</k>", ""]))));
+        let wire = wire_with(["<calls>", "", ")", "\n", "</calls>"], body);
+        let text = "<calls>f(<k>a<v>x)g(y</k>)\nh()</calls><end>";
+        let behind = Choices { guard: Guard::Behind, ..Choices::default() };
+        assert_eq!(read_under(&wire, behind, text).1, ["f{\"a\": \"x)g(y\"}", "h{}"]);
+        assert_ne!(
+            plain(&wire, text).1,
+            read_under(&wire, behind, text).1,
+            "the plain close is found inside the value"
+        );
+    }
+
+    #[test]
+    fn an_object_that_nothing_closes_does_not_end_inside_a_string_before_a_quote() {
+        let mut wire = wire_with(["", "<call>", "", "", ""], object_body());
+        wire.content.place = Place::After;
+        let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": [\"}\", \"}}\", \"b\"]}} Hi<end>";
+        let guarded = Choices { guard: Guard::Always, ..Choices::default() };
+        assert_eq!(
+            read_under(&wire, guarded, text),
+            ("Hi".to_owned(), vec!["f{\"a\": [\"}\", \"}}\", \"b\"]}".to_owned()])
+        );
+        assert_ne!(plain(&wire, text), read_under(&wire, guarded, text), "the plain close is found inside a string");
     }
 
     #[test]

@@ -50,13 +50,16 @@ pub(in crate::derive) enum CallRegion {
     Whole,
 }
 
-/// Whether a close also depends on the text after it.
+/// Whether a close also depends on the text around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Guard {
-    /// Only if the close could be mistaken for text.
+    /// On the text after it, if the close could be mistaken for text.
     #[default]
     Weak,
+    /// On the text after it, always.
     Always,
+    /// As `Weak`, and on the text before it: what ends an argument, or the head of a call without any.
+    Behind,
 }
 
 /// How exact white space around marks is.
@@ -107,7 +110,7 @@ impl Choices {
         let mut found = Vec::new();
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
-            found.extend([Guard::Always, Guard::Weak].map(|guard| Choices { guard, ..*self }));
+            found.extend([Guard::Always, Guard::Behind, Guard::Weak].map(|guard| Choices { guard, ..*self }));
             found.extend(
                 [CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
                     .map(|region| Choices { region, ..*self }),

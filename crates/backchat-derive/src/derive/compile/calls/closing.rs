@@ -5,7 +5,7 @@ use super::super::frame;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::Plan;
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, Place};
+use crate::wire::structure::{Arguments, CallPart, Place};
 use backchat_core::json::Object;
 
 impl Plan<'_> {
@@ -21,9 +21,9 @@ impl Plan<'_> {
             (None, Some((lead, last))) => format!("(?:{}\\s*)?{}", self.text(lead.trim_end()), self.text(last)),
             (None, None) => self.text(text),
         };
-        let pattern = format!("{tail}{closing}");
+        let pattern = format!("{}{tail}{closing}", self.behind_arguments());
         let guarded = match self.choices.guard {
-            Guard::Weak => !frame::is_distinctive(self.wire.segmentation, own),
+            Guard::Weak | Guard::Behind => !frame::is_distinctive(self.wire.segmentation, own),
             Guard::Always => true,
         };
         // White space that parts two calls is left to the opening that needs it.
@@ -79,6 +79,23 @@ impl Plan<'_> {
             None => format!("(?={})", self.followed_by(&followers)),
         };
         Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
+    }
+
+    /// Where pairs end with a mark: the place behind one, or behind the head of a call without arguments.
+    fn behind_arguments(&self) -> String {
+        let (Arguments::Pairs(pairs), Guard::Behind) = (&self.calls.body.arguments, self.choices.guard) else {
+            return String::new();
+        };
+        let close = pairs.cut.close.trim();
+        let head = match self.calls.body.head.last() {
+            Some(CallPart::Text(text)) => text.trim(),
+            _ => return String::new(),
+        };
+        let is_mark = frame::is_distinctive(self.wire.segmentation, close) && !pairs.key_again;
+        if !is_mark || head.is_empty() || pairs.braces.is_some() {
+            return String::new();
+        }
+        format!("(?<=(?:{}|{})\\s*)", escape(close), escape(head))
     }
 
     /// Whether white space beside the body is part of it.
