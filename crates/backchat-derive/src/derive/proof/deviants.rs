@@ -1,12 +1,16 @@
 //! Outputs that deviate in a way that policies of recovery are for, made of a turn that conforms.
 
 use super::case::Case;
+use super::deviant_bodies::{BODIES, Change, without_last_bracket};
 use super::judge::Judge;
 use crate::wire::conversation::Answer;
-use backchat_core::json::{self, Object, Value};
-use backchat_core::python;
+use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Policies, RecoveryPolicy};
+use backchat_parser::template::{ContentSpec, Delimiter};
+
+/// What a model may say beside its calls.
+const ASIDE: &str = "Let me look that up.";
 
 /// A turn that deviates, and what it still means.
 pub(super) struct Deviant {
@@ -24,8 +28,13 @@ pub(super) struct Regions<'c> {
     calls: Vec<Region>,
     reasoning: Option<Region>,
     content: Option<Region>,
-    /// A closing marker of calls, as a turn has it.
+    /// An opening and a closing marker of calls, as turns have them.
+    call_opener: Option<String>,
     call_closer: Option<String>,
+    /// Whether calls are written as tags.
+    is_tagged: bool,
+    /// Whether a field takes the text outside of all regions.
+    has_implicit: bool,
 }
 
 /// Bytes of the turn.
@@ -41,8 +50,19 @@ impl<'c> Regions<'c> {
     pub fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
         let (_, events, offset) = judge.read(case, &case.text).ok()?;
         let unstopped = case.unstopped.as_ref().map_or(case.text.len(), String::len);
-        let (calls, reasoning, content, call_closer) = (Vec::new(), None, None, None);
-        let mut regions = Self { text: &case.text, unstopped, calls, reasoning, content, call_closer };
+        let field = judge.template.field("tool_calls");
+        let literal = |delimiter: Option<&Delimiter>| Some(delimiter?.literals()?.first()?.trim().to_owned());
+        let mut regions = Self {
+            text: &case.text,
+            unstopped,
+            calls: Vec::new(),
+            reasoning: None,
+            content: None,
+            call_opener: literal(field.and_then(|field| field.open.as_ref())),
+            call_closer: literal(field.and_then(|field| field.close.as_ref())),
+            is_tagged: field.is_some_and(|field| matches!(field.content, ContentSpec::XmlInline(_))),
+            has_implicit: judge.template.implicit_field().is_some(),
+        };
         let mut opened = (0, 0);
         let place = |place: usize| place.saturating_sub(offset);
         for event in events {
@@ -64,45 +84,123 @@ impl<'c> Regions<'c> {
                 _ => {}
             }
         }
-        let literal = judge.template.field("tool_calls").and_then(|field| field.close.as_ref()?.literals()?.first());
-        regions.call_closer = literal.map(|literal| literal.trim().to_owned());
         Some(regions)
     }
 
     /// The turn deviating in one place, in each way that it can.
     pub fn deviants(&self, case: &Case) -> Vec<Deviant> {
+        let same = self.same_answer(case);
+        let other = [
+            (RecoveryPolicy::ClosersInStrings, self.with_closer_in_string(case)),
+            (RecoveryPolicy::FalseOpeners, self.with_opener_in_content(case)),
+            (RecoveryPolicy::OutsideText, self.with_text_outside(case)),
+            (RecoveryPolicy::DropUnfinished, self.unfinished(case)),
+        ];
+        let same = same.into_iter().map(|(policy, text)| (policy, text.map(|text| (text, case.expected.clone()))));
+        let all = same.chain(other).filter_map(|(policy, changed)| Some((policy, changed?)));
+        all.filter(|(_, (text, _))| text != self.text)
+            .map(|(policy, (text, expected))| Deviant { policies: policy.into(), text, expected })
+            .collect()
+    }
+
+    /// The turns that deviate and still mean the same.
+    fn same_answer(&self, case: &Case) -> Vec<(RecoveryPolicy, Option<String>)> {
         let mut found = Vec::new();
-        let mut add = |policy: RecoveryPolicy, text: Option<String>| {
-            let text = text.filter(|text| text != self.text);
-            let expected = case.expected.clone();
-            found.extend(text.map(|text| Deviant { policies: policy.into(), text, expected }));
-        };
-        if let Some(call) = self.calls.first() {
-            for (policy, change) in BODIES {
-                add(*policy, self.with_body(call, *change));
-            }
-            let is_delimited = self.mark(call.close).is_some();
-            add(RecoveryPolicy::JsonBrackets, self.with_body(call, without_last_bracket).filter(|_| is_delimited));
-            add(RecoveryPolicy::ToolNames, self.renamed(case));
-        }
         let has_no_content = case.expected.content.is_none();
+        if let Some(call) = self.calls.first() {
+            found.extend(BODIES.iter().map(|(policy, change)| (*policy, self.with_body(call, *change))));
+            let is_delimited = self.mark(call.close).is_some();
+            let cut = self.with_body(call, without_last_bracket).filter(|_| is_delimited);
+            found.push((RecoveryPolicy::JsonBrackets, cut));
+            found.push((RecoveryPolicy::ToolNames, self.renamed(case)));
+            found.push((RecoveryPolicy::UnclosedTags, self.without_last_tag_closer(case)));
+        }
         if let ([call], true, None) = (self.calls.as_slice(), has_no_content, &self.reasoning) {
             let is_first = slice(self.text, ..call.open.0).trim().is_empty();
-            add(RecoveryPolicy::MissingCallOpener, self.without(call.open).filter(|_| is_first && self.is_json(call)));
+            let is_named = case.expected.calls.iter().all(|expected| self.body(call).contains(&expected.name));
+            let bare = self.without(call.open).filter(|_| is_first && is_named && self.is_json(call));
+            found.push((RecoveryPolicy::MissingCallOpener, bare));
         }
-        if let (Some(thought), true, false) = (&self.reasoning, has_no_content, self.calls.is_empty()) {
-            add(RecoveryPolicy::CallsInReasoning, self.without(thought.close));
+        if let Some(thought) = &self.reasoning {
+            if has_no_content && !self.calls.is_empty() {
+                found.push((RecoveryPolicy::CallsInReasoning, self.without(thought.close)));
+            }
+            let is_first = slice(self.text, ..thought.open.0).trim().is_empty();
+            let unopened = self.without(thought.open).filter(|_| is_first && self.mark(thought.close).is_some());
+            found.push((RecoveryPolicy::MissingReasoningOpener, unopened));
         }
         if let (Some(closer), true, None) = (&self.call_closer, self.calls.is_empty(), &self.reasoning) {
             let (before, after) = self.text.split_at_checked(self.unstopped).unwrap_or((self.text, ""));
-            add(RecoveryPolicy::StrayClosers, Some(format!("{}\n{closer}{after}", before.trim_end())));
+            found.push((RecoveryPolicy::StrayClosers, Some(format!("{}\n{closer}{after}", before.trim_end()))));
         }
         found
     }
 
+    /// A text of the first call with a closing marker in it.
+    fn with_closer_in_string(&self, case: &Case) -> Option<(String, Answer)> {
+        let call = self.calls.first().filter(|call| self.is_json(call))?;
+        let closer = self.mark(call.close)?.trim();
+        let mut expected = case.expected.clone();
+        let arguments = &mut expected.calls.first_mut()?.arguments;
+        let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let (key, text) = arguments.iter().find(|(_, value)| is_text(value))?;
+        let said = Value::from(format!("{} {closer}", text.as_str()?));
+        let changed = replaced_once(self.text, &text.to_string(), &said.to_string())?;
+        let key = key.clone();
+        arguments.insert(key, said);
+        Some((changed, expected))
+    }
+
+    /// An answer that mentions what opens a call.
+    fn with_opener_in_content(&self, case: &Case) -> Option<(String, Answer)> {
+        let content = case.expected.content.as_deref().filter(|_| self.calls.is_empty())?;
+        let said = format!("{content} It begins with {} there.", self.call_opener.as_ref()?);
+        let changed = replaced_once(self.text, content, &said)?;
+        Some((changed, Answer { content: Some(said), ..case.expected.clone() }))
+    }
+
+    /// A word before the calls, where content has a marker of its own.
+    fn with_text_outside(&self, case: &Case) -> Option<(String, Answer)> {
+        let call = self.calls.first().filter(|_| !self.has_implicit && case.expected.content.is_none())?;
+        let (before, after) = self.text.split_at_checked(call.open.0)?;
+        let expected = Answer { content: Some(ASIDE.to_owned()), ..case.expected.clone() };
+        Some((format!("{before}{ASIDE}\n{after}"), expected))
+    }
+
+    /// A tagged call that breaks off inside its last tag.
+    fn unfinished(&self, case: &Case) -> Option<(String, Answer)> {
+        let (start, closer) = self.last_tag_closer(case)?;
+        let first = closer.chars().next()?;
+        let mut expected = case.expected.clone();
+        expected.calls.pop();
+        Some((self.text.get(..start + first.len_utf8())?.to_owned(), expected))
+    }
+
+    fn without_last_tag_closer(&self, case: &Case) -> Option<String> {
+        let (start, closer) = self.last_tag_closer(case)?;
+        Some(format!("{}{}", self.text.get(..start)?, self.text.get(start + closer.len()..)?))
+    }
+
+    /// What ends the last tag of the last call, and where it begins.
+    fn last_tag_closer(&self, case: &Case) -> Option<(usize, &str)> {
+        let call = self.calls.last().filter(|_| self.is_tagged)?;
+        let (_, value) = case.expected.calls.last()?.arguments.iter().next_back()?;
+        let value = value.as_str().filter(|text| !text.is_empty())?;
+        let body = self.text.get(call.body.0..call.body.1)?;
+        let at = body.rfind(value)? + value.len();
+        let after = body.get(at..)?.trim_end();
+        let closer = after.trim_start();
+        let is_mark = closer.len() > 1 && !closer.starts_with('"');
+        is_mark.then_some((call.body.0 + at + after.len() - closer.len(), closer))
+    }
+
     /// Whether a region's body is JSON.
     fn is_json(&self, region: &Region) -> bool {
-        json::read(slice(self.text, region.body.0..region.body.1).trim()).is_ok()
+        json::read(self.body(region).trim()).is_ok()
+    }
+
+    fn body(&self, region: &Region) -> &str {
+        slice(self.text, region.body.0..region.body.1)
     }
 
     /// A delimiter before the stop, if it is seen there.
@@ -132,78 +230,8 @@ impl<'c> Regions<'c> {
     }
 }
 
-/// Changes the JSON of a call, if it can be changed so.
-type Change = fn(&str) -> Option<String>;
-
-/// How the JSON of a call is changed, and the policy that reads it.
-const BODIES: &[(RecoveryPolicy, Change)] = &[
-    (RecoveryPolicy::JsonFence, |body| Some(format!("```json\n{body}\n```"))),
-    (RecoveryPolicy::JsonCommas, with_comma),
-    (RecoveryPolicy::JsonPython, in_python),
-    (RecoveryPolicy::JsonKeys, |body| replaced_first(body, "\"name\":", "name:")),
-    (RecoveryPolicy::CallKeys, |body| replaced_first(body, "\"arguments\":", "\"parameters\":")),
-    (RecoveryPolicy::EncodedArguments, with_encoded_arguments),
-    (RecoveryPolicy::JsonControl, |body| body.contains("\\n").then(|| body.replace("\\n", "\n"))),
-];
-
-fn replaced_first(body: &str, part: &str, by: &str) -> Option<String> {
-    body.contains(part).then(|| body.replacen(part, by, 1))
-}
-
-fn with_comma(body: &str) -> Option<String> {
-    let end = body.rfind(['}', ']'])?;
-    let (before, after) = body.split_at_checked(end)?;
-    let is_empty = before.trim_end().ends_with(['{', '[']);
-    (!is_empty).then(|| format!("{},{after}", before.trim_end()))
-}
-
-fn without_last_bracket(body: &str) -> Option<String> {
-    body.strip_suffix(['}', ']']).map(str::to_owned)
-}
-
-/// Python's spelling. An apostrophe in a text would end it.
-fn in_python(body: &str) -> Option<String> {
-    let value = json::read(body).ok()?;
-    (!body.contains(['\'', '\\'])).then(|| python::spelling(&value))
-}
-
-fn with_encoded_arguments(body: &str) -> Option<String> {
-    let Value::Object(mut call) = json::read(body).ok()? else { return None };
-    let arguments = call.get_mut("arguments").filter(|arguments| matches!(arguments, Value::Object(_)))?;
-    *arguments = arguments.to_string().into();
-    Some(Value::Object(Object::from_iter(call)).to_string())
-}
-
 /// A text with a part replaced that it has once.
 pub(super) fn replaced_once(text: &str, part: &str, by: &str) -> Option<String> {
     let (before, after) = text.split_once(part).filter(|(_, after)| !part.is_empty() && !after.contains(part))?;
     Some(format!("{before}{by}{after}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_body_deviates_as_its_policy_reads() {
-        let body = r#"{"name": "f", "arguments": {"a": 1}}"#;
-        let changed = |policy: RecoveryPolicy, body: &str| {
-            let (_, change) = BODIES.iter().find(|(known, _)| *known == policy).unwrap();
-            change(body)
-        };
-        for (policy, expected) in [
-            (RecoveryPolicy::JsonFence, "```json\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n```"),
-            (RecoveryPolicy::JsonCommas, r#"{"name": "f", "arguments": {"a": 1},}"#),
-            (RecoveryPolicy::JsonPython, "{'name': 'f', 'arguments': {'a': 1}}"),
-            (RecoveryPolicy::JsonKeys, r#"{name: "f", "arguments": {"a": 1}}"#),
-            (RecoveryPolicy::CallKeys, r#"{"name": "f", "parameters": {"a": 1}}"#),
-            (RecoveryPolicy::EncodedArguments, r#"{"name": "f", "arguments": "{\"a\": 1}"}"#),
-        ] {
-            assert_eq!(changed(policy, body).as_deref(), Some(expected));
-        }
-        assert_eq!(changed(RecoveryPolicy::JsonControl, body), None);
-        assert_eq!(changed(RecoveryPolicy::JsonPython, r#"{"a": "it's"}"#), None);
-        assert_eq!(with_comma("{}"), None);
-        assert_eq!(without_last_bracket("{\"a\": {}}").as_deref(), Some("{\"a\": {}"));
-    }
 }

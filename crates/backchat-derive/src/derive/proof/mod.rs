@@ -21,6 +21,7 @@ mod assumptions;
 mod boundary;
 mod case;
 mod conversations;
+mod deviant_bodies;
 mod deviants;
 mod deviations;
 mod ground;

@@ -35,9 +35,15 @@ pub(super) fn find(judge: &Judge<'_, '_>, cases: &[Case], thorough: bool) -> Pol
     rounds
 }
 
-/// The shortest turn of each kind of answer.
+/// The shortest turn of each kind of answer, and of each kind of text in the arguments that may be misspelled.
 fn shortest(cases: &[Case]) -> Vec<&Case> {
-    let kind = |answer: &Answer| (answer.reasoning.is_some(), answer.content.is_some(), answer.calls.len().min(2));
+    let sign = |answer: &Answer| {
+        let texts = answer.calls.iter().take(1).flat_map(|call| call.arguments.values().filter_map(Value::as_str));
+        texts.flat_map(str::chars).find(|c| matches!(c, '"' | '\'' | '\n'))
+    };
+    let kind = |answer: &Answer| {
+        (answer.reasoning.is_some(), answer.content.is_some(), answer.calls.len().min(2), sign(answer))
+    };
     let mut kinds: Vec<&Case> = Vec::new();
     for case in cases {
         match kinds.iter_mut().find(|known| kind(&known.expected) == kind(&case.expected)) {
