@@ -50,6 +50,12 @@ def run(tmp_path, monkeypatch):
     return run
 
 
+def test_the_page_names_the_versions_that_are_tested():
+    pins = dict(re.findall(r"(vllm|sglang|xgrammar)==([\d.]+)", (ROOT / ".ci/servers").read_text(encoding="utf-8")))
+    for name, package in (("vLLM", "vllm"), ("SGLang", "sglang"), ("xgrammar", "xgrammar")):
+        assert f"{name} {pins[package]}" in PAGE
+
+
 def test_the_fields_for_llama_cpp(run):
     fields = run()["fields"]()
     assert fields["grammar"].startswith("root ::= ") and fields["grammar_lazy"]
