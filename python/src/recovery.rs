@@ -35,11 +35,9 @@ fn policies(given: &Bound<'_, PyAny>) -> PyResult<Policies> {
         return Policies::parse(text.to_str()?).map_err(unknown);
     }
     let not_names = || PyTypeError::new_err("`recover` is \"all\" or a list of policies");
-    let mut all = Policies::none();
+    let mut names = Vec::new();
     for name in given.try_iter().map_err(|_| not_names())? {
-        let name = name?;
-        let name = name.cast::<PyString>().map_err(|_| not_names())?;
-        all = all | Policies::named(name.to_str()?).map_err(unknown)?;
+        names.push(name?.cast::<PyString>().map_err(|_| not_names())?.to_str()?.to_owned());
     }
-    Ok(all)
+    Policies::of_names(names.iter().map(String::as_str)).map_err(unknown)
 }

@@ -1,9 +1,11 @@
 """Problems and policies of recovery, wherever Python parses."""
 
 import pickle
+from types import SimpleNamespace
 
 import backchat
 import pytest
+from backchat.integrations._model import leave_out
 from backchat.integrations._served import ResponseParser
 
 SPEC = {
@@ -32,7 +34,9 @@ OUTPUT = '<call>{"name": "pay", "arguments": {"sum": 10,}}</call><end>'
 CALL = {"type": "function", "function": {"name": "pay", "arguments": {"sum": 10}}}
 
 
-@pytest.mark.parametrize("recover", ["all", ["json-commas"], "json-commas, json-keys"])
+@pytest.mark.parametrize(
+    "recover", ["all", ["json-commas"], "json-commas, json-keys", "all,-json-keys", ["all", "-json-keys"]]
+)
 def test_a_call_is_recovered(recover):
     message = backchat.parse_response(OUTPUT, SPEC, prefix="<bot>", recover=recover)
     assert message == {"tool_calls": [CALL]}
@@ -99,3 +103,34 @@ def test_the_servers_plug_ins_take_policies_from_the_environment(monkeypatch):
     monkeypatch.setenv("BACKCHAT_RECOVER", "everything")
     with pytest.raises(ValueError, match="there is no policy `everything`"):
         calls()
+
+
+def test_a_policy_that_changes_the_models_own_answers_is_left_out(monkeypatch, caplog):
+    """The chat template writes a word before calls, which `outside-text` would take for content."""
+    chat_template = (
+        "{% for m in messages %}[{{ m.role }}]{% if m.content %}<say>{{ m.content }}</say>{% endif %}"
+        "{% for call in m.tool_calls %}Calling <c>{{ call.function | tojson }}</c>{% endfor %}<end>{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    function = {"name": "{content.name}", "arguments": "{content.arguments}"}
+    transform = {"type": "function", "function": function}
+    template = {
+        "start_anchor": "[assistant]",
+        "fields": {
+            "tool_calls": {"open": "<c>", "close": "</c>", "repeats": True, "content": "json", "transform": transform},
+            "content": {"open": "<say>", "close": ["</say>", "<end>"]},
+        },
+    }
+
+    tokenizer = SimpleNamespace(chat_template=chat_template, special_tokens_map={})
+
+    def message():
+        parser = ResponseParser(template, "[assistant]")
+        parser.feed('Calling <c>{"name": "pay", "arguments": {"sum": 10,}}</c>')
+        return parser.finalize()[0]
+
+    monkeypatch.setenv("BACKCHAT_RECOVER", "all")
+    assert message() == {"content": "Calling", "tool_calls": [CALL]}
+    leave_out(tokenizer, template)
+    assert message() == {"tool_calls": [CALL]}
+    assert "left out, as they change answers in this model's own format: outside-text" in caplog.text

@@ -62,7 +62,7 @@ fn a_case_may_ask_for_policies_and_list_problems() {
         read("log.jsonl", &text).cases.swap_remove(0)
     };
     let named = row(r#", "recover": ["json-keys"], "problems": []"#).unwrap();
-    assert_eq!((named.recover, named.is_log), (Policies::named("json-keys").unwrap(), false));
+    assert_eq!((named.recover, named.is_log), (Policies::parse("json-keys").unwrap(), false));
     let recorded = row(r#", "problems": [{"kind": "malformed"}]"#).unwrap();
     assert_eq!((recorded.expected.problems, recorded.is_log), (None, true));
     let broken = row(r#", "recover": ["json-key"]"#).unwrap_err();

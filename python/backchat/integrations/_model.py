@@ -13,8 +13,15 @@ from typing import Any
 
 import backchat
 from backchat import _backchat
+from backchat.integrations._spec import spec_of
 
 logger = logging.getLogger("backchat")
+
+#: Names the policies that read what departs from the format, as `recover` does.
+RECOVER = "BACKCHAT_RECOVER"
+
+#: By response template: the policies that change answers in the model's own format.
+_refused: dict[str, list[str]] = {}
 
 
 class NotProved(ValueError):
@@ -68,6 +75,28 @@ def prepare(tokenizer: Any, target: str) -> None:
         raise ValueError("the model has neither a response template nor a chat template to derive one from")
     found = _derived(chat_template, _frozen(variables_of(tokenizer)), target)
     tokenizer.response_template = json.loads(found)
+
+
+def leave_out(tokenizer: Any, template: Any) -> None:
+    """Find the policies that change answers as the chat template writes them: `recover_of` leaves them out."""
+    chat_template, key = chat_template_of(tokenizer), _key(template)
+    if not os.environ.get(RECOVER) or chat_template is None or key in _refused:
+        return
+    proof = backchat.prove(chat_template, spec_of(template), variables=variables_of(tokenizer))
+    _refused[key] = [found["policy"] for found in proof.report["verification"]["policies"]["refused"]]
+    if _refused[key]:
+        logger.warning("left out, as they change answers in this model's own format: %s", ", ".join(_refused[key]))
+
+
+def recover_of(template: Any) -> str | None:
+    """The policies that `BACKCHAT_RECOVER` names, but for those that `leave_out` found for the template."""
+    asked = os.environ.get(RECOVER)
+    return asked and ",".join([asked, *(f"-{name}" for name in _refused.get(_key(template), []))])
+
+
+def _key(template: Any) -> str:
+    spec = spec_of(template)
+    return json.dumps(spec) if isinstance(spec, dict) else str(spec)
 
 
 def grammar_of(tokenizer: Any, template: dict[str, Any]) -> backchat.Grammar:

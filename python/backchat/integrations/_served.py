@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import backchat
+from backchat.integrations._model import recover_of
 from backchat.integrations._spec import spec_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-#: Names the policies that read what departs from the format, as `recover` does.
-RECOVER = "BACKCHAT_RECOVER"
 
 
 class ResponseParser(backchat.ResponseParser):
@@ -22,7 +18,7 @@ class ResponseParser(backchat.ResponseParser):
     Events have spans, in characters of `input_text`, opens the captures of their delimiter, and a region that gives no
     value ends in `region_malformed` with the `error`. No chunk holds a piece of the prompt. `problems` and `grow_calls`
     ask for events that the servers' own code does not know: `problem`, `call_start` and `call_arguments`. The policies
-    of recovery are those of the variable `BACKCHAT_RECOVER`.
+    of recovery are those of the variable `BACKCHAT_RECOVER`, but for those that change answers in the model's own format.
     """
 
     initial_events: list[dict[str, Any]]
@@ -46,7 +42,7 @@ class ResponseParser(backchat.ResponseParser):
             spans=True,
             closers_in_strings="text" if constrained else "ends",
             grow_calls=grow_calls,
-            recover=os.environ.get(RECOVER),
+            recover=recover_of(response_template),
         )
         parser._problems = problems
         parser.initial_events[:] = parser._in_contract(parser.initial_events)

@@ -8,7 +8,7 @@ from typing import Any
 from sglang.srt.parser import response_template as theirs
 
 import backchat
-from backchat.integrations._model import chat_template_of, grammar_of, prepare, variables_of
+from backchat.integrations._model import chat_template_of, grammar_of, leave_out, prepare, variables_of
 from backchat.integrations.sglang import ResponseParser
 
 #: The reader that derived templates are written for.
@@ -33,6 +33,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         if response_template is None:
             prepare(tokenizer, TARGET)
         super().__init__(tokenizer, response_template, prefix, tools, constrained)
+        leave_out(tokenizer, self.response_template)
         self._tokenizer = tokenizer
         self._call_grows = False
         self._is_cut_off = False
@@ -186,3 +187,4 @@ class ReasoningDetector(theirs.ResponseTemplateReasoningDetector):
             constrained,
             **kwargs,
         )
+        leave_out(tokenizer, self.response_template)

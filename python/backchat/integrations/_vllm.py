@@ -15,7 +15,7 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.tool_strict_level import ToolStrictLevel
 
 import backchat
-from backchat.integrations._model import grammar_of, prepare, template_of
+from backchat.integrations._model import grammar_of, leave_out, prepare, template_of
 from backchat.integrations._served import ResponseParser
 from backchat.integrations.vllm import NAME
 
@@ -82,6 +82,7 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         prepare(tokenizer, TARGET)
         super().__init__(tokenizer, *args, **kwargs)
+        leave_out(tokenizer, self.response_template)
 
     def _new_stream(self, request: Any, *, enable_auto_tools: bool, include_reasoning: bool) -> _Stream:
         return _Stream(

@@ -120,14 +120,17 @@ impl Row {
 
 /// The policies of a name or a list of names.
 fn policies(value: &Value) -> Result<Policies, RowError> {
-    let named = |name: &Value| match name {
-        Value::String(name) => Policies::named(name).map_err(|error| RowError::load(format!("`recover`: {error}"))),
+    let names = match value {
+        Value::List(names) => names.as_slice(),
+        name => std::slice::from_ref(name),
+    };
+    let name = |name: &Value| match name {
+        Value::String(name) => Ok(name.clone()),
         other => Err(RowError::load(format!("`recover` must be `all` or a list of policies, not {}", other.kind()))),
     };
-    match value {
-        Value::List(names) => names.iter().map(named).try_fold(Policies::none(), |all, one| Ok(all | one?)),
-        name => named(name),
-    }
+    let names = names.iter().map(name).collect::<Result<Vec<_>, _>>()?;
+    let policies = Policies::of_names(names.iter().map(String::as_str));
+    policies.map_err(|error| RowError::load(format!("`recover`: {error}")))
 }
 
 /// What becomes of reasoning, by its name.

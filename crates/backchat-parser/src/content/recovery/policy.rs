@@ -116,6 +116,7 @@ impl fmt::Display for RecoveryPolicy {
 /// let policies = Policies::parse("json-commas, json-python")?;
 /// assert!(policies.contains(RecoveryPolicy::JsonCommas));
 /// assert!(!Policies::all().contains(RecoveryPolicy::MissingReasoningOpener));
+/// assert!(!Policies::parse("all,-json-commas")?.contains(RecoveryPolicy::JsonCommas));
 /// assert!(Policies::parse("json-comma").is_err());
 /// # Ok::<(), backchat::parser::UnknownPolicy>(())
 /// ```
@@ -153,14 +154,26 @@ impl Policies {
         Self((1 << RecoveryPolicy::ALL.len()) - 1)
     }
 
-    /// The policies named in a list with commas; `all` may be among them.
+    /// The policies named in a list with commas, as [`Policies::of_names`] takes them.
     pub fn parse(text: &str) -> Result<Self, UnknownPolicy> {
-        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-        names.map(Self::named).try_fold(Self::none(), |all, named| Ok(all | named?))
+        Self::of_names(text.split(',').map(str::trim).filter(|name| !name.is_empty()))
+    }
+
+    /// The policies of these names. `all` may be among them, and `-` before a name leaves that policy out, whatever the
+    /// order: `all`, `-outside-text`.
+    pub fn of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, UnknownPolicy> {
+        let (mut asked, mut left_out) = (Self::none(), Self::none());
+        for name in names {
+            match name.strip_prefix('-') {
+                Some(name) => left_out = left_out | Self::named(name)?,
+                None => asked = asked | Self::named(name)?,
+            }
+        }
+        Ok(Self(asked.0 & !left_out.0))
     }
 
     /// The policy of that name, or every one that `all` stands for.
-    pub fn named(name: &str) -> Result<Self, UnknownPolicy> {
+    fn named(name: &str) -> Result<Self, UnknownPolicy> {
         if name == "all" {
             return Ok(Self::all());
         }
@@ -237,6 +250,11 @@ mod tests {
         assert_eq!(Policies::parse("all"), Ok(Policies::all()));
         assert_eq!(Policies::parse(" all, missing-reasoning-opener "), Ok(Policies::every()));
         assert_eq!(Policies::every().iter().count(), 20);
+        let but = Policies::all().without(RecoveryPolicy::JsonKeys);
+        assert_eq!(Policies::parse("all,-json-keys"), Ok(but));
+        assert_eq!(Policies::parse("-json-keys,all"), Ok(but));
+        assert_eq!(Policies::parse("-json-keys"), Ok(Policies::none()));
+        assert!(Policies::parse("all,-json-key").is_err());
         for policy in RecoveryPolicy::ALL {
             assert_eq!(Policies::named(policy.as_str()), Ok(Policies::from(*policy)));
         }
