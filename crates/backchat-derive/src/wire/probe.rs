@@ -79,8 +79,8 @@ enum Tools<'p> {
 #[derive(Default)]
 struct Memory {
     renders: Cell<usize>,
-    /// Whether a render used up its allowance: no other is tried then.
-    exhausted: Cell<bool>,
+    /// The error of a render that used up its allowance: no other is tried then.
+    exhausted: RefCell<Option<RenderError>>,
     /// The errors of the template, each once.
     refused: RefCell<Vec<String>>,
     /// The contexts of requests, both by their keys.
@@ -135,7 +135,8 @@ impl<'t> Prober<'t> {
     /// One whose clock says this time.
     pub fn at(&self, time: &str) -> Self {
         let options = self.options.as_ref().clone().now(Some(time.to_owned()));
-        Self { options: Rc::new(options), memory: Rc::default(), ..self.clone() }
+        let memory = Memory { exhausted: self.memory.exhausted.clone(), ..Memory::default() };
+        Self { options: Rc::new(options), memory: Rc::new(memory), ..self.clone() }
     }
 
     /// The variables that may switch the template.
@@ -205,6 +206,9 @@ impl<'t> Prober<'t> {
         let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(answer)];
         if self.render(&messages, &Setting::new(), false).is_some() {
             return None;
+        }
+        if let Some(error) = &*self.memory.exhausted.borrow() {
+            return Some(error.clone());
         }
         let context = self.context(self.request_shape, &messages, &Setting::new(), false);
         self.template.render(&context, &self.options).err()
@@ -276,7 +280,7 @@ impl<'t> Prober<'t> {
         if let Some(text) = known(&key) {
             return steady(text);
         }
-        if self.memory.exhausted.get() {
+        if self.is_exhausted() {
             return None;
         }
         self.memory.renders.set(self.memory.renders.get() + 1);
@@ -292,10 +296,12 @@ impl<'t> Prober<'t> {
         let text = match rendered {
             Ok(rendered) => Some(request_shape.with_own_ids(rendered.text)),
             Err(error) => {
-                self.memory.exhausted.set(error.kind() == RenderErrorKind::Exhausted);
                 let mut refused = self.memory.refused.borrow_mut();
                 if !refused.contains(&error.message) {
-                    refused.push(error.message);
+                    refused.push(error.message.clone());
+                }
+                if error.kind() == RenderErrorKind::Exhausted {
+                    self.memory.exhausted.replace(Some(error));
                 }
                 None
             }
@@ -320,8 +326,15 @@ impl<'t> Prober<'t> {
         request.into_iter().flat_map(RequestShape::forms).filter(accepts)
     }
 
+    fn is_exhausted(&self) -> bool {
+        self.memory.exhausted.borrow().is_some()
+    }
+
     /// The keys a render asks the context for; none if the template refuses it.
     pub fn paths(&self, request_shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
+        if self.is_exhausted() {
+            return Vec::new();
+        }
         let context = self.context(request_shape, messages, setting, false);
         let options = self.options.as_ref().clone().watch(true);
         let watched = self.template.render(&context, &options).ok().and_then(|rendered| rendered.watched);
@@ -707,6 +720,17 @@ mod tests {
             assert_eq!(prober.renders(), renders);
             assert!(accepted(Answer::content("Hello")) > 0);
         });
+    }
+
+    #[test]
+    fn a_template_that_never_ends_is_rendered_once() {
+        let endless = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}";
+        let template = ChatTemplate::compile(endless).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None);
+        assert_eq!(prober.refuses_answers().map(|error| error.kind()), Some(RenderErrorKind::Exhausted));
+        assert_eq!(prober.refuses_calls(), prober.refuses_answers());
+        assert_eq!((prober.renders(), prober.at("2026-01-01T00:00:00").settled().is_none()), (1, true));
     }
 
     #[test]
