@@ -683,6 +683,18 @@ fn strings_inside_values_keep_clear_of_what_ends_the_value() {
 }
 
 #[test]
+fn a_member_that_the_wire_cannot_write_is_noted() {
+    let model = Model::named("gemma_4");
+    let tools = value(
+        r#"[{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}, "x-y": {"type": "integer"}},
+            "required": ["a"], "additionalProperties": false}}]"#,
+    );
+    let grammar = build(model, &Choice::Required, &tools, None);
+    let notes: Vec<_> = grammar.notes().iter().filter(|note| note.effect == Effect::Tighter).collect();
+    assert_eq!(notes.iter().map(|note| note.path.as_deref()).collect::<Vec<_>>(), [Some("/properties/x-y")]);
+}
+
+#[test]
 fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
     let model = Model::named("hermes");
     let tool = |schema: &str| {

@@ -201,6 +201,27 @@ fn a_wire_that_changes_json_or_ends_inside_it_takes_no_format() {
 }
 
 #[test]
+fn white_space_that_ends_renders_may_follow_an_answer() {
+    let turns = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n\n{% endfor %}\
+        {% if add_generation_prompt %}assistant:{% endif %}";
+    let chat = ChatTemplate::compile(turns).unwrap();
+    let wire = Wire::find(&chat, &Object::new(), None).unwrap();
+    let template = Template::load(r#"{"start_anchor": "assistant:", "fields": {"content": {}}}"#).unwrap().template;
+    let format = body(&format!(r#""response_format": {ANSWER}"#));
+    let request = Request::from_body(&format).unwrap().prompt("user: Hi\n\nassistant:");
+    let grammar = grammar::build(&template, &wire, &request).unwrap();
+    for (text, expected) in [
+        (r#" {"answer": "a"}"#, "accept"),
+        (" {\"answer\": \"a\"}\n\n", "accept"),
+        (" {\"answer\": \"a\"}\n", "prefix"),
+        (" {\"answer\": \"a\"}\n\n\n", "reject"),
+        (r#"{"answer": "a"}"#, "reject"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text:?}");
+    }
+}
+
+#[test]
 fn tools_that_cannot_be_used_leave_the_others_theirs() {
     let model = Model::named("hermes");
     let body = body(

@@ -16,8 +16,8 @@ mod choice;
 mod custom;
 mod excluded;
 mod factored;
+mod format;
 mod frame;
-mod free_texts;
 mod gbnf;
 mod json_text;
 mod lark;
@@ -35,6 +35,7 @@ mod regex;
 mod request;
 mod rules;
 mod schema;
+mod shared_texts;
 mod special;
 mod spelling;
 mod strings;
@@ -64,7 +65,6 @@ use backchat_derive::wire::{Wire, structure};
 use backchat_parser::template::Template;
 use calls::{Reading, Tool};
 use frame::Frames;
-use free_texts::FreeTexts;
 use machine::Machine;
 use marks::Clear;
 use prompt_end::PromptEnd;
@@ -72,6 +72,7 @@ use reads::Reads;
 use request::Wants;
 use rules::{Node, Rules};
 use schema::Order;
+use shared_texts::SharedTexts;
 use turn::{Kind, Start};
 
 /// The rules of a model's valid outputs for one request.
@@ -138,7 +139,7 @@ pub struct Builder {
     clear: Clear,
     /// Segmenting every text of the wire takes as long as the rest of a request.
     preserved: Vec<String>,
-    free_texts: Arc<FreeTexts>,
+    shared_texts: Arc<SharedTexts>,
     frames: Arc<Frames>,
 }
 
@@ -147,7 +148,7 @@ impl Builder {
     pub fn new(template: Template, wire: Wire) -> Self {
         let clear = marks::clear(&template, wire.structure(), wire.written());
         let preserved = preserved::preserved(wire.structure(), wire.written());
-        Self { template, wire, clear, preserved, free_texts: Arc::default(), frames: Arc::default() }
+        Self { template, wire, clear, preserved, shared_texts: Arc::default(), frames: Arc::default() }
     }
 
     /// Builds the grammar of a request.
@@ -250,7 +251,7 @@ impl Builder {
     fn rules(&self) -> Rules {
         let mut rules = Rules::default();
         rules.excluded = Arc::clone(&self.clear.excluded);
-        rules.free_texts = Arc::clone(&self.free_texts);
+        rules.shared_texts = Arc::clone(&self.shared_texts);
         // A value inside is indented further than the one that was seen.
         rules.most_blanks = u32::try_from(self.wire.written().widest).unwrap_or(0).saturating_mul(2);
         rules

@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 
 use super::automaton::Automaton;
 use super::excluded::Excluded;
-use super::free_texts::FreeTexts;
+use super::shared_texts::SharedTexts;
 use super::strings::Strings;
 use backchat_core::json::Value;
 
@@ -69,8 +69,8 @@ pub(crate) struct Rules {
     pub most_blanks: u32,
     /// Texts that are free but for plain markers.
     pub excluded: Arc<Vec<Excluded>>,
-    /// The texts of quoted strings that may hold anything, shared by the grammars of a model.
-    pub free_texts: Arc<FreeTexts>,
+    /// The texts of quoted strings that many requests have, shared by the grammars of a model.
+    pub shared_texts: Arc<SharedTexts>,
     /// Rules that a format of xgrammar says as well.
     pub native: HashMap<usize, Value, foldhash::fast::RandomState>,
     /// White space between two tokens, outside of a JSON string and inside.

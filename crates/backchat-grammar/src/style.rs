@@ -2,6 +2,7 @@
 
 use super::automaton::{Automaton, except};
 use super::custom::ContextFree;
+use super::format::is_format;
 use super::rules::{FreeString, Node, Rules};
 use super::spelling::Spelling;
 use super::strings::Strings;
@@ -163,8 +164,8 @@ impl Style {
         let mut ways = Vec::new();
         for (open, close, spelling) in self.spellings() {
             let make = || self.clear_text(&spelling.of(text)?, clear);
-            let text = match is_free {
-                true => Automaton::clone(&*rules.free_texts.get(&spelling, self.inside, clear, make)?),
+            let text = match is_free || is_format(text) {
+                true => Automaton::clone(&*rules.shared_texts.get(text, &spelling, self.inside, clear, make)?),
                 false => make()?,
             };
             let body = rules.text(name, text);

@@ -205,6 +205,10 @@ impl Turn<'_> {
                 }
             }
         }
+        // Free content holds it already.
+        if self.answer.is_some() && shape.parts.last() == Some(&Part::Content) && !self.written.blank_end.is_empty() {
+            nodes.push(Node::literal(self.written.blank_end.as_str()).optional());
+        }
         nodes
     }
 

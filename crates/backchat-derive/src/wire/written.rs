@@ -24,6 +24,8 @@ pub struct Written {
     pub groups: Vec<Group>,
     /// The marks at which a model stops, without those that also occur inside turns.
     pub stops: Vec<String>,
+    /// The white space that every render ends with, if no stop follows it: the model may write it or not.
+    pub blank_end: String,
     /// Whether arguments come sorted by their keys, and the members of a value by theirs.
     pub sorted: bool,
     pub sorted_inside: bool,
@@ -102,6 +104,9 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
             }
         }
         group.shapes = known;
+    }
+    if wire.end.trim().is_empty() {
+        written.blank_end.clone_from(&wire.end);
     }
     written.changed_json = changed_json(prober, wire);
     let Some(calls) = &wire.calls else { return written };

@@ -1,6 +1,5 @@
 //! From a JSON Schema to the rules of the values it allows.
 
-mod format;
 mod listed;
 mod members;
 mod shape;

@@ -512,6 +512,6 @@ fn divisor(a: u64, b: u64) -> u64 {
 }
 
 /// A name as a step of a JSON pointer.
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

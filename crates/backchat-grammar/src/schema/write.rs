@@ -1,11 +1,14 @@
 //! The rules of a value of each type.
 
+use std::borrow::Cow;
+
 use super::listed::Listed;
 use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
-use super::shape::{Schema, Shape, type_of, types};
-use super::{Problem, Reader, format};
+use super::shape::{Schema, Shape, escaped, type_of, types};
+use super::{Problem, Reader};
 use crate::automaton::{Automaton, LAST, MOST_STATES};
 use crate::custom::Input;
+use crate::format;
 use crate::native;
 use crate::notes::Effect;
 use crate::number::{ANY_NUMBER, ANY_WHOLE};
@@ -76,34 +79,39 @@ impl Reader<'_> {
     /// The texts allowed for a string, apart from its length; nothing if any is.
     fn text_of(&mut self, shape: &Shape) -> Result<Option<Automaton>, Problem> {
         let mut all: Option<Automaton> = None;
-        let mut patterns: Vec<(String, String, &str)> = Vec::new();
-        patterns.extend(shape.patterns.iter().map(|(text, path)| (text.clone(), path.clone(), "pattern")));
-        for (format, path) in &shape.formats {
-            match format::pattern(format) {
-                Some(pattern) => patterns.push((pattern.to_owned(), path.clone(), "format")),
-                None => self.note(Effect::Looser, path, "format", &format!("unknown format `{format}`")),
-            }
-        }
-        for (pattern, path, keyword) in patterns {
-            let regular = match of_schema(&pattern) {
+        let mut texts: Vec<(Option<Cow<'static, Automaton>>, &str, &str)> = Vec::new();
+        for (pattern, path) in &shape.patterns {
+            let regular = match of_schema(pattern) {
                 Ok(regular) => regular,
                 Err(error) if error.is_unsupported => None,
                 Err(error) => {
                     return Err(Problem::at(
-                        &path,
+                        path,
                         &format!("`pattern` is not a regular expression: {}", error.message),
                     ));
                 }
             };
-            match regular.and_then(|regular| Automaton::of(&regular)) {
-                Some(own) => match all.as_ref().map_or(Some(own.clone()), |known| known.both(&own)) {
-                    Some(both) => all = Some(both),
-                    None => self.note(Effect::Looser, &path, keyword, "together with the others it is too large"),
-                },
-                None => {
-                    let message = "look-around, back-references and very large patterns are not enforced";
-                    self.note(Effect::Looser, &path, keyword, message);
-                }
+            texts.push((regular.and_then(|regular| Automaton::of(&regular)).map(Cow::Owned), path, "pattern"));
+        }
+        for (format, path) in &shape.formats {
+            match format::texts(format) {
+                Some(own) => texts.push((Some(Cow::Borrowed(own)), path, "format")),
+                None => self.note(Effect::Looser, path, "format", &format!("unknown format `{format}`")),
+            }
+        }
+        for (own, path, keyword) in texts {
+            let Some(own) = own else {
+                let message = "look-around, back-references and very large patterns are not enforced";
+                self.note(Effect::Looser, path, keyword, message);
+                continue;
+            };
+            let both = match &all {
+                Some(known) => known.both(&own),
+                None => Some(own.into_owned()),
+            };
+            match both {
+                Some(both) => all = Some(both),
+                None => self.note(Effect::Looser, path, keyword, "together with the others it is too large"),
             }
         }
         let not: Vec<&str> = shape.not_values.iter().filter_map(Value::as_str).collect();
@@ -441,6 +449,11 @@ impl Reader<'_> {
             let required = shape.required.contains(key);
             let value = self.value(&schema, style, &format!("{name}-{key}"))?;
             let written = style.key(key);
+            if written.is_never() && !value.is_never() {
+                let path = format!("{}/properties/{}", shape.path, escaped(key));
+                let message = "this wire format writes keys without quotes and cannot write this one";
+                self.note(Effect::Tighter, &path, "properties", message);
+            }
             if value.is_never() || written.is_never() {
                 if required {
                     return Ok(Node::never());

@@ -1,7 +1,28 @@
 //! The formats of strings that are enforced, as patterns.
 
-/// The pattern of a format; nothing if the format is not known.
-pub(super) fn pattern(format: &str) -> Option<&'static str> {
+use std::sync::OnceLock;
+
+use crate::automaton::Automaton;
+use backchat_parser::pattern::of_schema;
+
+const NAMES: [&str; 10] = ["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"];
+
+/// The texts of each, made when a schema first asks for them: they cost as much as the rest of a request.
+static TEXTS: [OnceLock<Option<Automaton>>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
+
+/// The texts of a format; nothing if the format is not known.
+pub(crate) fn texts(format: &str) -> Option<&'static Automaton> {
+    let known = TEXTS.get(NAMES.iter().position(|name| *name == format)?)?;
+    known.get_or_init(|| Automaton::of(&of_schema(pattern(format)?).ok()??)).as_ref()
+}
+
+/// Whether these are the texts of a format.
+pub(crate) fn is_format(texts: &Automaton) -> bool {
+    TEXTS.iter().filter_map(OnceLock::get).flatten().any(|own| own == texts)
+}
+
+/// The pattern of a format.
+fn pattern(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => {
             r"^(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)$"
@@ -35,7 +56,7 @@ pub(super) fn pattern(format: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::automaton::Automaton;
+    use super::{NAMES, texts};
 
     #[test]
     fn formats_take_what_they_name() {
@@ -55,11 +76,12 @@ mod tests {
             ("uuid", vec!["123e4567-e89b-12d3-a456-426614174000"], vec!["123e4567"]),
             ("uri", vec!["https://a.example/b?c=d#e", "mailto:a@b"], vec!["no scheme", "https:"]),
         ];
+        assert_eq!(table.each_ref().map(|(format, ..)| *format), NAMES);
         for (format, good, bad) in table {
-            let pattern = backchat_parser::pattern::of_schema(super::pattern(format).unwrap()).unwrap().unwrap();
-            let automaton = Automaton::of(&pattern).unwrap();
-            good.iter().for_each(|text| assert!(automaton.accepts(text), "{format}: {text}"));
-            bad.iter().for_each(|text| assert!(!automaton.accepts(text), "{format}: {text}"));
+            let known = texts(format).unwrap();
+            good.iter().for_each(|text| assert!(known.accepts(text), "{format}: {text}"));
+            bad.iter().for_each(|text| assert!(!known.accepts(text), "{format}: {text}"));
         }
+        assert_eq!(texts("color"), None);
     }
 }
