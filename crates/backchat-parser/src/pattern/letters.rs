@@ -168,7 +168,11 @@ impl Letters {
     /// Whether a text could have letters; most have none.
     #[inline]
     pub fn may_have_letters(text: &str) -> bool {
-        memchr::memchr(LEAD, text.as_bytes()).is_some()
+        // Most tokens are shorter than what a search for many bytes at once takes to begin.
+        match text.len() {
+            ..16 => text.bytes().any(|byte| byte == LEAD),
+            _ => memchr::memchr(LEAD, text.as_bytes()).is_some(),
+        }
     }
 
     /// The places of letters in a text: where each ends, and by how many bytes what it means is longer than it.
