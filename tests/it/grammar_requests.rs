@@ -397,3 +397,26 @@ fn structural_tags_say_in_formats_of_their_own_what_these_say_exactly() {
         assert_eq!(native.iter().any(|kind| kind == "json_schema"), is_native, "{native:?}");
     }
 }
+
+#[test]
+fn structural_tags_that_engines_would_refuse_are_one_grammar() {
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    let is_grammar = |body: &Value| {
+        let grammar = build(model, &Request::from_body(body).unwrap().prompt(prompt.as_str()));
+        grammar.to_structural_tag() == grammar.to_grammar_tag()
+    };
+    for (levels, expected) in [(5, false), (40, true), (190, true)] {
+        let (open, close) = (r#"{"type": "array", "items": "#.repeat(levels), "}".repeat(levels));
+        let schema = format!(r#"{open}{{"type": "integer"}}{close}"#);
+        let body = body(&format!(r#""response_format": {{"type": "json_schema", "schema": {schema}}}"#));
+        assert_eq!(is_grammar(&body), expected, "{levels} levels");
+    }
+    for (count, expected) in [(5, false), (1500, true)] {
+        let tools: Vec<String> = (0..count)
+            .map(|at| format!(r#"{{"name": "t{at}", "parameters": {{"type": "object", "properties": {{"a": {{"type": "integer"}}}}}}}}"#))
+            .collect();
+        let body = body(&format!(r#""tools": [{}], "tool_choice": "required""#, tools.join(", ")));
+        assert_eq!(is_grammar(&body), expected, "{count} tools");
+    }
+}

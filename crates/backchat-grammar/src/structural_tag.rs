@@ -6,15 +6,19 @@ use super::regex::of_automaton;
 use super::rules::{Node, Rules};
 use backchat_core::json::Value;
 
-/// How many formats a tag may have before the rest is written as rules: those that are named twice are written twice.
+/// How many formats a tag may have: those that are named twice are written twice.
 const MOST_FORMATS: usize = 4000;
+
+/// How deeply objects and lists of a tag may nest: vLLM refuses 80 levels, xgrammar 100 formats.
+const MOST_DEPTH: usize = 64;
 
 impl Grammar {
     /// For xgrammar in vLLM, SGLang and others: a structural tag of its own formats, with rules as text where these
-    /// cannot say the same.
+    /// cannot say the same, or are too many.
     pub fn to_structural_tag(&self) -> Value {
         let mut writer = TagWriter { rules: &self.rules, open: Vec::new(), circles: Vec::new(), left: MOST_FORMATS };
-        tag(writer.format(&self.root))
+        let tag = tag(writer.format(&self.root));
+        if writer.left == 0 || !nests_within(&tag, MOST_DEPTH) { self.to_grammar_tag() } else { tag }
     }
 
     /// The same with one format: the whole grammar as text.
@@ -25,6 +29,16 @@ impl Grammar {
 
 fn tag(format: Value) -> Value {
     Value::from([("type", "structural_tag".into()), ("format", format)])
+}
+
+/// Whether objects and lists nest no deeper than this.
+fn nests_within(value: &Value, depth: usize) -> bool {
+    let within = |value: &Value| depth.checked_sub(1).is_some_and(|depth| nests_within(value, depth));
+    match value {
+        Value::Object(entries) => entries.values().all(within),
+        Value::List(items) => items.iter().all(within),
+        _ => true,
+    }
 }
 
 fn grammar(rules: &Rules, root: &Node) -> Value {
@@ -53,7 +67,8 @@ struct TagWriter<'r> {
 
 impl TagWriter<'_> {
     fn format(&mut self, node: &Node) -> Value {
-        let Some(left) = self.left.checked_sub(1) else { return grammar(self.rules, node) };
+        // What is written from here on is thrown away.
+        let Some(left) = self.left.checked_sub(1) else { return constant("") };
         self.left = left;
         match node {
             Node::Literal(text) => constant(text),
