@@ -5,6 +5,7 @@ use super::Grammar;
 use super::regex::of_automaton;
 use super::rules::{Node, Rules};
 use backchat_core::json::Value;
+use backchat_core::text::common_end;
 
 /// How many formats a tag may have: those that are named twice are written twice.
 const MOST_FORMATS: usize = 4000;
@@ -16,7 +17,8 @@ impl Grammar {
     /// For xgrammar in vLLM, SGLang and others: a structural tag of its own formats, with rules as text where these
     /// cannot say the same, or are too many.
     pub fn to_structural_tag(&self) -> Value {
-        let mut writer = TagWriter { rules: &self.rules, open: Vec::new(), circles: Vec::new(), left: MOST_FORMATS };
+        let mut writer =
+            TagWriter { rules: &self.rules, open: Vec::new(), circles: Vec::new(), left: MOST_FORMATS, depth: 0 };
         let tag = tag(writer.format(&self.root));
         if writer.left == 0 || !nests_within(&tag, MOST_DEPTH) { self.to_grammar_tag() } else { tag }
     }
@@ -57,19 +59,55 @@ fn many(kind: &str, elements: Vec<Value>) -> Value {
     Value::from([("type", kind.into()), ("elements", Value::List(elements))])
 }
 
+/// One part or several between the same marks, as rules write calls: the part, then its end, or the end, the next part and so
+/// on.
+struct Repeated<'n> {
+    before: &'n str,
+    begin: &'n str,
+    end: &'n str,
+    separator: &'n str,
+}
+
+impl<'n> Repeated<'n> {
+    /// The marks, if what follows the first part is the end alone, or more of the same parts and the end.
+    fn find(first: &'n str, part: &Node, rest: &'n [Node]) -> Option<Self> {
+        let [Node::Literal(end), Node::Sequence(more)] = rest else { return None };
+        let [Node::Repeat(next, 1, None), Node::Literal(last)] = more.as_slice() else { return None };
+        let Node::Sequence(next) = next.as_ref() else { return None };
+        let [Node::Literal(between), another] = next.as_slice() else { return None };
+        let between = between.strip_prefix(end.as_str()).filter(|_| last == end && another == part)?;
+        // The next part begins as the first one does.
+        let begin = common_end(first, between);
+        let (before, separator) = (first.strip_suffix(begin)?, between.strip_suffix(begin)?);
+        (!begin.is_empty() && !end.is_empty()).then_some(Self { before, begin, end, separator })
+    }
+}
+
 struct TagWriter<'r> {
     rules: &'r Rules,
     /// The rules being written, and those that were met again inside themselves.
     open: Vec<usize>,
     circles: Vec<usize>,
     left: usize,
+    depth: usize,
 }
 
 impl TagWriter<'_> {
     fn format(&mut self, node: &Node) -> Value {
+        if self.depth > 2 * MOST_DEPTH {
+            // Of a rule in a format both count, so that it is too deep whatever follows.
+            self.left = 0;
+        }
         // What is written from here on is thrown away.
         let Some(left) = self.left.checked_sub(1) else { return constant("") };
         self.left = left;
+        self.depth += 1;
+        let format = self.any_format(node);
+        self.depth -= 1;
+        format
+    }
+
+    fn any_format(&mut self, node: &Node) -> Value {
         match node {
             Node::Literal(text) => constant(text),
             Node::Sequence(items) => self.sequence(items),
@@ -130,11 +168,38 @@ impl TagWriter<'_> {
                 Value::from([("type", "tag".into()), ("begin", begin), ("content", content), ("end", end)])
             }
             [only] => self.format(only),
+            [before @ .., Node::Literal(first), part, Node::Choice(rest)]
+                if let Some(marks) = Repeated::find(first, part, rest) =>
+            {
+                self.repeated(before, part, &marks)
+            }
             items => {
                 let items = items.iter().map(|item| self.format(item)).collect();
                 many("sequence", items)
             }
         }
+    }
+
+    /// What comes before parts between the same marks, and these.
+    fn repeated(&mut self, before: &[Node], part: &Node, marks: &Repeated<'_>) -> Value {
+        let mut items: Vec<Value> = before.iter().map(|item| self.format(item)).collect();
+        if !marks.before.is_empty() {
+            items.push(constant(marks.before));
+        }
+        let content = self.format(part);
+        let (begin, end) = (marks.begin.into(), marks.end.into());
+        let one = Value::from([("type", "tag".into()), ("begin", begin), ("content", content), ("end", end)]);
+        let all = Value::from([
+            ("type", "tags_with_separator".into()),
+            ("tags", Value::List(vec![one])),
+            ("separator", marks.separator.into()),
+            ("at_least_one", true.into()),
+        ]);
+        if items.is_empty() {
+            return all;
+        }
+        items.push(all);
+        many("sequence", items)
     }
 
     fn text(&self, text: usize, state: usize, node: &Node) -> Value {
