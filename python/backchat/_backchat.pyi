@@ -29,9 +29,10 @@ __all__ = [
 ]
 
 _Mode: TypeAlias = Literal["stable", "reference"]
-_Spec: TypeAlias = dict[str, Any] | str | Template
+_Spec: TypeAlias = str | PathLike[str] | dict[str, Any] | Template
 _Target: TypeAlias = str | list[str] | None
 _ChatTemplate: TypeAlias = str | PathLike[str]
+_Samples: TypeAlias = str | PathLike[str] | Iterable[str | dict[str, Any]] | None
 _Variables: TypeAlias = dict[str, Any] | None
 _Policies: TypeAlias = str | Iterable[str] | None
 
@@ -58,11 +59,12 @@ class Grammar:
 
     def __new__(
         cls,
-        chat_template: _ChatTemplate | Template | dict[str, Any],
+        chat_template: _Spec,
         *,
         response_template: _Spec | None = None,
         variables: _Variables = None,
         special_tokens: dict[str, int] | Iterable[str] | None = None,
+        template_name: str | None = None,
     ) -> Self: ...
     @property
     def template(self) -> Template: ...
@@ -91,7 +93,13 @@ class Bridge:
     """What a model's turns are joined with, made ready once."""
 
     def __new__(
-        cls, chat_template: _ChatTemplate, tokenizer: Any, template: _Spec, *, variables: _Variables = None
+        cls,
+        chat_template: _ChatTemplate,
+        tokenizer: Any,
+        template: _Spec,
+        *,
+        variables: _Variables = None,
+        template_name: str | None = None,
     ) -> Self: ...
     def read(self, prompt_ids: Sequence[int], sampled_ids: Sequence[int]) -> dict[str, Any]: ...
     def _next(
@@ -181,17 +189,21 @@ def derive(
     *,
     target: _Target = None,
     variables: _Variables = None,
-    samples: Iterable[Any] | None = None,
+    samples: _Samples = None,
     reasoning_field: str | None = None,
+    template_name: str | None = None,
 ) -> tuple[dict[str, Any], str]: ...
 def prove(
-    chat_template: _ChatTemplate,
     template: _Spec,
+    chat_template: _ChatTemplate,
     *,
-    samples: Iterable[Any] | None = None,
+    samples: _Samples = None,
+    thorough: bool = False,
     variables: _Variables = None,
+    reasoning_field: str | None = None,
+    template_name: str | None = None,
 ) -> dict[str, Any]: ...
-def lint(template: _Spec, *, target: _Target = None) -> list[Diagnostic]: ...
+def lint(template: _Spec, *, target: _Target = None, tokenizer: Any = None) -> list[Diagnostic]: ...
 def render(
     chat_template: _ChatTemplate,
     messages: Sequence[dict[str, Any]],
@@ -199,6 +211,7 @@ def render(
     tools: Sequence[Any] | None = None,
     add_generation_prompt: bool = False,
     variables: _Variables = None,
+    template_name: str | None = None,
 ) -> tuple[str, list[tuple[int, int]]]: ...
 def mask(
     chat_template: _ChatTemplate,
@@ -211,18 +224,27 @@ def mask(
     token_ids: Sequence[int] | None = None,
     rule: str = "overlap",
     variables: _Variables = None,
+    template_name: str | None = None,
 ) -> dict[str, Any]: ...
-def doctor(chat_template: _ChatTemplate, *, variables: _Variables = None) -> dict[str, Any]: ...
-def input_schema(chat_template: _ChatTemplate, *, variables: _Variables = None) -> dict[str, Any]: ...
-def unrender(chat_template: _ChatTemplate, text: str, *, variables: _Variables = None) -> dict[str, Any]: ...
+def doctor(
+    chat_template: _ChatTemplate, *, variables: _Variables = None, template_name: str | None = None
+) -> dict[str, Any]: ...
+def input_schema(
+    chat_template: _ChatTemplate, *, variables: _Variables = None, template_name: str | None = None
+) -> dict[str, Any]: ...
+def unrender(
+    chat_template: _ChatTemplate, text: str, *, variables: _Variables = None, template_name: str | None = None
+) -> dict[str, Any]: ...
 def add_generation_blocks(
-    chat_template: _ChatTemplate, *, variables: _Variables = None
+    chat_template: _ChatTemplate, *, variables: _Variables = None, template_name: str | None = None
 ) -> tuple[str, int, list[str], bool]: ...
 def convert(
-    schema: dict[str, Any],
+    schema: dict[str, Any] | str | PathLike[str],
     *,
     chat_template: _ChatTemplate | None = None,
-    samples: Iterable[Any] | None = None,
+    samples: _Samples = None,
     start_anchor: str | None = None,
 ) -> dict[str, Any]: ...
-def check(path: str) -> tuple[int, int, int, list[Diagnostic]]: ...
+def check(
+    *paths: str | PathLike[str], filter: str | None = None, template: _Spec | None = None
+) -> tuple[int, int, int, list[Diagnostic]]: ...

@@ -23,7 +23,7 @@ class Diagnostic(NamedTuple):
 
 
 class TemplateError(ValueError):
-    """A template does not load. `diagnostics` has every problem at once."""
+    """A template does not load, or what was named cannot be read. `diagnostics` has every problem at once."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__(diagnostics)
@@ -154,5 +154,5 @@ class CheckReport(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether every case was run and holds."""
-        return self.failed == 0 and self.not_run == 0
+        """Whether there are cases, and every one was run and holds."""
+        return self.passed > 0 and self.failed == 0 and self.not_run == 0

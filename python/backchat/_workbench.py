@@ -1,10 +1,14 @@
-"""The workbench: what the command does, as functions. Each answers what the command prints as JSON."""
+"""The workbench: what the command does, as functions. Each answers what the command prints as JSON.
+
+What is named is named as on the command line: a file, a model folder, or `ORG/NAME` in the Hugging Face cache. A `str` with a
+`{` or a line break, or an empty one, is the text itself. docs/python.md has the rule.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from backchat import _backchat
 from backchat._backchat import Grammar, Template
@@ -20,19 +24,34 @@ from backchat._types import (
     Rendered,
 )
 
+#: The name of a place, or the text of a chat template.
+ChatTemplate: TypeAlias = str | os.PathLike[str]
+#: The name of a place, JSON text, or a response template itself.
+ResponseTemplate: TypeAlias = str | os.PathLike[str] | dict[str, Any] | Template
+#: The name of a file, or recorded outputs: texts, or dicts with `text` and what is known about it.
+Samples: TypeAlias = str | os.PathLike[str] | Iterable[str | dict[str, Any]]
+
 
 def derive(
-    chat_template: str | os.PathLike[str],
+    chat_template: ChatTemplate,
     *,
     target: str | list[str] | None = None,
     variables: dict[str, Any] | None = None,
-    samples: Iterable[Any] | None = None,
+    samples: Samples | None = None,
     reasoning_field: str | None = None,
+    template_name: str | None = None,
 ) -> Derivation:
     """Derive a response template from a chat template, and prove it.
 
-    `chat_template` is the text of a template, or the name of a place that holds one: a `.jinja` file, a
-    `tokenizer_config.json`, a model folder, a `.gguf` file, or `ORG/NAME` in the local Hugging Face cache.
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `target`: Restrict the draft to what this reader accepts, and name the reasoning as it does: transformers, trl, vllm,
+      sglang, smg, portable; or a list of them.
+    - `variables`: Set template variables.
+    - `samples`: Also test the draft on recorded outputs of the model, and learn from them.
+    - `reasoning_field`: Name the field with the reasoning, and so its key in messages, such as reasoning_content; by default
+      it is the key that the chat template reads.
+    - `template_name`: Select one of several chat templates.
 
     >>> template = (
     ...     "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
@@ -45,7 +64,12 @@ def derive(
     '[assistant]'
     """
     report, evidence = _backchat.derive(
-        chat_template, target=target, variables=variables, samples=samples, reasoning_field=reasoning_field
+        chat_template,
+        target=target,
+        variables=variables,
+        samples=samples,
+        reasoning_field=reasoning_field,
+        template_name=template_name,
     )
     proof = report["verification"]
     return Derivation(
@@ -62,53 +86,98 @@ def derive(
 
 
 def prove(
-    chat_template: str | os.PathLike[str],
-    template: Template | dict[str, Any] | str,
+    template: ResponseTemplate,
+    chat_template: ChatTemplate,
     *,
-    samples: Iterable[Any] | None = None,
+    samples: Samples | None = None,
+    thorough: bool = False,
     variables: dict[str, Any] | None = None,
+    reasoning_field: str | None = None,
+    template_name: str | None = None,
 ) -> Proof:
-    """Prove any response template against a chat template, whoever wrote it.
+    """Prove a response template against its chat template.
+
+    - `template`: The JSON of a response template, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face
+      cache that contains one, or the template itself.
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `samples`: Also test the template on recorded outputs of the model.
+    - `thorough`: Also cut every conversation at every character and read it with the policies of recovery, which takes long.
+    - `variables`: Set chat template variables.
+    - `reasoning_field`: Accept this key for reasoning, even if the chat template reads another.
+    - `template_name`: Select one of several chat templates.
 
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}[assistant]"
-    >>> prove(chat_template, {"start_anchor": "[assistant]", "fields": {"content": {"close": "<stop>"}}}).status
+    >>> prove({"start_anchor": "[assistant]", "fields": {"content": {"close": "<stop>"}}}, chat_template).status
     'partial'
     """
-    report = _backchat.prove(chat_template, template, samples=samples, variables=variables)
+    report = _backchat.prove(
+        template,
+        chat_template,
+        samples=samples,
+        thorough=thorough,
+        variables=variables,
+        reasoning_field=reasoning_field,
+        template_name=template_name,
+    )
     proof = report["verification"]
     return Proof(report["status"], proof["passed"], proof["cases"], proof["failures"], report)
 
 
-def lint(template: Template | dict[str, Any] | str, *, target: str | list[str] | None = None) -> list[Diagnostic]:
-    """Say what is wrong or risky about a response template, for everyone or for one reader of it.
+def lint(
+    template: ResponseTemplate, *, target: str | list[str] | None = None, tokenizer: Any = None
+) -> list[Diagnostic]:
+    """Lint response templates and chat templates.
+
+    - `template`: A response template, response schema or chat template: a JSON file, .jinja file, tokenizer_config.json, model
+      folder, .gguf file, ORG/NAME in the Hugging Face cache, or the text itself. If a source contains both, both are linted.
+    - `target`: Also check what this reader refuses or misreads: transformers, trl, vllm, sglang, smg, portable; or a list of
+      them.
+    - `tokenizer`: Note the markers that this tokenizer.json, or the one in a model folder, has no token for.
+
+    Findings have the levels of their rules: a backchat.toml is not read.
 
     >>> [problem.severity for problem in lint({"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}})]
     []
     """
-    return _backchat.lint(template, target=target)
+    return _backchat.lint(template, target=target, tokenizer=tokenizer)
 
 
 def render(
-    chat_template: str | os.PathLike[str],
+    chat_template: ChatTemplate,
     messages: Sequence[dict[str, Any]],
     *,
     tools: Sequence[Any] | None = None,
     add_generation_prompt: bool = False,
     variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
 ) -> Rendered:
-    """Render a conversation as `apply_chat_template` does.
+    """Render conversations with a chat template, byte for byte as transformers does.
+
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `messages`: Render these messages.
+    - `tools`: Pass these tools to the template.
+    - `add_generation_prompt`: Append the start of the assistant's turn.
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
 
     >>> render("{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}", [{"role": "user", "content": "Hi"}]).text
     'user: Hi'
     """
     text, spans = _backchat.render(
-        chat_template, messages, tools=tools, add_generation_prompt=add_generation_prompt, variables=variables
+        chat_template,
+        messages,
+        tools=tools,
+        add_generation_prompt=add_generation_prompt,
+        variables=variables,
+        template_name=template_name,
     )
     return Rendered(text, spans)
 
 
 def mask(
-    chat_template: str | os.PathLike[str],
+    chat_template: ChatTemplate,
     messages: Sequence[dict[str, Any]],
     *,
     tools: Sequence[Any] | None = None,
@@ -118,12 +187,23 @@ def mask(
     token_ids: Sequence[int] | None = None,
     rule: str = "overlap",
     variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
 ) -> Masked:
-    """Find what the assistant wrote in a rendered conversation, whether or not the template has generation blocks.
+    """Locate the assistant's text, with or without generation blocks: all of it, or these parts.
 
-    With a `tokenizer` the answer has the render's `token_ids` and a mask of them; with `token_ids` of the caller, which have
-    to be those of the render, a mask of these; with `offsets` of tokens, in characters, a mask of those. `rule="reference"`
-    takes the tokens that transformers takes.
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `messages`: Render these messages.
+    - `tools`: Pass these tools to the template.
+    - `parts`: What counts: assistant, last, content, reasoning, calls, tags.
+    - `offsets`: Read the offsets of the render's tokens, [[start, end], …] in code points, and add a mask for them.
+    - `tokenizer`: Encode the render with this tokenizer.json, or the one in a model folder, and add its ids and a mask for
+      them; or a tokenizer of transformers or tokenizers.
+    - `token_ids`: Add a mask for these ids, which have to be those of the render.
+    - `rule`: Select the tokens that a span takes: each that overlaps with it, or, with `reference`, those that transformers
+      takes.
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
 
     >>> chat_template = (
     ...     "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
@@ -143,6 +223,7 @@ def mask(
         token_ids=token_ids if token_ids is None else list(token_ids),
         rule=rule,
         variables=variables,
+        template_name=template_name,
     )
     return Masked(
         text=answer["text"],
@@ -154,48 +235,83 @@ def mask(
     )
 
 
-def doctor(chat_template: str | os.PathLike[str], *, variables: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Say what a chat template can do: the facts, by name.
+def doctor(
+    chat_template: ChatTemplate, *, variables: dict[str, Any] | None = None, template_name: str | None = None
+) -> dict[str, Any]:
+    """Examine a chat template: what it accepts, drops silently, and refuses.
+
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
 
     >>> doctor("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}")["capabilities"]["tools"]
     'dropped'
     """
-    return _backchat.doctor(chat_template, variables=variables)
+    return _backchat.doctor(chat_template, variables=variables, template_name=template_name)
 
 
-def input_schema(chat_template: str | os.PathLike[str], *, variables: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Say what a chat template takes, as a JSON Schema of its messages, tools and variables.
+def input_schema(
+    chat_template: ChatTemplate, *, variables: dict[str, Any] | None = None, template_name: str | None = None
+) -> dict[str, Any]:
+    """Describe what a chat template takes, as a JSON Schema of its messages, tools and variables.
+
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
 
     >>> schema = input_schema("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}")
     >>> schema["properties"]["tools"]
     {'anyOf': [{'type': 'array', 'maxItems': 0}, {'type': 'null'}]}
     """
-    return _backchat.input_schema(chat_template, variables=variables)
+    return _backchat.input_schema(chat_template, variables=variables, template_name=template_name)
 
 
-def unrender(chat_template: str | os.PathLike[str], text: str, *, variables: dict[str, Any] | None = None) -> Chat:
-    """Read the messages of a rendered conversation back; raises `ValueError` where the template renders no such text.
+def unrender(
+    chat_template: ChatTemplate,
+    text: str,
+    *,
+    variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
+) -> Chat:
+    """Read a rendered chat back into its messages, proved by rendering them again.
+
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `text`: The rendered chat itself.
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
+
+    Raises `ValueError` if the template renders no such text.
 
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
     >>> unrender(chat_template, "[user]Hi<end>[assistant]Yes.<end>").messages[1]
     {'role': 'assistant', 'content': 'Yes.'}
     """
-    report = _backchat.unrender(chat_template, text, variables=variables)
+    report = _backchat.unrender(chat_template, text, variables=variables, template_name=template_name)
     return Chat(report["messages"], report.get("tools"), report["offsets"], report["exact"], report)
 
 
-def add_generation_blocks(chat_template: str | os.PathLike[str], *, variables: dict[str, Any] | None = None) -> Patched:
-    """Put generation blocks into a chat template, and prove that it renders the same.
+def add_generation_blocks(
+    chat_template: ChatTemplate, *, variables: dict[str, Any] | None = None, template_name: str | None = None
+) -> Patched:
+    """Add generation blocks to a chat template, proved to render the same bytes.
+
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, or the text of a chat template.
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
 
     >>> patched = add_generation_blocks("{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}")
     >>> "endgeneration" in patched.chat_template, patched.proof > 0
     (True, True)
     """
-    return Patched(*_backchat.add_generation_blocks(chat_template, variables=variables))
+    return Patched(*_backchat.add_generation_blocks(chat_template, variables=variables, template_name=template_name))
 
 
 def grammar(
-    chat_template: str | os.PathLike[str],
+    chat_template: ResponseTemplate,
     tools: Sequence[Any] | None = None,
     *,
     request: dict[str, Any] | None = None,
@@ -204,10 +320,21 @@ def grammar(
     prompt: str | None = None,
     format: str = "gbnf",
     variables: dict[str, Any] | None = None,
+    template_name: str | None = None,
 ) -> dict[str, Any]:
-    """Write the grammar of what a model may write for one request: `gbnf`, `ebnf`, `structural-tag`, `lark` or `json`.
+    """Write the grammar of a model's valid outputs, for an engine that constrains sampling.
 
-    `request` is the body of a chat completion; its prompt is rendered if `prompt` does not give it.
+    - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
+      Hugging Face cache, the text of a chat template, or a response template alone.
+    - `tools`: The tools of the request.
+    - `request`: The body of a chat completion as a client sends it, instead of tools and choice; its prompt is rendered if
+      `prompt` does not give it.
+    - `tool_choice`: Select the tools that the model may or must call: `auto`, `required`, `none`, a name, or OpenAI's object.
+    - `parallel`: `False` allows one call at most.
+    - `prompt`: Continue this prompt, exactly as it will be sent.
+    - `format`: Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json).
+    - `variables`: Set template variables.
+    - `template_name`: Select one of several chat templates.
 
     For more than one request keep a `Grammar`.
 
@@ -215,19 +342,25 @@ def grammar(
     >>> grammar(chat_template)["grammar"].startswith("root ::= ")
     True
     """
-    return Grammar(chat_template, variables=variables).for_request(
+    return Grammar(chat_template, variables=variables, template_name=template_name).for_request(
         tools, request=request, tool_choice=tool_choice, parallel=parallel, prompt=prompt, format=format
     )
 
 
 def convert(
-    schema: dict[str, Any],
+    schema: dict[str, Any] | str | os.PathLike[str],
     *,
-    chat_template: str | os.PathLike[str] | None = None,
-    samples: Iterable[Any] | None = None,
+    chat_template: ChatTemplate | None = None,
+    samples: Samples | None = None,
     start_anchor: str | None = None,
 ) -> Conversion:
-    """Convert a response schema into a response template, and say what changes between the two.
+    """Convert a response schema to a response template, and prove it.
+
+    - `schema`: The JSON of a response schema, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
+      contains one, or the schema itself.
+    - `chat_template`: Read the start anchor from this chat template; the default is the one in the model folder.
+    - `start_anchor`: Use this start anchor: the text in the prompt after which the model's turn begins.
+    - `samples`: Also compare the schema and the template on recorded outputs of the model.
 
     >>> schema = {"x-regex": r"^(?P<content>.*?)(?:<end>|$)", "type": "object", "properties": {"content": {"type": "string"}}}
     >>> convert(schema, start_anchor="[assistant]").status
@@ -237,6 +370,13 @@ def convert(
     return Conversion(report["status"], report["response_template"], report["losses"], report)
 
 
-def check(path: str | os.PathLike[str]) -> CheckReport:
-    """Hold templates against the fixtures of a file or a folder."""
-    return CheckReport(*_backchat.check(os.fspath(path)))
+def check(
+    *paths: str | os.PathLike[str], filter: str | None = None, template: ResponseTemplate | None = None
+) -> CheckReport:
+    """Check templates against fixtures.
+
+    - `paths`: Fixture files, or folders of them; the current folder if there is none.
+    - `filter`: Select the cases with this text in their path or name.
+    - `template`: Read every case with this response template instead of its own.
+    """
+    return CheckReport(*_backchat.check(*paths, filter=filter, template=template))

@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::not_read;
+use crate::model::{Given, Model};
 use crate::template;
 use crate::tokens;
 use crate::value::{from_python, object, to_python, tools as read_tools};
-use crate::workbench::Model;
 
 /// What a model's turns are joined with, made ready once.
 #[pyclass(frozen, name = "Bridge", module = "backchat", subclass)]
@@ -24,15 +24,16 @@ pub struct PyBridge {
 #[pymethods]
 impl PyBridge {
     #[new]
-    #[pyo3(signature = (chat_template, tokenizer, template, *, variables=None))]
+    #[pyo3(signature = (chat_template, tokenizer, template, *, variables=None, template_name=None))]
     fn new(
         py: Python<'_>,
         chat_template: &Bound<'_, PyAny>,
         tokenizer: &Bound<'_, PyAny>,
         template: &Bound<'_, PyAny>,
         variables: Option<&Bound<'_, PyDict>>,
+        template_name: Option<&str>,
     ) -> PyResult<Self> {
-        let model = Model::of(chat_template, variables)?;
+        let model = Model::of(chat_template, Given::new(variables, template_name))?;
         let chat = Arc::new(model.compiled(py)?);
         let tokenizer = tokens::of(tokenizer)?.get().encoder(py)?;
         let template = template::of(template)?;

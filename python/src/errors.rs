@@ -17,7 +17,9 @@ const MODULE: &str = "backchat._types";
 /// A problem that the library found, as Python has it.
 pub fn problem<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResult<Bound<'py, PyAny>> {
     let told = diagnostic.to_value();
-    let get = |key: &str| value::to_python(py, told.get(key).unwrap_or(&Value::Null));
+    // What came as text or as a dict has no file.
+    let is_empty = |value: &&Value| value.as_str() == Some("");
+    let get = |key: &str| value::to_python(py, told.get(key).filter(|value| !is_empty(value)).unwrap_or(&Value::Null));
     let class = py.import(MODULE)?.getattr("Diagnostic")?;
     class.call1((
         get("id")?,

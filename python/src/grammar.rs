@@ -1,7 +1,7 @@
 //! Grammars of one model: made once, then asked for each request.
 
 use backchat::Template;
-use backchat::chat::{ChatTemplate, RenderOptions};
+use backchat::chat::{ChatTemplate, RenderOptions, source};
 use backchat::cli::answers;
 use backchat::diagnostic::Diagnostic;
 use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume, render_prompt};
@@ -13,9 +13,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::not_loaded;
+use crate::model::{Given, Model};
+use crate::names::{self, Named};
 use crate::template::{self, PyTemplate};
 use crate::value::{from_python, to_python, tools as read_tools};
-use crate::workbench::Model;
 
 /// The grammars of one model.
 #[pyclass(frozen, module = "backchat")]
@@ -32,16 +33,16 @@ impl Grammar {
     /// Finds how a model writes its turns; the response template is the given one, else the one stored with the model,
     /// else the one derived.
     #[new]
-    #[pyo3(signature = (chat_template, *, response_template=None, variables=None, special_tokens=None))]
+    #[pyo3(signature = (chat_template, *, response_template=None, variables=None, special_tokens=None, template_name=None))]
     fn new(
         py: Python<'_>,
         chat_template: &Bound<'_, PyAny>,
         response_template: Option<&Bound<'_, PyAny>>,
         variables: Option<&Bound<'_, PyDict>>,
         special_tokens: Option<&Bound<'_, PyAny>>,
+        template_name: Option<&str>,
     ) -> PyResult<Self> {
-        if chat_template.is_instance_of::<PyTemplate>() || chat_template.is_instance_of::<PyDict>() {
-            let template = template::of(chat_template)?;
+        if let Some(template) = response_template_alone(chat_template)? {
             let wire = py.detach(|| assume(&template)).map_err(|problem| not_loaded(py, &[problem]))?;
             return Ok(Self::of(
                 template,
@@ -50,12 +51,12 @@ impl Grammar {
                 None,
             ));
         }
-        let model = Model::of(chat_template, variables)?;
+        let model = Model::of(chat_template, Given::new(variables, template_name))?;
         let compiled = model.compiled(py)?;
         let options = model.options(None, None, None)?;
         let known = match (response_template, &model.place) {
             (Some(given), _) => Some(template::of(given)?),
-            (None, Some(place)) => input::template(place).ok().map(|opened| opened.loaded.template),
+            (None, Some(place)) => input::template(&place.name).ok().map(|opened| opened.loaded.template),
             (None, None) => None,
         };
         let found = py.detach(|| -> Result<(Template, Wire), Vec<Diagnostic>> {
@@ -75,7 +76,7 @@ impl Grammar {
         let special = match (special_tokens, &model.place) {
             (Some(given), _) => named_tokens(given)?,
             (None, Some(place)) => {
-                answers::special_tokens(place).map_err(|problem| not_loaded(py, &problem.diagnostics))?
+                answers::special_tokens(&place.name).map_err(|problem| not_loaded(py, &problem.diagnostics))?
             }
             (None, None) => Vec::new(),
         };
@@ -156,6 +157,23 @@ impl Grammar {
 impl Grammar {
     fn of(template: Template, wire: Wire, special: Vec<SpecialToken>, prompts: Option<(ChatTemplate, Object)>) -> Self {
         Self { builder: Builder::new(template.clone(), wire), template, special, prompts }
+    }
+}
+
+/// The response template, if that is all that is given: an object, JSON text, or a place with no chat template.
+fn response_template_alone(given: &Bound<'_, PyAny>) -> PyResult<Option<Template>> {
+    let py = given.py();
+    if given.is_instance_of::<PyTemplate>() || given.is_instance_of::<PyDict>() {
+        return template::of(given).map(Some);
+    }
+    match Named::of(given, "a model is a str, a path, a dict or a Template")? {
+        Named::Text(text) if names::is_json(&text) => template::of(given).map(Some),
+        Named::Text(_) => Ok(None),
+        Named::Place(place) if place.name == "-" => Ok(None),
+        Named::Place(place) => Ok(py.detach(|| match source::open(&place.name, None) {
+            Ok(_) => None,
+            Err(_) => input::template(&place.name).ok().map(|opened| opened.loaded.template),
+        })),
     }
 }
 

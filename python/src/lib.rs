@@ -5,6 +5,8 @@ mod bridge;
 mod errors;
 mod given;
 mod grammar;
+mod model;
+mod names;
 mod parser;
 mod recovery;
 mod tape;

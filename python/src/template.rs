@@ -9,12 +9,15 @@ use backchat::diagnostic::Diagnostic;
 use backchat::json::Value;
 use backchat::template::Loaded;
 use backchat_workbench::input;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::{not_loaded, problems};
+use crate::names::{Named, Place};
 use crate::value::{from_python, to_python};
+
+/// What a response template may be.
+const EXPECTED: &str = "a response template is a dict, a str, a path or a Template";
 
 /// How many templates that came as dicts are kept.
 const KEPT: usize = 64;
@@ -42,27 +45,27 @@ impl From<Template> for PyTemplate {
 
 #[pymethods]
 impl PyTemplate {
-    /// Loads a template from a dict, JSON text or another template; raises `TemplateError` with every problem at once.
+    /// Loads a template from a dict, JSON text, a place that has one, or another template; raises `TemplateError` with every problem at once.
     #[new]
     fn new(spec: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(known) = spec.cast::<Self>() {
             let known = known.get();
             return Ok(Self { inner: known.inner.clone(), warnings: known.warnings.clone() });
         }
-        let loaded = match spec.cast::<PyString>() {
-            Ok(text) => Template::load(text.to_str()?),
-            Err(_) if spec.is_instance_of::<PyDict>() => Template::from_value(&from_python(spec)?),
-            Err(_) => return Err(wrong_type(spec)),
+        let loaded = match spec.is_instance_of::<PyDict>() {
+            true => Template::from_value(&from_python(spec)?),
+            false => match Named::of(spec, EXPECTED)? {
+                Named::Text(text) => Template::load(&text),
+                Named::Place(place) => return Self::read(spec.py(), &place),
+            },
         };
         loaded.map(Self::from).map_err(|error| not_loaded(spec.py(), &error.diagnostics))
     }
 
-    /// Reads a template as every command does: its own JSON, a tokenizer_config.json, a model folder, ORG/NAME from the cache.
+    /// Reads a template from a place, whatever characters its name has.
     #[staticmethod]
     fn open(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let path = path.str()?;
-        let opened = input::template(path.to_str()?).map_err(|error| not_loaded(py, &error.diagnostics))?;
-        Ok(opened.loaded.into())
+        Self::read(py, &Place::of(path, "a place is a str or a path")?)
     }
 
     #[getter]
@@ -111,7 +114,25 @@ impl PyTemplate {
     }
 }
 
-/// A template from whatever says one: itself, JSON text, or a dict, which is compiled once.
+impl PyTemplate {
+    fn read(py: Python<'_>, place: &Place) -> PyResult<Self> {
+        let opened = py.detach(|| input::template(&place.name));
+        Ok(opened.map_err(|error| not_loaded(py, &place.tried(error.diagnostics)))?.loaded.into())
+    }
+}
+
+/// The place that a caller names, if it is one.
+pub fn place(spec: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
+    if spec.is_instance_of::<PyTemplate>() || spec.is_instance_of::<PyDict>() {
+        return Ok(None);
+    }
+    Ok(match Named::of(spec, EXPECTED)? {
+        Named::Place(place) => Some(place),
+        Named::Text(_) => None,
+    })
+}
+
+/// A template from whatever says one: itself, a place, JSON text, or a dict, which is compiled once.
 pub fn of(spec: &Bound<'_, PyAny>) -> PyResult<Template> {
     if let Ok(known) = spec.cast::<PyTemplate>() {
         return Ok(known.get().inner.clone());
@@ -129,9 +150,4 @@ pub fn of(spec: &Bound<'_, PyAny>) -> PyResult<Template> {
     dicts.push_front((value, template.clone()));
     dicts.truncate(KEPT);
     Ok(template)
-}
-
-fn wrong_type(spec: &Bound<'_, PyAny>) -> PyErr {
-    let name = spec.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("a response template is a dict, JSON text or a Template, not {name}"))
 }

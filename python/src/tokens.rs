@@ -10,6 +10,9 @@ use backchat_workbench::input;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::errors::not_loaded;
+use crate::names::Named;
+
 /// How many templates a tokenizer keeps that were made ready for its ids.
 const KEPT: usize = 16;
 
@@ -27,18 +30,15 @@ impl PyTokenizer {
     /// Reads a tokenizer.json, the one in a model folder, or its text.
     #[new]
     fn new(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let source = source.str()?;
-        let source = source.to_str()?;
-        let is_text = source.trim_start().starts_with('{');
-        let read = py.detach(|| {
-            let json = match is_text {
-                true => source.to_owned(),
-                false => input::tokenizer_json(source).map_err(|problem| problem.line())?,
-            };
-            let tokens = Tokens::load(&json).map_err(|error| error.to_string())?;
-            Ok::<_, String>((json, Arc::new(tokens)))
-        });
-        let (json, tokens) = read.map_err(PyValueError::new_err)?;
+        let json = match Named::of(source, "a tokenizer is a str or a path")? {
+            Named::Text(json) => json,
+            Named::Place(place) => {
+                let read = py.detach(|| input::tokenizer_json(&place.name));
+                read.map_err(|problem| not_loaded(py, &place.tried(problem.diagnostics)))?
+            }
+        };
+        let tokens = py.detach(|| Tokens::load(&json).map(Arc::new));
+        let tokens = tokens.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { json, tokens, encoder: OnceLock::new(), templates: Mutex::default() })
     }
 

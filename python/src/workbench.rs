@@ -2,25 +2,28 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
 
-use backchat::chat::source::{self, Source};
+use backchat::Template;
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::chats::MaskRule;
-use backchat::check::fixture::{self, FixtureFile};
-use backchat::check::{Entry, Loaded, Settings, Status};
-use backchat::cli::answers::{self, Tokenized};
-use backchat::derive::{Options, Sample, Target};
+use backchat::check::Status;
+use backchat::check::fixture::TemplateSource;
+use backchat::cli::answers::{self, Asked, Tokenized};
 use backchat::diagnostic::Diagnostic;
 use backchat::json::{Object, Value};
 use backchat::lint::Subject;
-use backchat::schema::Schema;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use backchat::schema::source::{self as schemas, OpenedSchema};
+use backchat::template::source::SourceError;
+use backchat_workbench::input;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::{not_loaded, problems};
-use crate::template;
+use crate::model::{Given, Model, read_samples, targets};
+use crate::names::{self, Named, Place};
+use crate::template::{self, PyTemplate};
 use crate::tokens;
 use crate::value::{from_python, to_python, tools as read_tools};
 
@@ -30,90 +33,8 @@ pub fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| backchat::cli::run_to_code(arguments))
 }
 
-/// A chat template and the variables that its model gives it.
-pub struct Model {
-    pub source: String,
-    pub variables: Object,
-    /// The name of the place that it was read from.
-    pub place: Option<String>,
-}
-
-impl Model {
-    /// A template's own text, or the name of a place that holds one: a path, or a text without any Jinja.
-    pub fn of(given: &Bound<'_, PyAny>, variables: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let name = given.str()?;
-        let name = name.to_str()?;
-        let is_text = given.is_instance_of::<PyString>() && (name.contains(['{', '\n']) || name.is_empty());
-        let mut model = match is_text {
-            true => Self { source: name.to_owned(), variables: Object::new(), place: None },
-            false => {
-                let found: Source =
-                    source::open(name, None).map_err(|error| not_loaded(given.py(), &error.diagnostics))?.for_tools();
-                Self { source: found.template, variables: found.special_tokens, place: Some(name.to_owned()) }
-            }
-        };
-        if let Some(Value::Object(given)) = variables.map(|given| from_python(given)).transpose()? {
-            model.variables.extend(given);
-        }
-        Ok(model)
-    }
-
-    pub fn compiled(&self, py: Python<'_>) -> PyResult<ChatTemplate> {
-        ChatTemplate::compile(&self.source)
-            .map_err(|error| not_loaded(py, &[error.diagnostic(&self.source, "<chat template>")]))
-    }
-
-    fn now() -> RenderOptions {
-        RenderOptions::default().now(answers::NOW.to_owned())
-    }
-
-    pub fn options(
-        &self,
-        target: Option<&Bound<'_, PyAny>>,
-        samples: Option<&Bound<'_, PyAny>>,
-        reasoning_field: Option<String>,
-    ) -> PyResult<Options> {
-        let tokens = self.variables.values().filter_map(Value::as_str);
-        Ok(Options::default()
-            .variables(self.variables.clone())
-            .now(answers::NOW.to_owned())
-            .special_tokens(tokens.map(str::to_owned).collect())
-            .reasoning_field(reasoning_field)
-            .targets(targets(target)?)
-            .samples(samples.map(read_samples).transpose()?.unwrap_or_default()))
-    }
-}
-
-fn targets(target: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<&'static Target>> {
-    let Some(target) = target.filter(|target| !target.is_none()) else { return Ok(Vec::new()) };
-    let names: Vec<String> = match target.extract::<String>() {
-        Ok(name) => vec![name],
-        Err(_) => target.extract()?,
-    };
-    let find = |name: &String| {
-        Target::named(name).ok_or_else(|| PyValueError::new_err(format!("there is no target {name:?}")))
-    };
-    names.iter().map(find).collect()
-}
-
-/// Recorded outputs: texts, or dicts with `text` and what is known about it.
-fn read_samples(given: &Bound<'_, PyAny>) -> PyResult<Vec<Sample>> {
-    let mut samples = Vec::new();
-    for (number, item) in given.try_iter()?.enumerate() {
-        let item = from_python(&item?)?;
-        let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
-        let own = item.as_str().map(str::to_owned).or_else(|| text("text"));
-        let own = own.ok_or_else(|| PyValueError::new_err(format!("sample {number} has no `text`")))?;
-        let name = text("name").unwrap_or_else(|| format!("sample {}", number + 1));
-        let given = |key: &str| item.get(key).filter(|value| !value.is_null()).cloned();
-        let sample = Sample::new(name, own).prefix(text("prefix"));
-        samples.push(sample.message(given("message")).tools(given("tools")));
-    }
-    Ok(samples)
-}
-
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, target=None, variables=None, samples=None, reasoning_field=None))]
+#[pyo3(signature = (chat_template, *, target=None, variables=None, samples=None, reasoning_field=None, template_name=None))]
 pub fn derive<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
@@ -121,43 +42,89 @@ pub fn derive<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     samples: Option<&Bound<'py, PyAny>>,
     reasoning_field: Option<String>,
+    template_name: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let model = Model::of(chat_template, variables)?;
+    let model = Model::to_derive(chat_template, Given::new(variables, template_name))?;
     let options = model.options(target, samples, reasoning_field)?;
     let (value, page) = py.detach(|| {
         let derivation = backchat::derive::derive(&model.source, &options);
-        (derivation.to_value(), derivation.explain("chat_template"))
+        (derivation.to_value(), derivation.explain(model.name()))
     });
     Ok((to_python(py, &value)?, page))
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, template, *, samples=None, variables=None))]
+#[pyo3(signature = (template, chat_template, *, samples=None, thorough=false, variables=None, reasoning_field=None, template_name=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn prove<'py>(
     py: Python<'py>,
-    chat_template: &Bound<'py, PyAny>,
     template: &Bound<'py, PyAny>,
+    chat_template: &Bound<'py, PyAny>,
     samples: Option<&Bound<'py, PyAny>>,
+    thorough: bool,
     variables: Option<&Bound<'py, PyDict>>,
+    reasoning_field: Option<String>,
+    template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, variables)?;
-    let options = model.options(None, samples, None)?;
+    let model = Model::to_derive(chat_template, Given::new(variables, template_name))?;
+    let options = model.options(None, samples, reasoning_field)?.thorough(thorough);
     let template = template::of(template)?;
     let value = py.detach(|| backchat::derive::prove(&model.source, &template, &options).to_value());
     to_python(py, &value)
 }
 
+/// What `lint` takes.
+const LINTED: &str = "a template is a dict, a str, a path or a Template";
+
 #[pyfunction]
-#[pyo3(signature = (template, *, target=None))]
+#[pyo3(signature = (template, *, target=None, tokenizer=None))]
 pub fn lint<'py>(
     py: Python<'py>,
     template: &Bound<'py, PyAny>,
     target: Option<&Bound<'py, PyAny>>,
+    tokenizer: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let template = template::of(template)?;
     let targets = targets(target)?;
-    let found = py.detach(|| backchat::lint::lint(&Subject::new(&template, &targets)));
-    problems(py, &found)
+    let tokens = tokenizer.map(|given| Ok::<_, PyErr>(Arc::clone(tokens::of(given)?.get().tokens()))).transpose()?;
+    let asked = Asked { targets: &targets, chat_template: None, tokens: tokens.as_ref() };
+    if template.is_instance_of::<PyTemplate>() {
+        let template = template::of(template)?;
+        let mut subject = Subject::new(&template, &targets);
+        subject.tokens = tokens.clone();
+        return problems(py, &py.detach(|| backchat::lint::lint(&subject)));
+    }
+    if template.is_instance_of::<PyDict>() {
+        let mut found = linted_text(py, from_python(template)?.to_string(), asked)?;
+        for place in found.iter_mut().filter_map(|found| found.place.as_mut()) {
+            place.line_column = None;
+        }
+        return problems(py, &found);
+    }
+    match Named::of(template, LINTED)? {
+        Named::Text(text) if names::is_json(&text) => problems(py, &linted_text(py, text, asked)?),
+        Named::Text(_) => {
+            let model = Model::of(template, Given::default())?;
+            let compiled = model.compiled(py)?;
+            let options = model.to_examine();
+            let look = || backchat::lint::lint_chat_template(&compiled, &options, model.name());
+            problems(py, &py.detach(look))
+        }
+        Named::Place(place) => {
+            let found = py.detach(|| answers::lint(&place.name, asked));
+            problems(py, &found.map_err(|problem| not_loaded(py, &place.tried(problem.diagnostics)))?)
+        }
+    }
+}
+
+/// The findings about the text of a response template or schema.
+fn linted_text(py: Python<'_>, text: String, asked: Asked<'_>) -> PyResult<Vec<Diagnostic>> {
+    let found = py.detach(|| {
+        Ok(match input::template_or_schema_in(text)? {
+            schemas::Source::Template(opened) => asked.find(&opened),
+            schemas::Source::Schema(opened) => backchat::lint::lint_schema(&opened),
+        })
+    });
+    found.map_err(|error: SourceError| not_loaded(py, &error.diagnostics))
 }
 
 /// What a template is rendered with: what transformers always gives, then what is said here.
@@ -177,7 +144,7 @@ fn context(
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, messages, *, tools=None, add_generation_prompt=false, variables=None))]
+#[pyo3(signature = (chat_template, messages, *, tools=None, add_generation_prompt=false, variables=None, template_name=None))]
 pub fn render<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
@@ -185,18 +152,19 @@ pub fn render<'py>(
     tools: Option<&Bound<'py, PyAny>>,
     add_generation_prompt: bool,
     variables: Option<&Bound<'py, PyDict>>,
+    template_name: Option<&str>,
 ) -> PyResult<(String, Vec<(usize, usize)>)> {
-    let model = Model::of(chat_template, variables)?;
+    let model = Model::to_render(chat_template, Given::new(variables, template_name), tools.is_some())?;
     let template = model.compiled(py)?;
     let context = context(&model, messages, tools, add_generation_prompt)?;
     // As transformers does, it tells the time of now.
     let rendered = py.detach(|| template.render(&context, &RenderOptions::default()));
-    let rendered = rendered.map_err(|error| not_loaded(py, &[error.diagnostic(&model.source, "<chat template>")]))?;
+    let rendered = rendered.map_err(|error| not_loaded(py, &[error.diagnostic(&model.source, model.name())]))?;
     Ok((rendered.text, rendered.assistant_spans))
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, messages, *, tools=None, parts=vec!["assistant".to_owned()], offsets=None, tokenizer=None, token_ids=None, rule="overlap", variables=None))]
+#[pyo3(signature = (chat_template, messages, *, tools=None, parts=vec!["assistant".to_owned()], offsets=None, tokenizer=None, token_ids=None, rule="overlap", variables=None, template_name=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn mask<'py>(
     py: Python<'py>,
@@ -209,8 +177,9 @@ pub fn mask<'py>(
     token_ids: Option<Vec<u32>>,
     rule: &str,
     variables: Option<&Bound<'py, PyDict>>,
+    template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, variables)?;
+    let model = Model::to_render(chat_template, Given::new(variables, template_name), tools.is_some())?;
     let template = model.compiled(py)?;
     let context = context(&model, messages, tools, false)?;
     let offsets = offsets.map(from_python).transpose()?;
@@ -238,44 +207,47 @@ pub fn mask<'py>(
 fn examined<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
-    variables: Option<&Bound<'py, PyDict>>,
+    given: Given<'_, '_>,
     look: impl FnOnce(&ChatTemplate, &backchat::doctor::Options) -> Value + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, variables)?;
+    let model = Model::of(chat_template, given)?;
     let template = model.compiled(py)?;
-    let options = backchat::doctor::Options::default().variables(model.variables).now(answers::NOW.to_owned());
+    let options = model.to_examine();
     to_python(py, &py.detach(|| look(&template, &options)))
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, variables=None))]
+#[pyo3(signature = (chat_template, *, variables=None, template_name=None))]
 pub fn doctor<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
     variables: Option<&Bound<'py, PyDict>>,
+    template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    examined(py, chat_template, variables, answers::doctor)
+    examined(py, chat_template, Given::new(variables, template_name), answers::doctor)
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, variables=None))]
+#[pyo3(signature = (chat_template, *, variables=None, template_name=None))]
 pub fn input_schema<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
     variables: Option<&Bound<'py, PyDict>>,
+    template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    examined(py, chat_template, variables, backchat::doctor::input_schema)
+    examined(py, chat_template, Given::new(variables, template_name), backchat::doctor::input_schema)
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, text, *, variables=None))]
+#[pyo3(signature = (chat_template, text, *, variables=None, template_name=None))]
 pub fn unrender<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
     text: &str,
     variables: Option<&Bound<'py, PyDict>>,
+    template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, variables)?;
+    let model = Model::of(chat_template, Given::new(variables, template_name))?;
     let template = model.compiled(py)?;
     match py.detach(|| answers::unrender(&template, model.variables, Model::now(), text)) {
         Ok(chat) => to_python(py, &Value::Object(chat)),
@@ -287,16 +259,43 @@ pub fn unrender<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, *, variables=None))]
+#[pyo3(signature = (chat_template, *, variables=None, template_name=None))]
 pub fn add_generation_blocks(
     py: Python<'_>,
     chat_template: &Bound<'_, PyAny>,
     variables: Option<&Bound<'_, PyDict>>,
+    template_name: Option<&str>,
 ) -> PyResult<(String, usize, Vec<String>, bool)> {
-    let model = Model::of(chat_template, variables)?;
+    let model = Model::of(chat_template, Given::new(variables, template_name))?;
     let patched = py.detach(|| backchat::chats::add_generation_blocks(&model.source, &model.variables, &Model::now()));
     let patched = patched.map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((patched.template, patched.conversations, patched.rewritten, patched.had_blocks))
+}
+
+/// What a response schema may be.
+const SCHEMA: &str = "a response schema is a dict, a str or a path";
+
+/// A response schema from whatever says one, and the place of the model that has it.
+fn schema_of(given: &Bound<'_, PyAny>) -> PyResult<(OpenedSchema, Option<Place>)> {
+    let py = given.py();
+    let (found, place) = match given.is_instance_of::<PyDict>() {
+        true => (input::template_or_schema_in(from_python(given)?.to_string()), None),
+        false => match Named::of(given, SCHEMA)? {
+            Named::Text(text) => (input::template_or_schema_in(text), None),
+            Named::Place(place) => (py.detach(|| input::template_or_schema(&place.name)), Some(place)),
+        },
+    };
+    match found {
+        Ok(schemas::Source::Schema(opened)) => Ok((opened, place)),
+        Ok(schemas::Source::Template(_)) => Err(PyValueError::new_err("this is already a response template")),
+        Err(error) => {
+            let problems = match place {
+                Some(place) => place.tried(error.diagnostics),
+                None => error.diagnostics,
+            };
+            Err(not_loaded(py, &problems))
+        }
+    }
 }
 
 #[pyfunction]
@@ -308,15 +307,20 @@ pub fn convert<'py>(
     samples: Option<&Bound<'py, PyAny>>,
     start_anchor: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let value = from_python(schema)?;
-    let loaded = Schema::from_value(&value).map_err(|problems| not_loaded(py, &problems))?;
+    let (opened, place) = schema_of(schema)?;
+    // The model's own, if the schema comes from one that has one.
+    let has_own = place.is_some_and(|place| place.name != "-") && opened.path != Default::default();
+    let model = match chat_template {
+        Some(chat_template) => Some(Model::of(chat_template, Given::default())?),
+        None if has_own => Model::of(schema, Given::default()).ok(),
+        None => None,
+    };
     let mut options = backchat::convert::Options::default();
-    if let Some(chat_template) = chat_template {
-        let model = Model::of(chat_template, None)?;
+    if let Some(model) = model {
         let derive = model.options(None, None, None)?;
         let derivation = py.detach(|| backchat::derive::derive(&model.source, &derive));
         let draft = derivation.response_template.as_ref();
-        let derived = draft.and_then(|draft| backchat::Template::from_value(draft).ok());
+        let derived = draft.and_then(|draft| Template::from_value(draft).ok());
         options.derived = derived.map(|loaded| loaded.template);
         for key in ["start_anchor", "start_anchor_pattern"] {
             if let Some(anchor) = draft.and_then(|draft| draft.get(key)) {
@@ -332,31 +336,39 @@ pub fn convert<'py>(
             "a response schema does not say where a turn begins: give `chat_template` or `start_anchor`",
         ));
     }
-    options.samples = samples
-        .map(read_samples)
-        .transpose()?
-        .unwrap_or_default()
-        .into_iter()
-        .map(|sample| sample.text().to_owned())
-        .collect();
-    to_python(py, &py.detach(|| backchat::convert::convert(&loaded.schema, &options).to_value()))
+    let samples = samples.map(read_samples).transpose()?.unwrap_or_default();
+    options.samples = samples.into_iter().map(|sample| sample.text().to_owned()).collect();
+    to_python(py, &py.detach(|| backchat::convert::convert(&opened.loaded.schema, &options).to_value()))
 }
 
-/// Checks the fixtures of a file or a folder: how many passed, failed and could not run, and what there is to say.
+/// Checks the fixtures of files and folders: how many passed, failed and could not run, and what there is to say.
 #[pyfunction]
-pub fn check<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(usize, usize, usize, Vec<Bound<'py, PyAny>>)> {
-    let checked = py.detach(|| -> Result<_, Diagnostic> {
-        let paths = [path];
-        let files = backchat::check::fixture_files(&paths)?;
-        let files: Vec<FixtureFile> = files.iter().map(|path| fixture::read(path)).collect();
-        let entries = Entry::all(&files, &[]);
-        let settings = Settings { seed: 0, limit: Duration::from_secs(10), reference: None };
-        let loaded = Loaded::new(&entries);
-        let reports = backchat::check::run(&entries, &loaded, &settings, false, &|_| {});
-        let count = |status: Status| reports.iter().filter(|report| report.status == status).count();
-        let found: Vec<Diagnostic> = reports.iter().flat_map(|report| report.diagnostics.clone()).collect();
-        Ok((count(Status::Passed), count(Status::Failed), count(Status::NotRun), found))
-    });
-    let (passed, failed, not_run, found) = checked.map_err(|diagnostic| PyRuntimeError::new_err(diagnostic.message))?;
-    Ok((passed, failed, not_run, problems(py, &found)?))
+#[pyo3(signature = (*paths, filter=None, template=None))]
+pub fn check<'py>(
+    py: Python<'py>,
+    paths: &Bound<'py, PyTuple>,
+    filter: Option<&str>,
+    template: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(usize, usize, usize, Vec<Bound<'py, PyAny>>)> {
+    let mut named =
+        paths.iter().map(|path| Place::of(&path, "a path is a str or a path")).collect::<PyResult<Vec<_>>>()?;
+    if named.is_empty() {
+        named.push(Place::here());
+    }
+    let template = template.map(stand_in).transpose()?;
+    let paths: Vec<PathBuf> = named.iter().map(|place| PathBuf::from(&place.name)).collect();
+    let checked = py.detach(|| answers::check(&paths, filter, template.as_ref()));
+    let reports = checked.map_err(|problem| not_loaded(py, &problem.diagnostics))?;
+    let count = |status: Status| reports.iter().filter(|(found, _)| *found == status).count();
+    let found: Vec<_> = reports.iter().flat_map(|(_, found)| found.clone()).collect();
+    Ok((count(Status::Passed), count(Status::Failed), count(Status::NotRun), problems(py, &found)?))
+}
+
+/// The template that every case is read with.
+fn stand_in(given: &Bound<'_, PyAny>) -> PyResult<TemplateSource> {
+    if let Some(place) = template::place(given)? {
+        let place = names::place(&place).map_err(|problems| not_loaded(given.py(), &problems))?;
+        return Ok(TemplateSource::File(place.into()));
+    }
+    Ok(TemplateSource::Inline(template::of(given)?.to_value()))
 }

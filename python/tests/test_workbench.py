@@ -53,7 +53,7 @@ def test_a_derived_template_reads_what_its_chat_template_renders():
     assert derivation.status == "proved" and derivation.proved == derivation.total > 0
     assert derivation.evidence.startswith("# ") and derivation.failures == []
     template = derivation.response_template
-    assert template is not None and backchat.prove(text, template).status == "proved"
+    assert template is not None and backchat.prove(template, text).status == "proved"
     answer = {"role": "assistant", "content": "Yes."}
     prompt = backchat.render(text, MESSAGES, add_generation_prompt=True).text
     whole = backchat.render(text, [*MESSAGES, answer]).text

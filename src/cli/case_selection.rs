@@ -36,11 +36,7 @@ impl Cases {
 
     /// The files of cases, each read once.
     pub fn files(&self) -> Result<Vec<FixtureFile>, SourceError> {
-        let failed = |diagnostic| SourceError::new(vec![diagnostic], Sources::none());
-        let paths = check::fixture_files(&self.paths).map_err(failed)?;
-        let is_case = |path: &&PathBuf| check::derived_files(std::slice::from_ref(*path)).is_empty();
-        let template = self.stand_in()?;
-        Ok(paths.iter().filter(is_case).map(|path| read(path, template.as_ref())).collect())
+        files(&self.paths, self.stand_in()?.as_ref())
     }
 
     /// A file of cases as it is now.
@@ -81,6 +77,14 @@ impl Cases {
         let file = self.template.as_deref().map(input::place).transpose()?;
         Ok(file.map(|file| TemplateSource::File(file.into())))
     }
+}
+
+/// The files of cases at these paths, each read once, with the template that was asked for instead of their own.
+pub fn files(paths: &[PathBuf], template: Option<&TemplateSource>) -> Result<Vec<FixtureFile>, SourceError> {
+    let failed = |diagnostic| SourceError::new(vec![diagnostic], Sources::none());
+    let paths = check::fixture_files(paths).map_err(failed)?;
+    let is_case = |path: &&PathBuf| check::derived_files(std::slice::from_ref(*path)).is_empty();
+    Ok(paths.iter().filter(is_case).map(|path| read(path, template)).collect())
 }
 
 /// The cases of a file, with the template that was asked for instead of their own.

@@ -6,23 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::chat_options::{Budget, NOW, source_failure, template_name};
+use super::chat_options::{Budget, source_failure, template_name};
 use super::diagnostic_outputs::{Found, Outputs};
-use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
+use super::lint_source::{self, Asked};
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
-use backchat_core::json::Value;
-use backchat_derive::derive;
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_legacy::schema;
 use backchat_parser::template::source::{self, Opened, SourceError, replace_file};
-use backchat_parser::tokens::Tokens;
 use backchat_probe::diff::unified;
-use backchat_probe::doctor;
-use backchat_workbench::lint::{self, RULES, Rule, Subject};
+use backchat_workbench::lint::{self, RULES, Rule};
 
 /// Lint response templates and chat templates
 #[derive(Debug, clap::Args)]
@@ -88,29 +84,6 @@ pub struct Lint {
 /// How often a file is fixed and looked at again at most: a fix may make room for another.
 const ROUNDS: usize = 10;
 
-/// Which templates a source can hold, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Chat,
-    Response,
-    Both,
-}
-
-impl Kind {
-    fn of(name: &str) -> Self {
-        let path = Path::new(name);
-        let is_named = |file: &str| path.file_name().is_some_and(|found| found == file);
-        let ends_in = |extension: &str| path.extension().is_some_and(|found| found == extension);
-        if ends_in("jinja") || ends_in("gguf") || is_named("chat_template.json") {
-            Self::Chat
-        } else if path.is_dir() || is_named("tokenizer_config.json") || input::is_cached(name) {
-            Self::Both
-        } else {
-            Self::Response
-        }
-    }
-}
-
 impl Lint {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(name) = &self.explain {
@@ -123,43 +96,35 @@ impl Lint {
         let named = self.chat_template.as_deref().map(|name| chat_source::open(name, None));
         let chat_template = named.transpose().map_err(source_failure)?;
         let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
+        let asked = Asked { targets: &targets, chat_template: chat_template.as_ref(), tokens: tokens.as_ref() };
         let mut all: Vec<Diagnostic> = Vec::new();
         let mut sources = Sources::none();
         let mut unusable = false;
         for name in &self.templates {
-            let kind = Kind::of(name);
-            let mut has_chat_template = false;
-            if kind != Kind::Response
-                && let Some((found, texts)) = self.lint_chat_template(name, kind, &config, global)?
-            {
-                has_chat_template = true;
+            let chat = lint_source::chat_template(name)?;
+            if let Some(source) = &chat {
+                let (found, texts) = self.lint_chat_template(source, &config, global)?;
                 all.extend(found);
                 sources.extend(texts);
             }
-            if kind == Kind::Chat {
-                continue;
-            }
-            let opened = match self.open(name) {
-                Ok(schema::source::Source::Template(opened)) => opened,
-                Ok(schema::source::Source::Schema(opened)) => {
+            match self.open(name, chat.is_some()) {
+                Ok(Some(schema::source::Source::Template(opened))) => {
+                    let (opened, found) = self.lint(opened, asked, &config)?;
+                    all.extend(found);
+                    sources.extend(opened.sources);
+                }
+                Ok(Some(schema::source::Source::Schema(opened))) => {
                     let found = lint::lint_schema(&opened);
                     all.extend(found.into_iter().filter_map(|finding| self.level(finding, &opened.file, &config)));
                     sources.extend(opened.sources);
-                    continue;
                 }
+                Ok(None) => {}
                 Err(error) => {
-                    if has_chat_template && error.diagnostics.iter().all(|problem| problem.id == "no-template") {
-                        continue;
-                    }
                     unusable = true;
                     all.extend(error.diagnostics);
                     sources.extend(error.sources);
-                    continue;
                 }
-            };
-            let (opened, found) = self.lint(opened, &targets, &config, (chat_template.as_ref(), tokens.as_ref()))?;
-            all.extend(found);
-            sources.extend(opened.sources);
+            }
         }
         if !self.diff {
             self.outputs.write(&Found { diagnostics: &all, sources: &sources, suites: None }, global)?;
@@ -171,52 +136,37 @@ impl Lint {
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
     }
 
-    fn open(&self, name: &str) -> Result<schema::source::Source, SourceError> {
+    fn open(&self, name: &str, has_chat_template: bool) -> Result<Option<schema::source::Source>, SourceError> {
         if self.fix && !self.diff && input::is_cached(name) {
             let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is read-only");
             let problem = problem.at(Place::file(name)).help("see the changes with `--diff`, and fix your own copy");
             return Err(SourceError::new(vec![problem], Sources::none()));
         }
-        input::template_or_schema(name)
+        lint_source::response(name, has_chat_template)
     }
 
-    /// The findings about the chat template of a source, with its text; nothing if a source that may
-    /// hold one does not.
+    /// The findings about the chat template of a source, with its text.
     fn lint_chat_template(
         &self,
-        name: &str,
-        kind: Kind,
+        source: &Source,
         config: &Config,
         global: &Global,
-    ) -> Result<Option<(Vec<Diagnostic>, Sources)>, Failure> {
-        let source = match chat_source::open(name, None) {
-            Ok(source) => source.for_tools(),
-            Err(error)
-                if kind == Kind::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(source_failure(error)),
-        };
-        let template = compile(&source)?;
+    ) -> Result<(Vec<Diagnostic>, Sources), Failure> {
         self.budget.begin();
-        let options = doctor::Options::default().variables(source.special_tokens.clone()).now(Some(NOW.to_owned()));
-        let file = template_name(&source);
-        let found = lint::lint_chat_template(&template, &options, &file);
+        let found = lint_source::of_chat_template(source)?;
+        let file = template_name(source);
         self.budget.report(&file, global);
         let found = found.into_iter().filter_map(|finding| self.level(finding, &file, config)).collect();
-        Ok(Some((found, Sources::none().with(file, ChatTemplate::normalize(&source.template)))))
+        Ok((found, Sources::none().with(file, ChatTemplate::normalize(&source.template))))
     }
 
     /// The findings about a template, after the fixes if `--fix` is given.
-    fn lint(
-        &self,
-        opened: Opened,
-        targets: &[&'static Target],
-        config: &Config,
-        model: (Option<&Source>, Option<&Arc<Tokens>>),
-    ) -> Result<(Opened, Vec<Diagnostic>), Failure> {
-        let mut found = self.find(&opened, targets, config, model);
+    fn lint(&self, opened: Opened, asked: Asked<'_>, config: &Config) -> Result<(Opened, Vec<Diagnostic>), Failure> {
+        let find = |opened: &Opened| -> Vec<Diagnostic> {
+            let found = asked.find(opened).into_iter();
+            found.filter_map(|finding| self.level(finding, &opened.file, config)).collect()
+        };
+        let mut found = find(&opened);
         if !self.fix && !self.diff {
             return Ok((opened, found));
         }
@@ -232,7 +182,7 @@ impl Lint {
             now = source::from_text(now.file.clone(), fixed.clone())
                 .map_err(|SourceError { diagnostics, sources, .. }| Failure::Diagnostics { diagnostics, sources })?;
             text = fixed;
-            found = self.find(&now, targets, config, model);
+            found = find(&now);
         }
         if self.diff {
             let shown = unified(&before, &text, 3, Some(&now.file));
@@ -248,25 +198,6 @@ impl Lint {
                 .map_err(|error| input::cannot_write(&now.file, &error))?;
         }
         Ok((now, found))
-    }
-
-    fn find(
-        &self,
-        opened: &Opened,
-        targets: &[&'static Target],
-        config: &Config,
-        (chat_template, tokens): (Option<&Source>, Option<&Arc<Tokens>>),
-    ) -> Vec<Diagnostic> {
-        let mut subject = Subject::of_file(opened, targets);
-        subject.tokens = tokens.cloned();
-        let mut found = lint::lint(&subject);
-        let own = if chat_template.is_none() { own_chat_template(opened) } else { None };
-        if let Some((rewritten, message)) =
-            chat_template.or(own.as_ref()).and_then(|source| rewritten(opened, targets, source))
-        {
-            lint::offer_rewrite(&subject, &mut found, &rewritten, &message);
-        }
-        found.into_iter().filter_map(|finding| self.level(finding, &opened.file, config)).collect()
     }
 
     /// A finding with the level the user wants, if any.
@@ -286,28 +217,6 @@ impl Lint {
         finding.severity = level?;
         Some(finding)
     }
-}
-
-/// The chat template next to a response template, in a model's own files.
-fn own_chat_template(opened: &Opened) -> Option<Source> {
-    let is_config = Path::new(&opened.file).file_name().is_some_and(|name| name == "tokenizer_config.json");
-    is_config.then(|| chat_source::open(&opened.file, None).ok())?
-}
-
-/// The template within the limits of the targets, proved with its chat template, and what to call that.
-fn rewritten(opened: &Opened, targets: &[&'static Target], source: &Source) -> Option<(Value, String)> {
-    if targets.is_empty() {
-        return None;
-    }
-    let variables = source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
-    let now = Some(NOW.to_owned());
-    let options = derive::Options::default().variables(variables).now(now).targets(targets.to_vec());
-    let rewritten = derive::rewrite(&source.template, &opened.loaded.template, &options).ok().flatten()?;
-    let names: Vec<&str> = targets.iter().map(|target| target.name).collect();
-    let (whole, cases) = (rewritten.cases - rewritten.failed, rewritten.cases);
-    let message =
-        format!("rewrite it for {}; {whole} of {cases} conversations parse back exactly", names.join(" and "));
-    Some((rewritten.template, message))
 }
 
 fn target_help() -> String {

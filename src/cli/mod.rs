@@ -32,6 +32,7 @@ mod grammar;
 mod init;
 mod lint;
 mod lint_config;
+mod lint_source;
 mod man;
 mod mask;
 mod origins;

@@ -82,7 +82,7 @@ def leave_out(tokenizer: Any, template: Any) -> None:
     chat_template, key = chat_template_of(tokenizer), _key(template)
     if not os.environ.get(RECOVER) or chat_template is None or key in _refused:
         return
-    proof = backchat.prove(chat_template, spec_of(template), variables=variables_of(tokenizer))
+    proof = backchat.prove(spec_of(template), chat_template, variables=variables_of(tokenizer))
     _refused[key] = [found["policy"] for found in proof.report["verification"]["policies"]["refused"]]
     if _refused[key]:
         logger.warning("left out, as they change answers in this model's own format: %s", ", ".join(_refused[key]))

@@ -186,6 +186,11 @@ pub fn template_or_schema(name: &str) -> Result<schema::source::Source, SourceEr
     schema::source::open(&place(name)?)
 }
 
+/// The response template or response schema that a text is, of which messages name no file.
+pub fn template_or_schema_in(text: String) -> Result<schema::source::Source, SourceError> {
+    schema::source::from_text(String::new(), text)
+}
+
 /// The file or folder that a name means, which may be that of a model in the cache.
 pub fn place(name: &str) -> Result<String, SourceError> {
     if !is_cached(name) {

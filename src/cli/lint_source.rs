@@ -1,0 +1,124 @@
+//! The templates that a source holds, and what `lint` finds in them before anyone sets levels or asks for fixes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::chat_options::{NOW, source_failure, template_name};
+use super::doctor::compile;
+use super::{Failure, input};
+use backchat_chat::source::{self as chat_source, Source};
+use backchat_core::diagnostic::Diagnostic;
+use backchat_core::json::Value;
+use backchat_derive::derive;
+use backchat_derive::targets::Target;
+use backchat_legacy::schema;
+use backchat_parser::template::source::{Opened, SourceError};
+use backchat_parser::tokens::Tokens;
+use backchat_probe::doctor;
+use backchat_workbench::lint::{self, Subject};
+
+/// Which templates a source can hold, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Chat,
+    Response,
+    Both,
+}
+
+impl Kind {
+    pub fn of(name: &str) -> Self {
+        let path = Path::new(name);
+        let is_named = |file: &str| path.file_name().is_some_and(|found| found == file);
+        let ends_in = |extension: &str| path.extension().is_some_and(|found| found == extension);
+        if ends_in("jinja") || ends_in("gguf") || is_named("chat_template.json") {
+            Self::Chat
+        } else if path.is_dir() || is_named("tokenizer_config.json") || input::is_cached(name) {
+            Self::Both
+        } else {
+            Self::Response
+        }
+    }
+}
+
+/// The chat template of a source; nothing if a source that may hold one does not.
+pub fn chat_template(name: &str) -> Result<Option<Source>, Failure> {
+    let kind = Kind::of(name);
+    if kind == Kind::Response {
+        return Ok(None);
+    }
+    match chat_source::open(name, None) {
+        Ok(source) => Ok(Some(source.for_tools())),
+        Err(error) if kind == Kind::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") => {
+            Ok(None)
+        }
+        Err(error) => Err(source_failure(error)),
+    }
+}
+
+/// The response template or schema of a source; nothing if it holds a chat template alone.
+pub fn response(name: &str, has_chat_template: bool) -> Result<Option<schema::source::Source>, SourceError> {
+    if Kind::of(name) == Kind::Chat {
+        return Ok(None);
+    }
+    match input::template_or_schema(name) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if has_chat_template && error.diagnostics.iter().all(|problem| problem.id == "no-template") => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The findings about a chat template.
+pub fn of_chat_template(source: &Source) -> Result<Vec<Diagnostic>, Failure> {
+    let options = doctor::Options::default().variables(source.special_tokens.clone()).now(Some(NOW.to_owned()));
+    Ok(lint::lint_chat_template(&compile(source)?, &options, &template_name(source)))
+}
+
+/// What response templates are linted with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// The readers that the templates are for.
+    pub targets: &'a [&'static Target],
+    /// What proves a rewrite for them, instead of the chat template in the linted file.
+    pub chat_template: Option<&'a Source>,
+    /// The tokenizer that the markers are looked up in.
+    pub tokens: Option<&'a Arc<Tokens>>,
+}
+
+impl Asked<'_> {
+    /// The findings about a response template.
+    pub fn find(&self, opened: &Opened) -> Vec<Diagnostic> {
+        let mut subject = Subject::of_file(opened, self.targets);
+        subject.tokens = self.tokens.cloned();
+        let mut found = lint::lint(&subject);
+        let own = if self.chat_template.is_none() { own_chat_template(opened) } else { None };
+        let source = self.chat_template.or(own.as_ref());
+        if let Some((rewritten, message)) = source.and_then(|source| rewritten(opened, self.targets, source)) {
+            lint::offer_rewrite(&subject, &mut found, &rewritten, &message);
+        }
+        found
+    }
+}
+
+/// The chat template next to a response template, in a model's own files.
+fn own_chat_template(opened: &Opened) -> Option<Source> {
+    let is_config = Path::new(&opened.file).file_name().is_some_and(|name| name == "tokenizer_config.json");
+    is_config.then(|| chat_source::open(&opened.file, None).ok())?
+}
+
+/// The template within the limits of the targets, proved with its chat template, and what to call that.
+fn rewritten(opened: &Opened, targets: &[&'static Target], source: &Source) -> Option<(Value, String)> {
+    if targets.is_empty() {
+        return None;
+    }
+    let variables = source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+    let now = Some(NOW.to_owned());
+    let options = derive::Options::default().variables(variables).now(now).targets(targets.to_vec());
+    let rewritten = derive::rewrite(&source.template, &opened.loaded.template, &options).ok().flatten()?;
+    let names: Vec<&str> = targets.iter().map(|target| target.name).collect();
+    let (whole, cases) = (rewritten.cases - rewritten.failed, rewritten.cases);
+    let message =
+        format!("rewrite it for {}; {whole} of {cases} conversations parse back exactly", names.join(" and "));
+    Some((rewritten.template, message))
+}
