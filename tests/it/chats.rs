@@ -475,3 +475,18 @@ fn texts_and_templates_that_mean_harm_end_in_an_answer() {
         assert!(!error.message.is_empty());
     }
 }
+
+#[test]
+fn doctor_says_what_it_was_not_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chat.jinja");
+    std::fs::write(&file, "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}").unwrap();
+    let line = |arguments: &[&str]| {
+        let out = backchat(&[&["doctor", path_text(&file)], arguments].concat()).stdout;
+        let found = text(&out).lines().find(|line| line.trim_start().starts_with("eos_ends_turn")).unwrap().to_owned();
+        found.rsplit_once("eos_token: ").map_or(found.clone(), |(_, value)| value.to_owned())
+    };
+    assert!(line(&[]).ends_with("not asked: no eos_token is given"), "{}", line(&[]));
+    assert_eq!(line(&["--set", "eos_token=<end>"]), "yes");
+    assert_eq!(line(&["--set", "eos_token=<other>"]), "no");
+}

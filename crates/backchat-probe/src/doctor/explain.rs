@@ -92,7 +92,7 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
     });
     out += "\nBehaves\n";
     for fact in rest {
-        let value = value_words(&fact.value);
+        let value = value_words(report, fact);
         let _ = writeln!(out, "  {:<26} {}: {}", fact.name, words(fact.name), escape(&value));
         if let Some(departure) = departure(fact, template, options) {
             let _ = writeln!(out, "  {:<26} {}", "", escape(&departure));
@@ -203,8 +203,10 @@ fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<Str
 }
 
 /// The value of a fact about behavior, in words.
-pub fn value_words(value: &Value) -> String {
-    match value {
+pub fn value_words(report: &Report, fact: &Fact) -> String {
+    let has_end = || report.fact("turn_end").is_some_and(|end| !end.value.is_null());
+    match &fact.value {
+        Value::Null if fact.name == "eos_ends_turn" && has_end() => "not asked: no eos_token is given".to_owned(),
         Value::Null => "does not apply".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),

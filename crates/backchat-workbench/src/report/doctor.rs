@@ -109,7 +109,7 @@ fn facts(html: &mut Html, report: &Report, exhibits: &[&Rc<Exhibit>]) {
             for fact in order {
                 let (words, class) = match group(fact).and_then(|group| GROUPS.get(group)) {
                     Some((_, words, class)) => ((*words).to_owned(), *class),
-                    None => (doctor::value_words(&fact.value), ""),
+                    None => (doctor::value_words(report, fact), ""),
                 };
                 html.of_class("tr", "", |html| {
                     html.element("th", &[("scope", "row")], |html| html.text(doctor::words(fact.name)));

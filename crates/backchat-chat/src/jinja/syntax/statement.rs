@@ -311,7 +311,9 @@ impl<'s> Parser<'s> {
             "continue" => Ok(StatementKind::Continue),
             other => {
                 let known = TAGS.iter().chain(ends).copied();
-                Err(SyntaxError::new(format!("unknown tag '{other}'{}", meant(other, known)), tag.span()))
+                // What other languages call it is no typo of it.
+                let asked = if matches!(other, "elseif" | "elsif") && ends.contains(&"elif") { "elif" } else { other };
+                Err(SyntaxError::new(format!("unknown tag '{other}'{}", meant(asked, known)), tag.span()))
             }
         }
     }
