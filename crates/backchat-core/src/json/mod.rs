@@ -8,6 +8,7 @@
 mod map;
 mod number;
 mod place;
+mod plain;
 mod read;
 mod value;
 mod write;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::place::Below;
+use super::plain::read_length;
 use super::{Map, Number, Object, Places, Value};
 use crate::text::slice;
 
@@ -463,7 +464,7 @@ impl<'t> Reader<'t> {
     /// Passes over the characters of a string that are written as themselves.
     fn plain(&mut self) -> &'t str {
         let rest = self.rest();
-        let length = plain_length(rest.as_bytes());
+        let length = read_length(rest.as_bytes());
         self.at += length;
         slice(rest, ..length)
     }
@@ -474,7 +475,7 @@ impl<'t> Reader<'t> {
         let mut rest = rest.get(..MAX_ROOM).unwrap_or(rest);
         let mut room = 0;
         loop {
-            let plain = plain_length(rest);
+            let plain = read_length(rest);
             room += plain;
             match rest.get(plain) {
                 Some(b'\\') => room += 1,
@@ -526,26 +527,6 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// How many bytes of a string are written as themselves: up to a quote, a backslash or a control character. Eight bytes
-/// are looked at together, as most rows of a log are one long string.
-fn plain_length(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    // The lowest flag is exact; a borrow may set those above it.
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH;
-    let (words, _) = bytes.as_chunks::<8>();
-    for (at, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-        let ends = below(word, 0x20) | is(b'"') | is(b'\\');
-        if ends != 0 {
-            return at * 8 + ends.trailing_zeros() as usize / 8;
-        }
-    }
-    let rest = bytes.get(words.len() * 8..).unwrap_or_default();
-    words.len() * 8 + rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len())
-}
-
 fn number(text: &str) -> Value {
     Value::Number(Number::from_text(text))
 }
@@ -566,20 +547,6 @@ mod tests {
             assert_eq!(super::read(&"[".repeat(100_000)).unwrap_err().kind(), ErrorKind::TooDeep);
         };
         std::thread::Builder::new().stack_size(1 << 20).spawn(read).unwrap().join().unwrap();
-    }
-
-    #[test]
-    fn the_end_of_plain_text_is_found_at_every_place() {
-        for end in ["\"", "\\", "\n", "\0", "\u{1f}"] {
-            for length in 0..20 {
-                for filler in ["a", " ", "é", "\u{7f}", "!", "#", "]", "日"] {
-                    let plain: String = filler.repeat(length);
-                    assert_eq!(plain_length(plain.as_bytes()), plain.len(), "{filler:?} {length}");
-                    let text = format!("{plain}{end}{end}a");
-                    assert_eq!(plain_length(text.as_bytes()), plain.len(), "{filler:?} {length} {end:?}");
-                }
-            }
-        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use super::Value;
+use super::plain::written_length;
 use crate::text::slice;
 
 /// Writes the value as one line of JSON, with Python's `, ` and `: `; NaN and infinities are `null`.
@@ -127,39 +128,35 @@ fn write_scalar(value: &Value, out: &mut impl Write) -> fmt::Result {
 /// U+2028 and U+2029, at which some readers of JSON lines end a line.
 fn string(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')?;
-    let mut plain_from = 0;
-    let mut bytes = text.bytes().enumerate().peekable();
-    while let Some((at, byte)) = bytes.next() {
-        if byte == 0xE2
-            && let Some(separator) = text.get(at..at + 3).filter(|c| matches!(*c, "\u{2028}" | "\u{2029}"))
-        {
+    let (mut plain_from, mut at) = (0, 0);
+    loop {
+        at += written_length(slice(text, at..).as_bytes());
+        let Some(c) = slice(text, at..).chars().next() else { break };
+        let next = at + c.len_utf8();
+        if is_escaped(c) {
             out.write_str(slice(text, plain_from..at))?;
-            plain_from = at + 3;
-            write!(out, "\\u{:04x}", separator.chars().next().map_or(0, u32::from))?;
-            continue;
+            escape(c, out)?;
+            plain_from = next;
         }
-        let code = match (byte, bytes.peek()) {
-            (b'"' | b'\\' | 0x7F | ..0x20, _) => byte,
-            (0xC2, Some((_, low @ 0x80..0xA0))) => *low,
-            _ => continue,
-        };
-        out.write_str(slice(text, plain_from..at))?;
-        plain_from = at + 1;
-        match code {
-            b'"' => out.write_str("\\\"")?,
-            b'\\' => out.write_str("\\\\")?,
-            b'\n' => out.write_str("\\n")?,
-            b'\r' => out.write_str("\\r")?,
-            b'\t' => out.write_str("\\t")?,
-            0x08 => out.write_str("\\b")?,
-            0x0C => out.write_str("\\f")?,
-            control => write!(out, "\\u{control:04x}")?,
-        }
-        if byte == 0xC2 {
-            bytes.next();
-            plain_from += 1;
-        }
+        at = next;
     }
     out.write_str(slice(text, plain_from..))?;
     out.write_char('"')
+}
+
+fn is_escaped(c: char) -> bool {
+    matches!(c, '"' | '\\' | '\0'..='\x1F' | '\x7F'..='\u{9F}' | '\u{2028}' | '\u{2029}')
+}
+
+fn escape(c: char, out: &mut impl Write) -> fmt::Result {
+    match c {
+        '"' => out.write_str("\\\""),
+        '\\' => out.write_str("\\\\"),
+        '\n' => out.write_str("\\n"),
+        '\r' => out.write_str("\\r"),
+        '\t' => out.write_str("\\t"),
+        '\x08' => out.write_str("\\b"),
+        '\x0C' => out.write_str("\\f"),
+        other => write!(out, "\\u{:04x}", u32::from(other)),
+    }
 }
