@@ -184,6 +184,22 @@ proptest! {
     }
 
     #[test]
+    fn a_parser_reads_alike_whatever_others_of_its_template_read_before(
+        which in any::<prop::sample::Index>(),
+        before in text(),
+        text in text(),
+        modes in prop::sample::select(vec![[Mode::Stable; 2], [Mode::Reference, Mode::Stable], [Mode::Stable, Mode::Reference]]),
+        lengths in lengths(),
+    ) {
+        let (name, template) = which.get(&TEMPLATES);
+        let alone = Template::from_value(&template.to_value()).unwrap().template;
+        let _ = parsed(template, "", &cut(&before, &lengths), modes[0]);
+        let after = parsed(template, "", &cut(&text, &lengths), modes[1]);
+        let alone = parsed(&alone, "", &cut(&text, &lengths), modes[1]);
+        prop_assert_eq!(format!("{after:?}"), format!("{alone:?}"), "{} {:?} {:?}", name, before, text);
+    }
+
+    #[test]
     fn in_one_piece_both_modes_agree(which in any::<prop::sample::Index>(), text in text()) {
         let (name, template) = which.get(&TEMPLATES);
         // Stable mode departs on purpose: what gives no value or is absent, an implicit close of nothing, and the JSON

@@ -434,8 +434,8 @@ pub fn begin(
 ) -> Result<Parser, RowError> {
     let Keeping { reasoning, tools_off, recover, validate } = keeping;
     let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
-    let options =
-        options.reasoning(reasoning).tools_off(tools_off).stop_ids(stop_ids).recover(recover).validate(validate);
+    let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
+    let options = options.reasoning(reasoning).tools_off(tools_off).recover(recover).validate(validate);
     let options = options.grow_calls(asked.grows_calls);
     beginning.parser(options).map_err(|error| RowError::new("prefix", error.to_string()))
 }

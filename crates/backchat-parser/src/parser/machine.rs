@@ -97,8 +97,9 @@ impl Parser {
         let template = treated.as_ref().unwrap_or(template);
         let plan = template.prepared(Plan::new);
         let (prefix, anchored) = plan.anchor.rest(prefix)?;
+        let (searches, text) = plan.spare.take();
         let mut parser = Self {
-            scan: Scan::new(&plan, options.mode),
+            scan: Scan::new(&plan, options.mode, searches),
             message: Message::new(template.defaults()),
             template: template.clone(),
             plan,
@@ -112,7 +113,7 @@ impl Parser {
             ),
             gate: None,
             ended: Vec::new(),
-            buffer: Buffer::default(),
+            buffer: Buffer::new(text),
             position: 0,
             from: 0,
             region: None,
@@ -360,6 +361,7 @@ impl Parser {
         let message = self.message.finish(self.template.defaults());
         let (malformed, problems) = (self.signals.malformed, self.ledger.finish());
         let prefix_length = self.prefix_length;
+        self.plan.spare.leave(self.scan.into_searches(), self.buffer.into_text());
         Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new(), prefix_length })
     }
 

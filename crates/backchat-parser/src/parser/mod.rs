@@ -51,6 +51,7 @@ mod roles;
 mod scan;
 mod signals;
 mod span;
+mod spare;
 mod strings;
 mod token_feed;
 mod token_template;

@@ -6,6 +6,7 @@ use super::anchor::Anchor;
 use super::calls::CallShape;
 use super::closers;
 use super::roles::Roles;
+use super::spare::Spare;
 use crate::pattern::Pattern;
 use crate::template::{ContentSpec, Delimiter, Field, Regions, Template};
 
@@ -33,6 +34,7 @@ pub(super) struct Plan {
     /// The closers of explicit fields, and the openers of calls: where none of them can be, nothing is stray.
     closers: Vec<usize>,
     call_openers: Vec<usize>,
+    pub spare: Spare,
 }
 
 /// How the text of a field is shown.
@@ -255,6 +257,7 @@ impl Plan {
             reach_behind: reaches.into_iter().try_fold(0, |most, reach| Some(most.max(reach?))),
             anchor: Anchor::new(template.start_anchor()),
             delimiters,
+            spare: Spare::default(),
         }
     }
 }

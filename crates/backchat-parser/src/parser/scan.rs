@@ -28,6 +28,16 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
+    /// An empty one, in the room of a text.
+    pub fn new(mut room: String) -> Self {
+        room.clear();
+        Self { text: room, base: 0 }
+    }
+
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
     #[inline]
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
@@ -118,9 +128,14 @@ pub(super) struct Exhausted {
 }
 
 impl Scan {
-    pub fn new(plan: &Plan, mode: Mode) -> Self {
+    /// The searches for another text; those of an earlier one lend it their buffers.
+    pub fn new(plan: &Plan, mode: Mode, mut searches: Vec<Search>) -> Self {
+        searches.resize_with(plan.delimiters.len(), Search::default);
+        for (search, delimiter) in searches.iter_mut().zip(&plan.delimiters) {
+            search.renew(Self::ignores_empty(plan, delimiter, mode));
+        }
         Self {
-            searches: plan.delimiters.iter().map(|delimiter| Self::search(plan, delimiter, mode)).collect(),
+            searches,
             mode,
             clear_to: 0,
             quiet: plan.outside.is_quiet_at_first(),
@@ -131,9 +146,12 @@ impl Scan {
 
     /// In stable mode a match of nothing never closes the implicit field: it would end a region for no text's sake, and
     /// the text after it would take its place in the message, or vanish.
-    fn search(plan: &Plan, delimiter: &DelimiterPlan, mode: Mode) -> Search {
-        let closes_implicit = delimiter.closes && plan.implicit == Some(delimiter.field);
-        if closes_implicit && mode == Mode::Stable { Search::never_empty() } else { Search::default() }
+    fn ignores_empty(plan: &Plan, delimiter: &DelimiterPlan, mode: Mode) -> bool {
+        mode == Mode::Stable && delimiter.closes && plan.implicit == Some(delimiter.field)
+    }
+
+    pub fn into_searches(self) -> Vec<Search> {
+        self.searches
     }
 
     /// Looks for the next of the watched delimiters from a place on.

@@ -176,6 +176,16 @@ impl Attempt {
         self.charge((program.slots + program.registers) / 4);
     }
 
+    /// Forgets what beginning anew does not: what is still to be charged.
+    pub fn renew(&mut self) {
+        self.extra = 0;
+    }
+
+    /// How much it has room for.
+    pub fn size(&self) -> usize {
+        self.stack.capacity() + self.calls.capacity() + self.slots.capacity() + self.registers.capacity()
+    }
+
     /// The start of the attempt.
     pub fn start(&self) -> usize {
         self.start

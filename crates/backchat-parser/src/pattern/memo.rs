@@ -31,6 +31,11 @@ impl Facts {
         self.extents.clear();
     }
 
+    /// How much it has room for.
+    pub fn size(&self) -> usize {
+        self.failed.capacity() + self.runs.capacity() + self.extents.capacity() + self.spans.capacity()
+    }
+
     /// How far a bounded run goes from a place, without counting again what it took when it was last begun nearby; and
     /// what it cost to find out. It takes at most `wanted` characters, none at `limit` or after.
     pub fn extent(

@@ -13,6 +13,9 @@ const FUEL: u64 = 12_000_000;
 /// The work it may do besides for each byte of the text.
 const FUEL_PER_BYTE: u64 = 500;
 
+/// How much a search may hold that is kept for another text, in words or so.
+const MOST_KEPT: usize = 4096;
+
 /// The result of a search so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
@@ -51,6 +54,16 @@ struct Work {
     looked: Option<(SeenText, Found)>,
 }
 
+impl Work {
+    /// Forgets all but the room it has.
+    fn renew(&mut self) {
+        self.attempt.renew();
+        self.facts.forget();
+        self.facts.all = false;
+        (self.spent, self.looked) = (0, None);
+    }
+}
+
 /// The text that a look saw: its end, and whether more may come after it.
 type SeenText = (usize, bool);
 
@@ -68,9 +81,18 @@ enum State {
 }
 
 impl Search {
-    /// A search in which a match of nothing never counts.
-    pub fn never_empty() -> Self {
-        Self { never_empty: true, ..Self::default() }
+    /// Makes it a search of another text; with `never_empty` a match of nothing never counts in it.
+    pub fn renew(&mut self, never_empty: bool) {
+        let mut work = self.work.take();
+        if let Some(work) = &mut work {
+            work.renew();
+        }
+        *self = Self { never_empty, work, ..Self::default() };
+    }
+
+    /// Whether its buffers are small enough to be kept for another text.
+    pub fn is_small(&self) -> bool {
+        self.work.as_ref().is_none_or(|work| work.attempt.size() + work.facts.size() <= MOST_KEPT)
     }
 
     /// A search that may do so much work and no more.
