@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use crate::pattern::Search;
 
 /// A text that takes more room than this is not kept for another.
-const MOST_TEXT: usize = 1 << 16;
+const MOST_TEXT: usize = 1 << 18;
 
 /// The searches and the text of one parser that has ended, if nobody has taken them.
 #[derive(Debug, Default)]
