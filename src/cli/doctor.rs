@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::report::Report as Page;
-use super::{Failure, Global, chat_rows, rows};
+use super::{Failure, Global, chat_rows, known_values, rows};
 use backchat_chat::source::{self, Source};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, Sources, closest, escape};
@@ -38,9 +38,11 @@ pub struct Doctor {
     format: Format,
     /// Show the renders that decided a fact, or every fact if none is named
     #[arg(long, value_name = "FACT", num_args = 0.., conflicts_with_all = ["jsonl", "format"])]
+    #[arg(value_parser = known_values::fact(), hide_possible_values = true)]
     explain: Option<Vec<String>>,
     /// Exit with 1 unless this fact holds; repeatable
     #[arg(long, value_name = "FACT", conflicts_with = "jsonl")]
+    #[arg(value_parser = known_values::fact(), hide_possible_values = true)]
     require: Vec<String>,
     /// Examine one template per row of a JSON Lines file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "report"])]

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use super::chat_options::{Budget, source_failure, template_name};
 use super::diagnostic_outputs::{Found, Outputs};
-use super::lint_config::{Config, rule_named, target_named};
+use super::known_values;
+use super::lint_config::{Config, rule_named};
 use super::lint_source::{self, Asked};
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
@@ -46,7 +47,7 @@ pub struct Lint {
     /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or `-`. If a source contains both, both are linted
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
     target: Vec<&'static Target>,
     /// Prove a rewrite for the targets with this chat template; the default is the one in the linted file
     #[arg(long, value_name = "SOURCE", requires = "target")]
@@ -55,13 +56,13 @@ pub struct Lint {
     #[arg(long, value_name = "FILE")]
     tokenizer: Option<String>,
     /// Make this rule an error
-    #[arg(long, value_name = "RULE", value_parser = rule_named)]
+    #[arg(long, value_name = "RULE", value_parser = known_values::rule(), hide_possible_values = true)]
     deny: Vec<&'static Rule>,
     /// Make this rule a warning
-    #[arg(long, value_name = "RULE", value_parser = rule_named)]
+    #[arg(long, value_name = "RULE", value_parser = known_values::rule(), hide_possible_values = true)]
     warn: Vec<&'static Rule>,
     /// Turn this rule off
-    #[arg(long, value_name = "RULE", value_parser = rule_named)]
+    #[arg(long, value_name = "RULE", value_parser = known_values::rule(), hide_possible_values = true)]
     allow: Vec<&'static Rule>,
     /// Apply the safe fixes
     #[arg(long)]
@@ -71,6 +72,7 @@ pub struct Lint {
     diff: bool,
     /// Print the page of a rule, or the list of rules
     #[arg(long, value_name = "RULE", num_args = 0..=1, default_missing_value = "")]
+    #[arg(value_parser = known_values::explained_rule(), hide_possible_values = true)]
     explain: Option<String>,
     /// Read this file instead of backchat.toml
     #[arg(long, value_name = "FILE")]

@@ -30,6 +30,7 @@ mod failure;
 mod fix;
 mod grammar;
 mod init;
+mod known_values;
 mod lint;
 mod lint_config;
 mod lint_source;

@@ -57,8 +57,9 @@ fn git(folder: &Path, arguments: &[&str]) {
 fn sources(folder: &Path, rust: &str) {
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::create_dir_all(folder.join("python")).unwrap();
+    fs::create_dir_all(folder.join("crates/one/src")).unwrap();
     fs::write(folder.join("Cargo.toml"), format!("[package]\nrust-version = \"{rust}\"\n")).unwrap();
-    for name in ["Cargo.lock", "src/main.rs", "python/Cargo.toml"] {
+    for name in ["Cargo.lock", "src/main.rs", "crates/one/src/lib.rs", "python/Cargo.toml"] {
         fs::write(folder.join(name), "").unwrap();
     }
 }
@@ -78,10 +79,13 @@ fn the_action_builds_its_own_sources_without_git() {
     assert_eq!((output(&runner, "folder"), output(&runner, "rust").as_str()), (folder.clone(), "1.95"));
     let key = output(&runner, "key");
     assert_eq!(key.len(), 16);
-    fs::write(action.path().join("src/main.rs"), "fn main() {}").unwrap();
-    let other = Runner::new();
-    other.run("Find the sources", &[("BACKCHAT_ACTION", &folder), ("BACKCHAT_VERSION", "")]);
-    assert_ne!(output(&other, "key"), key, "other sources are another build");
+    for source in ["src/main.rs", "crates/one/src/lib.rs"] {
+        fs::write(action.path().join(source), "fn main() {}").unwrap();
+        let other = Runner::new();
+        other.run("Find the sources", &[("BACKCHAT_ACTION", &folder), ("BACKCHAT_VERSION", "")]);
+        assert_ne!(output(&other, "key"), key, "other sources are another build");
+        fs::write(action.path().join(source), "").unwrap();
+    }
 }
 
 #[test]
@@ -111,6 +115,128 @@ fn another_version_is_fetched_from_the_repository() {
     let run = Runner::new().run("Find the sources", &variables(""));
     assert_eq!(run.status.code(), Some(2));
     assert!(String::from_utf8(run.stdout).unwrap().contains("needs `repository: OWNER/NAME`"));
+}
+
+/// Runs `.ci/archive` for a target in a copy of what it packs, with a cargo that has the command already.
+fn archive(target: &str) -> tempfile::TempDir {
+    let sources = tempfile::tempdir().unwrap();
+    let at = |name: &str| sources.path().join(name);
+    fs::create_dir_all(at(".ci")).unwrap();
+    fs::create_dir_all(at("bin")).unwrap();
+    for name in [".ci/archive", "Cargo.toml", "LICENSE", "README.md", "CHANGELOG.md"] {
+        fs::copy(Path::new(ROOT).join(name), at(name)).unwrap();
+    }
+    let release = format!("target/{target}/release");
+    let cargo = format!(
+        "#!/bin/sh\nmkdir -p {release}\nprintf '#!/bin/sh\\nexec {} \"$@\"\\n' > {release}/backchat\nchmod +x {release}/backchat\n",
+        env!("CARGO_BIN_EXE_backchat")
+    );
+    fs::write(at("bin/cargo"), cargo).unwrap();
+    let path = format!("{}:{}", at("bin").display(), std::env::var("PATH").unwrap());
+    let made = Command::new("chmod").arg("+x").arg(at("bin/cargo")).status().unwrap();
+    assert!(made.success());
+    let packed = Command::new(at(".ci/archive")).arg(target).env("PATH", path).output().unwrap();
+    assert!(packed.status.success(), "{packed:?}");
+    sources
+}
+
+/// A server with the archive of this version as a release has it.
+fn released(target: &str) -> (tempfile::TempDir, String) {
+    let (server, version) = (tempfile::tempdir().unwrap(), env!("CARGO_PKG_VERSION"));
+    let name = format!("backchat-{version}-{target}.tar.gz");
+    let release = server.path().join(format!("owner/name/releases/download/v{version}"));
+    fs::create_dir_all(&release).unwrap();
+    fs::copy(archive(target).path().join("target/dist").join(&name), release.join(&name)).unwrap();
+    let sums = Command::new("sh").args(["-c", "sha256sum * > SHA256SUMS"]).current_dir(&release).status().unwrap();
+    assert!(sums.success());
+    let url = format!("file://{}", server.path().display());
+    (server, url)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_release_is_downloaded_and_everything_else_is_built() {
+    let target = "x86_64-unknown-linux-musl";
+    let (server, url) = released(target);
+    let version = env!("CARGO_PKG_VERSION");
+    let tag = format!("v{version}");
+    let run = |tag: &str, arch: &str| {
+        let runner = Runner::new();
+        let home = runner.path("home");
+        let variables = [
+            ("BACKCHAT_TAG", tag),
+            ("BACKCHAT_REPOSITORY", "owner/name"),
+            ("BACKCHAT_SERVER", &url),
+            ("BACKCHAT_HOME", &home),
+            ("BACKCHAT_ARCH", arch),
+        ];
+        let run = runner.run("Download", &variables);
+        let said = String::from_utf8(run.stdout).unwrap();
+        (run.status.code(), said, runner.written("output"), runner)
+    };
+    let (code, said, written, runner) = run(&tag, "X64");
+    assert_eq!((code, written.as_str()), (Some(0), "done=true\n"), "{said}");
+    let home = runner.path("home");
+    let installed = runner.run("Install", &[("BACKCHAT_BINARY", ""), ("BACKCHAT_HOME", &home)]);
+    assert_eq!(String::from_utf8(installed.stdout).unwrap(), format!("backchat {version}\n"));
+
+    for (tag, arch, reason) in [
+        ("main", "X64", "main is not a release: building it"),
+        ("", "X64", "this action is not a release: building it"),
+        (&tag, "RISCV", "there are no archives for Linux on RISCV: building from source"),
+        ("v9.9.9", "X64", "cannot be downloaded: building from source"),
+    ] {
+        let (code, said, written, _) = run(tag, arch);
+        assert_eq!((code, written.as_str()), (Some(0), ""), "{tag} {arch}");
+        assert!(said.contains(reason), "{said}");
+    }
+
+    let archive = format!("owner/name/releases/download/{tag}/backchat-{version}-{target}.tar.gz");
+    fs::write(server.path().join(archive), "something else").unwrap();
+    let (code, said, written, _) = run(&tag, "X64");
+    assert_eq!((code, written.as_str()), (Some(2), ""), "{said}");
+    assert!(said.contains("is not what SHA256SUMS of"), "{said}");
+}
+
+#[test]
+fn cargo_binstall_finds_the_archives_that_are_made() {
+    let manifest = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let of = |section: &str, key: &str, target: &str| {
+        let (_, rest) = manifest.split_once(&format!("[package.metadata.binstall{section}]\n")).unwrap();
+        let value = rest.lines().find_map(|line| line.strip_prefix(&format!("{key} = \""))).unwrap();
+        let value = value.trim_end_matches('"').replace("{ name }", "backchat").replace("{ version }", version);
+        value.replace("{ target }", target).replace("{ bin }", "backchat").replace("{ binary-ext }", "")
+    };
+    for (target, section, packed) in [
+        ("aarch64-apple-darwin", "", "aarch64-apple-darwin"),
+        ("x86_64-unknown-linux-musl", "", "x86_64-unknown-linux-musl"),
+        ("x86_64-unknown-linux-gnu", ".overrides.x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"),
+        ("aarch64-unknown-linux-gnu", ".overrides.aarch64-unknown-linux-gnu", "aarch64-unknown-linux-musl"),
+    ] {
+        let sources = archive(packed);
+        let url = of(section, "pkg-url", target);
+        let name = url.strip_prefix(&format!("{{ repo }}/releases/download/v{version}/")).unwrap();
+        let list = Command::new("tar").arg("-tzf").arg(sources.path().join("target/dist").join(name)).output().unwrap();
+        let listed = String::from_utf8(list.stdout).unwrap();
+        assert!(listed.lines().any(|file| file == of(section, "bin-dir", target)), "{target}: {listed}");
+    }
+}
+
+#[test]
+fn every_script_of_the_workflow_is_one() {
+    for file in ["action.yml", ".github/workflows/release.yml"] {
+        let text = fs::read_to_string(Path::new(ROOT).join(file)).unwrap();
+        let scripts: Vec<&str> = text.split("run: |\n").skip(1).collect();
+        assert!(!scripts.is_empty(), "{file}");
+        for script in scripts {
+            let indent = script.len() - script.trim_start_matches(' ').len();
+            let lines = script.lines().take_while(|line| line.is_empty() || line.starts_with(&" ".repeat(indent)));
+            let script: String = lines.map(|line| format!("{line}\n")).collect();
+            let checked = Command::new("bash").args(["-n", "-c", &script]).output().unwrap();
+            assert!(checked.status.success(), "{file}: {script}\n{checked:?}");
+        }
+    }
 }
 
 #[test]

@@ -61,6 +61,34 @@ fn the_nearest_command_is_suggested_first() {
     assert!(render.is_some() && render < unrender, "{}", text(&said));
 }
 
+/// What bash offers for the last word of a line.
+#[cfg(unix)]
+fn completed(words: &[&str]) -> Vec<String> {
+    let script = "source <(\"$0\" completions bash); COMP_WORDS=(backchat \"$@\"); COMP_CWORD=$#;\
+        _backchat backchat \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let bash = ["--noprofile", "--norc", "-c", script, env!("CARGO_BIN_EXE_backchat")];
+    let output = std::process::Command::new("bash").args(bash).args(words).output().unwrap();
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn completions_offer_the_values_of_options() {
+    for (words, offered) in [
+        (&["derive", "--target", "s"][..], &["sglang", "smg"][..]),
+        (&["lint", "--target", "p"], &["portable"]),
+        (&["lint", "--deny", "close-in-s"], &["close-in-string"]),
+        (&["lint", "--explain", "al"], &["all"]),
+        (&["parse", "--recover", "al"], &["all"]),
+        (&["serve", "--recover", "stray"], &["stray-closers"]),
+        (&["doctor", "--require", "prefix_t"], &["prefix_tool"]),
+        (&["prove", "--format", ""], &["text", "json"]),
+    ] {
+        assert_eq!(completed(words), offered, "{words:?}");
+    }
+    assert!(completed(&["lint", "--allow", ""]).len() > 20, "every rule");
+}
+
 #[test]
 fn completions_and_manual_pages_know_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

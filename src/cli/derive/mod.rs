@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
-use super::lint_config::target_named;
+use super::known_values;
 use super::report::Report;
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
@@ -93,7 +93,7 @@ pub struct Derive {
     /// that the chat template reads
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
     target: Vec<&'static Target>,
     /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]

@@ -21,7 +21,7 @@ use self::output::{Beginning, Piece};
 use super::arriving::Arriving;
 use super::rows::Tally;
 use super::tokenizers::Tokenizers;
-use super::{Failure, Global, input, note, rows, token_ids};
+use super::{Failure, Global, input, known_values, note, rows, token_ids};
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::Value;
 use backchat_legacy::schema::source::Source;
@@ -94,6 +94,7 @@ pub struct Parse {
     stop_ids: Vec<u32>,
     /// Recover what these policies allow: a list of names, or `all`; each acts at a problem of its kind
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
+    #[arg(value_parser = known_values::recover(), hide_possible_values = true)]
     recover: String,
     /// Check the arguments of calls against the JSON schemas of their tools
     #[arg(long)]

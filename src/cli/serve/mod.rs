@@ -31,7 +31,7 @@ use self::recorder::Recorder;
 use self::state::{Options, Server};
 use self::upstream::{Target, Upstream};
 use super::chat_options::source_failure;
-use super::{Failure, Global, input, note, special_tokens};
+use super::{Failure, Global, input, known_values, note, special_tokens};
 use crate::serve::answer::CallDelivery;
 use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::Engine;
@@ -66,7 +66,8 @@ pub struct Serve {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["upstream", "engine", "upstream_model", "upstream_api_key_env"])]
     replay: Option<String>,
     /// Name the engine instead of recognizing it
-    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    #[arg(long, value_name = "ENGINE")]
+    #[arg(value_parser = known_values::known(engine, engines), hide_possible_values = true)]
     engine: Option<Engine>,
     /// Set the engine's name for the model, instead of the first that it lists
     #[arg(long, value_name = "NAME")]
@@ -120,7 +121,8 @@ pub struct Serve {
     #[arg(long, value_name = "WHAT", value_enum, default_value = "refuse")]
     unconstrained: Unconstrained,
     /// Recover what these policies allow: a list of names, or `all`; each acts at a problem of its kind
-    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true, value_parser = recover)]
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
+    #[arg(value_parser = known_values::known(recover, known_values::policies), hide_possible_values = true)]
     recover: Policies,
     /// Accept request bodies of up to this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
@@ -170,6 +172,10 @@ fn engine(name: &str) -> Result<Engine, String> {
         let names: Vec<&str> = Engine::ALL.into_iter().map(Engine::name).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+fn engines() -> Vec<clap::builder::PossibleValue> {
+    Engine::ALL.into_iter().map(|engine| clap::builder::PossibleValue::new(engine.name())).collect()
 }
 
 fn recover(names: &str) -> Result<Policies, String> {

@@ -1,0 +1,95 @@
+//! Options whose values have known names: completions offer the names, and the messages about others stay our own.
+
+use std::ffi::OsStr;
+
+use backchat_chat::ChatTemplate;
+use backchat_derive::targets::{TARGETS, Target};
+use backchat_parser::parser::RecoveryPolicy;
+use backchat_probe::doctor;
+use backchat_workbench::lint::{RULES, Rule};
+use clap::builder::{PossibleValue, TypedValueParser};
+
+use super::lint_config::{rule_named, target_named};
+
+/// What reads a value, and the names that it can have.
+#[derive(Clone)]
+pub struct Known<T> {
+    read: fn(&str) -> Result<T, String>,
+    names: fn() -> Vec<PossibleValue>,
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Known<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        TypedValueParser::parse_ref(&self.read, command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.names)().into_iter()))
+    }
+}
+
+/// A value that `read` understands, of which `names` are offered.
+pub fn known<T>(read: fn(&str) -> Result<T, String>, names: fn() -> Vec<PossibleValue>) -> Known<T> {
+    Known { read, names }
+}
+
+/// The name of a reader.
+pub fn target() -> Known<&'static Target> {
+    known(target_named, || TARGETS.iter().map(|target| PossibleValue::new(target.name)).collect())
+}
+
+/// The name of a rule.
+pub fn rule() -> Known<&'static Rule> {
+    known(rule_named, rules)
+}
+
+/// The name of a rule, `all` of them, or nothing for the list.
+pub fn explained_rule() -> Known<String> {
+    known(owned, || {
+        let all = PossibleValue::new("all").help("every rule");
+        rules().into_iter().chain([all]).collect()
+    })
+}
+
+fn rules() -> Vec<PossibleValue> {
+    let rule =
+        |rule: &&Rule| PossibleValue::new(rule.name).help(format!("{}: {}", rule.id, first_sentence(rule.page.what)));
+    RULES.iter().map(rule).collect()
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+}
+
+/// The names of policies of recovery.
+pub fn policies() -> Vec<PossibleValue> {
+    let names = RecoveryPolicy::ALL.iter().map(|policy| PossibleValue::new(policy.as_str()));
+    [PossibleValue::new("all")].into_iter().chain(names).collect()
+}
+
+/// Names of policies, read where the answer of a row may name others.
+pub fn recover() -> Known<String> {
+    known(owned, policies)
+}
+
+/// The name of a fact that `doctor` finds.
+pub fn fact() -> Known<String> {
+    known(owned, || {
+        // Every template has every fact.
+        let Ok(template) = ChatTemplate::compile("{{ messages }}") else { return Vec::new() };
+        let report = doctor::examine(&template, &doctor::Options::default());
+        report.facts.iter().map(|fact| PossibleValue::new(fact.name).help(doctor::words(fact.name))).collect()
+    })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it reads a value as others do")]
+fn owned(value: &str) -> Result<String, String> {
+    Ok(value.to_owned())
+}
