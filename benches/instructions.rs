@@ -10,15 +10,16 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use backchat::template::Template;
-use common::{HEADLINE, PROMPT, answer, borrowed, feeds, instructions_of_a_round, owned, prose};
+use common::{HEADLINE, PROMPT, answer, borrowed, feeds, ids_of, instructions_of_a_round, of_ids, owned, prose};
 
 /// What is counted: the way of parsing, the template, the text, and the most instructions of one feed or kilobyte.
-const FIGURES: [(&str, &str, &str, f64); 8] = [
+const FIGURES: [(&str, &str, &str, f64); 9] = [
     ("borrowed", "headline", "answer", 190.0),
     ("borrowed", "headline", "prose", 190.0),
     ("borrowed", "qwen3", "prose", 190.0),
     ("borrowed", "gpt_oss", "prose", 190.0),
     ("borrowed", "glm_4_6", "prose", 190.0),
+    ("ids", "headline", "prose", 202.0),
     ("owned", "headline", "answer", 365.0),
     ("whole", "headline", "answer", 4980.0),
     ("whole", "headline", "prose", 5255.0),
@@ -55,6 +56,10 @@ fn run(way: &str, template: &str, text: &str, rounds: &str) -> Option<()> {
     let template = Template::load(&json).ok()?.template;
     let text = if text == "answer" { answer() } else { prose() };
     let feeds = if way == "whole" { vec![text.as_str()] } else { feeds(&text) };
+    if way == "ids" {
+        let (ready, ids) = ids_of(&template, &feeds)?;
+        return (0..rounds.parse().ok()?).try_for_each(|_| of_ids(&ready, PROMPT, &ids));
+    }
     (0..rounds.parse().ok()?).try_for_each(|_| match way {
         "owned" => owned(&template, PROMPT, &feeds),
         _ => borrowed(&template, PROMPT, &feeds),

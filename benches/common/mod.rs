@@ -4,9 +4,12 @@
 use std::env;
 use std::hint::black_box;
 use std::process::Command;
+use std::sync::Arc;
 
-use backchat::parser::{Options, Parser};
+use backchat::Value;
+use backchat::parser::{Options, Parser, Policy, TokenTemplate};
 use backchat::template::Template;
+use backchat::tokens::Tokens;
 
 /// A template in the usual form: literals around reasoning, JSON in tool calls, everything else content.
 pub const HEADLINE: &str = r#"{
@@ -64,6 +67,31 @@ pub fn owned(template: &Template, prompt: &str, feeds: &[&str]) -> Option<()> {
     let mut parser = Parser::new(template, prompt, Options::default()).ok()?;
     for feed in feeds {
         drop(black_box(parser.feed(feed).ok()?));
+    }
+    parser.finish().ok().map(|finished| drop(black_box(finished)))
+}
+
+/// A template ready for a tokenizer that has each feed as a token, and the feeds as its ids.
+pub fn ids_of(template: &Template, feeds: &[&str]) -> Option<(TokenTemplate, Vec<u32>)> {
+    let mut vocab = feeds.to_vec();
+    vocab.sort_unstable();
+    vocab.dedup();
+    let ids = feeds.iter().map(|feed| u32::try_from(vocab.binary_search(feed).ok()?).ok()).collect::<Option<_>>()?;
+    let names: Vec<String> =
+        vocab.iter().enumerate().map(|(id, text)| format!("{}: {id}", Value::from(*text))).collect();
+    let json = format!(r#"{{"decoder": {{"type": "Fuse"}}, "model": {{"vocab": {{{}}}}}}}"#, names.join(", "));
+    let ready = TokenTemplate::new(template, &Arc::new(Tokens::load(&json).ok()?), Policy::Exact).ok()?;
+    Some((ready, ids))
+}
+
+/// What [`borrowed`] does, with ids.
+pub fn of_ids(ready: &TokenTemplate, prompt: &str, ids: &[u32]) -> Option<()> {
+    let mut parser = Parser::with_tokens_after(ready, prompt, Options::default()).ok()?;
+    for id in ids.chunks(1) {
+        let looked_at = parser.feed_tokens_into(id, &mut |event| {
+            black_box(event);
+        });
+        looked_at.ok()?;
     }
     parser.finish().ok().map(|finished| drop(black_box(finished)))
 }

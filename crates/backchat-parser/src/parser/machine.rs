@@ -261,9 +261,41 @@ impl Parser {
     /// Takes more ids and hands the events they bring to a sink, without allocating for each.
     #[inline]
     pub fn feed_tokens_into(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        match ids {
+            [id] if self.show_plain(*id, sink) => Ok(()),
+            _ => self.feed_any_tokens(ids, sink),
+        }
+    }
+
+    /// Takes an id whose text is shown at once and whole, as it is for most. Whether it was taken.
+    #[inline(always)]
+    fn show_plain(&mut self, id: u32, sink: &mut impl FnMut(EventRef<'_>)) -> bool {
+        let (Some(feed), Some(region)) = (&mut self.ids, &self.region) else { return false };
+        let (Some(text), Some(field)) = (feed.plain(id), self.plan.shown.get(region.field)) else { return false };
+        let start = self.buffer.end();
+        let is_held = !feed.quiet || self.position < start;
+        if is_held || region.growth.is_some() || self.scan.glance(text) != Glance::Clear {
+            return false;
+        }
+        self.buffer.push(text);
+        let end = start + text.len();
+        self.scan.skip_to(end);
+        self.position = end;
+        if self.mode == Mode::Reference {
+            self.from = end;
+        }
+        let span = feed.span_at_end(Span::new(start, end));
+        sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span });
+        feed.count();
+        true
+    }
+
+    #[inline(never)]
+    fn feed_any_tokens(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         let Some(mut feed) = self.ids.take() else { return Err(self.error(Cause::IdsForText)) };
         self.scan.swap_quiet(&mut feed.quiet);
-        let done = match feed.plain(ids) {
+        let plain = if let [id] = ids { feed.plain(*id) } else { None };
+        let done = match plain {
             Some(text) => {
                 let done = self.feed_into(text, &mut |event| feed.show(event, sink));
                 feed.count();

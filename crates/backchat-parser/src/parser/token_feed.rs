@@ -62,6 +62,12 @@ impl LetterMap {
         }
     }
 
+    /// By how much all the text so far is longer.
+    #[inline]
+    fn longer(&self) -> isize {
+        self.ends.last().map_or(0, |(_, longer)| *longer)
+    }
+
     fn place(&self, place: usize) -> usize {
         let longer = match self.ends.last() {
             Some((end, longer)) if *end <= place => *longer,
@@ -145,15 +151,10 @@ impl TokenFeed {
         }
     }
 
-    /// The text of a single id that no state has a say in, and that has no letters.
+    /// The text of an id that no state has a say in, and that has no letters.
     #[inline]
-    pub fn plain(&self, ids: &[u32]) -> Option<&str> {
-        let [id] = ids else { return None };
-        if self.stopped || self.is_stop(*id) {
-            return None;
-        }
-        let text = self.stream.plain(self.tokens.tokens(), *id)?;
-        (!Letters::may_have_letters(text)).then_some(text)
+    pub fn plain(&self, id: u32) -> Option<&str> {
+        if self.stopped || self.is_stop(id) { None } else { self.stream.plain(self.tokens.tokens(), id) }
     }
 
     #[inline]
@@ -199,6 +200,13 @@ impl TokenFeed {
         self.stream.end(self.tokens.tokens(), &mut InLetters { tokens: &self.tokens, out: &mut out });
         self.map.add(self.tokens.letters(), &out, start);
         out
+    }
+
+    /// The span in the text of what comes after all letters.
+    #[inline]
+    pub fn span_at_end(&self, span: Span) -> Span {
+        let longer = self.map.longer();
+        Span::new(span.start.wrapping_add_signed(longer), span.end.wrapping_add_signed(longer))
     }
 
     /// Where a place of the text in letters is in the text.

@@ -39,14 +39,12 @@ impl TextStream {
         Self { pending: [0; 4], pending_length: 0, is_first: false, after_added, strip: 0 }
     }
 
-    /// The text of an id if nothing before it has a say in it, which is the case for most.
+    /// The text of an id if nothing before it has a say in it and its characters are common ones, which is the case for
+    /// most. None says nothing.
     #[inline]
     pub fn plain<'t>(&self, tokens: &'t Tokens, id: u32) -> Option<&'t str> {
         let is_plain = self.pending_length == 0 && !self.is_first && !self.after_added && self.strip == 0;
-        match tokens.token(id) {
-            Some(Token::Text { text, .. }) if is_plain => Some(text),
-            _ => None,
-        }
+        if is_plain { tokens.common_text(id) } else { None }
     }
 
     /// Takes an id; whether the tokenizer has it.

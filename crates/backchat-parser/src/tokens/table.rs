@@ -54,11 +54,18 @@ struct Entry {
 }
 
 /// Zero is the kind of ids that the tokenizer lacks.
-const TEXT: u32 = 1;
-const LEADING_TEXT: u32 = 2;
-const BYTES: u32 = 3;
-const ADDED: u32 = 4;
+const BYTES: u32 = 1;
+const ADDED: u32 = 2;
+/// Whole characters, with what is said about them.
+const TEXT: u32 = 4;
+/// The first is a mark for a space.
+const LEADS: u32 = 1;
+/// One is of a plane that Unicode assigns little or nothing in, which a parser of ids may use for its own ends.
+const RARE: u32 = 2;
 const KIND_BITS: u32 = 3;
+
+/// The first byte, in UTF-8, of the characters of plane 12 and beyond; none of the others has so high a byte.
+const FIRST_RARE: u8 = 0xF3;
 
 /// How far ids may be apart before they are looked up by hash: a table of a few sparse ids stays small.
 const SPARSE: usize = 1 << 16;
@@ -85,11 +92,19 @@ impl Forms {
         let (start, end) = (start as usize, start as usize + (length_and_kind >> KIND_BITS) as usize);
         let kind = length_and_kind & ((1 << KIND_BITS) - 1);
         match kind {
-            TEXT | LEADING_TEXT => Some(Token::Text { text: self.text.get(start..end)?, leads: kind == LEADING_TEXT }),
             BYTES => Some(Token::Bytes(self.bytes.get(start..end)?)),
             ADDED => Some(Token::Added(start)),
+            TEXT.. => Some(Token::Text { text: self.text.get(start..end)?, leads: kind & LEADS != 0 }),
             _ => None,
         }
+    }
+
+    /// The text of an id whose characters are all common ones. None says nothing.
+    #[inline]
+    fn common_text(&self, id: u32) -> Option<&str> {
+        let Entry { start, length_and_kind } = *self.near.get(id as usize)?;
+        let end = start as usize + (length_and_kind >> KIND_BITS) as usize;
+        if length_and_kind & (TEXT | RARE) == TEXT { self.text.get(start as usize..end) } else { None }
     }
 
     fn set(&mut self, id: u32, entry: Entry) {
@@ -109,7 +124,9 @@ impl Forms {
     }
 
     fn add_text(&mut self, id: u32, text: &str, leads: bool) -> Option<()> {
-        self.set(id, Entry::new(if leads { LEADING_TEXT } else { TEXT }, self.text.len(), text.len())?);
+        let is_rare = text.bytes().any(|byte| byte >= FIRST_RARE);
+        let kind = TEXT | if leads { LEADS } else { 0 } | if is_rare { RARE } else { 0 };
+        self.set(id, Entry::new(kind, self.text.len(), text.len())?);
         self.text.push_str(text);
         Some(())
     }
@@ -230,6 +247,12 @@ impl Tokens {
     #[inline]
     pub(super) fn token(&self, id: u32) -> Option<Token<'_>> {
         self.later.token(id)
+    }
+
+    /// The text of a token after the first of a text, if all its characters are common ones. None says nothing.
+    #[inline]
+    pub(super) fn common_text(&self, id: u32) -> Option<&str> {
+        self.later.common_text(id)
     }
 
     /// The token where it is the first of a text.
