@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use backchat::Parser;
 use backchat::json::Object;
-use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Problem, Reasoning, Span, Tools};
+use backchat::parser::{
+    ClosersInStrings, Event, EventRef, Events, Finished, Mode, Options, Problem, Reasoning, Span, Tools,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -250,9 +252,6 @@ impl ResponseParser {
     ) -> PyResult<Self> {
         let template = template::of(template)?;
         let ready = ready_for_ids(tokenizer, &template, policy)?;
-        if ready.is_some() && spans {
-            return Err(PyValueError::new_err("`spans` are places in text: leave them out with a `tokenizer`"));
-        }
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?;
         let prompt = Given::prompt(prefix, ready.is_some())?;
         let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
@@ -277,12 +276,13 @@ impl ResponseParser {
         });
         let raises = raises(errors)?;
         let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
-        let parser = prompt.begin(&template, ready.as_ref(), options);
+        let parser = prompt.begin(&template, ready.as_ref(), options.keep_text(spans));
         let parser = parser.map_err(|error| not_read(py, &error.to_string()))?;
         let text = spans.then(|| {
             let prefix = prompt.text();
             let from = prefix.len().saturating_sub(parser.prefix_length());
-            Text { all: prefix.get(from..).unwrap_or("").to_owned(), ..Text::default() }
+            let rest = parser.kept_text().unwrap_or_else(|| prefix.get(from..).unwrap_or(""));
+            Text { all: rest.to_owned(), ..Text::default() }
         });
         let implicit = template.implicit_field().map(|field| field.name.clone());
         let (names, chunks, problems) = (Vec::new(), Vec::new(), Vec::new());
@@ -316,7 +316,9 @@ impl ResponseParser {
         let text = text.to_str()?;
         let Self { parser, told, raises, .. } = self;
         let parser = parser.as_mut().ok_or_else(|| finalized("feed"))?;
-        if let Some(known) = &mut told.text {
+        if let Some(known) = &mut told.text
+            && parser.kept_text().is_none()
+        {
             known.all.push_str(text);
         }
         let events = PyList::empty(py);
@@ -333,6 +335,9 @@ impl ResponseParser {
 
     /// Takes the next ids of the model; gives what happened in them.
     fn feed_tokens<'py>(&mut self, py: Python<'py>, ids: Vec<u32>) -> PyResult<Bound<'py, PyList>> {
+        if self.told.text.is_some() {
+            return self.take_with_text(py, "feed_tokens", |parser| parser.feed_tokens(&ids));
+        }
         let Self { parser, told, raises, .. } = self;
         let parser = parser.as_mut().ok_or_else(|| finalized("feed_tokens"))?;
         let events = PyList::empty(py);
@@ -347,13 +352,26 @@ impl ResponseParser {
         Ok(events)
     }
 
+    /// The text that an id would add.
+    fn _text_of(&self, id: u32) -> PyResult<String> {
+        Ok(self.parser.as_ref().ok_or_else(|| finalized("_text_of"))?.text_of_next(id))
+    }
+
+    /// Takes text whose ids are not known: what it spells of markers are markers.
+    fn _feed_spelled<'py>(&mut self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
+        self.take_with_text(py, "_feed_spelled", |parser| parser.feed_spelled(text))
+    }
+
     /// Ends the message: gives it and the last events.
     fn finalize<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
+        let events = match self.parser.as_ref().and_then(Parser::kept_text) {
+            Some(_) => self.take_with_text(py, "finalize", Parser::end_tokens)?,
+            None => PyList::empty(py),
+        };
         let parser = self.parser.take().ok_or_else(|| finalized("finalize"))?;
         let finished = parser.finish().map_err(|error| not_read(py, &error.to_string()))?;
         let message = object(py, &finished.message)?;
         self.finished = Some(message.clone().unbind());
-        let events = PyList::empty(py);
         for event in &finished.events {
             take(py, &mut self.told, self.raises, &events, event.borrowed())?;
         }
@@ -416,6 +434,28 @@ impl ResponseParser {
     fn input_text(&self) -> PyResult<&str> {
         let text = self.told.text.as_ref();
         text.map(|text| text.all.as_str()).ok_or_else(|| PyRuntimeError::new_err("`input_text` needs `spans=True`"))
+    }
+}
+
+impl ResponseParser {
+    /// Lets the parser take ids, and tells its events once their text is known.
+    fn take_with_text<'py>(
+        &mut self,
+        py: Python<'py>,
+        method: &str,
+        feed: impl FnOnce(&mut Parser) -> Result<Events, backchat::ParseError>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let Self { parser, told, raises, .. } = self;
+        let parser = parser.as_mut().ok_or_else(|| finalized(method))?;
+        let taken = feed(parser).map_err(|error| not_read(py, &error.to_string()))?;
+        if let (Some(known), Some(kept)) = (&mut told.text, parser.kept_text()) {
+            known.all.push_str(kept.get(known.all.len()..).unwrap_or(""));
+        }
+        let events = PyList::empty(py);
+        for event in taken.iter() {
+            take(py, told, *raises, &events, event.borrowed())?;
+        }
+        Ok(events)
     }
 }
 

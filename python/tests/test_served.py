@@ -1,7 +1,10 @@
 """The contract of events that vLLM and SGLang have."""
 
+import pytest
+from backchat.integrations._ids import IdsParser, policy, reading_of
 from backchat.integrations.vllm import ResponseParser
 from test_parser import SPEC
+from test_tokens import TEMPLATE, text_of_tokenizer
 
 
 def test_spans_captures_and_errors():
@@ -28,3 +31,89 @@ def test_a_close_inside_a_json_string_under_a_grammar():
         parser.feed(text)
         calls = parser.finalize()[0].get("tool_calls")
         assert (calls and calls[0]["function"]["arguments"]["a"]) == wanted
+
+
+class Backend:
+    """What a fast tokenizer of transformers has: the same as tokenizer.json."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def to_str(self):
+        return self.text
+
+    def get_vocab_size(self, **_):
+        return len(self.text)
+
+
+class Fast:
+    def __init__(self, text):
+        self.backend_tokenizer = Backend(text)
+
+
+@pytest.fixture
+def reading():
+    found = reading_of(Fast(text_of_tokenizer()), TEMPLATE)
+    assert found is not None
+    return found
+
+
+def read(reading, pieces, stops=()):
+    """The content and the reasoning that pieces of ids and of the server's text give."""
+    parser = IdsParser(TEMPLATE, reading.tokenizer.encode("<model>"), reading, stops)
+    events = []
+    for place, (ids, text) in enumerate(pieces):
+        parser.take(ids)
+        parser.is_last = place == len(pieces) - 1
+        events += parser.feed(text)
+    events += parser.finalize()[1]
+    told = {"content": "", "thinking": ""}
+    for event in events:
+        if event["type"] == "region_chunk":
+            told[event["field"]] += event["text"]
+    return told["content"], told["thinking"], parser.input_text
+
+
+def test_ids_are_read_up_to_where_the_text_of_the_server_ends(reading):
+    def ids(text):
+        return reading.tokenizer.encode(text)
+
+    think, end, quoted = ids("<think>"), ids("<end>"), list(b"<think>")
+    said = [*think, *quoted, *think]
+    for pieces, stops, wanted in (
+        # The server holds text back, and gives it later.
+        ([(said, "<think><th"), (ids("Hi"), "ink><think>H"), ([], "i")], (), ("Hi", "<think>")),
+        # A stop string cuts ids off.
+        ([(said, "<think><think><think>"), (ids("Hi there"), "Hi th")], (), ("Hi th", "<think>")),
+        # A stop that the server left out is read if it stops, and only then.
+        ([([*ids("Hi"), *end], "Hi")], end, ("Hi", "")),
+        ([([*ids("Hi"), *ids("<call>"), *ids("x")], "Hi")], (), ("Hi", "")),
+        # A marker decodes with a space that only encoding had put there.
+        ([([*said, *ids("Hi")], "<think> <think> <think> Hi")], (), ("Hi", "<think>")),
+        # Bytes that are no character: the ids alone count from there on.
+        ([([*said, 0xFF, *ids("Hi")], "<think><think><think>??Hi")], (), ("\ufffdHi", "<think>")),
+        # Text that no id explains is read as text.
+        ([(ids("Hi"), "Hi there<end>")], (), ("Hi there", "")),
+    ):
+        content, thinking, text = read(reading, pieces, stops)
+        assert (content, thinking) == wanted, pieces
+        assert "".join(thinking.split()) in text and content in text
+
+
+def test_ids_are_read_by_the_policy_that_the_environment_names(reading, monkeypatch):
+    assert reading.policy == "exact"
+    monkeypatch.setenv("BACKCHAT_POLICY", "either")
+    either = reading_of(Fast(text_of_tokenizer()), TEMPLATE)
+    assert either is not None
+    pieces = [([*either.tokenizer.encode("<think>"), *b"a<think>b"], "<think>a<think>b")]
+    assert read(either, pieces)[:2] == ("b", "a")
+    assert read(reading, pieces)[:2] == ("", "a<think>b")
+    monkeypatch.setenv("BACKCHAT_POLICY", "all")
+    with pytest.raises(ValueError, match="BACKCHAT_POLICY is .* not 'all'"):
+        policy()
+
+
+def test_text_stays_where_ids_cannot_be_read(caplog):
+    assert reading_of(object(), TEMPLATE) is None
+    assert reading_of(Fast('{"model": {}, "decoder": {"type": "CTC"}}'), TEMPLATE) is None
+    assert "token ids are not used, only their text" in caplog.text and "CTC" in caplog.text

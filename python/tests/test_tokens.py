@@ -111,8 +111,6 @@ def test_ids_and_text_are_not_mixed_up(tokenizer):
         backchat.parse_response([1], TEMPLATE, prefix="")
     with pytest.raises(TypeError, match="list of ids"):
         backchat.parse_response("Yes.", TEMPLATE, prefix="", tokenizer=tokenizer)
-    with pytest.raises(ValueError, match="spans"):
-        backchat.ResponseParser(TEMPLATE, "", tokenizer=tokenizer, spans=True)
 
 
 def test_masks_of_ids(tokenizer):
@@ -157,3 +155,27 @@ def test_tokenizers_of_others_are_read_once():
     assert tokenizer_of(given) is known
     given.add_special_tokens(["<more>"])
     assert tokenizer_of(given).encode("<more>") == given.encode("<more>").ids
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_spans_are_places_in_the_text_of_ids(tokenizer, size):
+    prompt = [*tokenizer.encode("<user>né<end><model><think>"), *tokenizer.encode("é")[:1]]
+    ids = [*tokenizer.encode("é")[1:], *tokenizer.encode("o<think>Yes 😀<end>"), *tokenizer.encode("é")[:1]]
+    parser = backchat.ResponseParser(TEMPLATE, prompt, tokenizer=tokenizer, spans=True)
+    assert parser.input_text == "<think>"
+    events = [*parser.initial_events]
+    for at in range(0, len(ids), size):
+        events += parser.feed_tokens(ids[at : at + size])
+    events += parser.finalize()[1]
+    assert parser.input_text == "<think>éo<think>Yes 😀<end>\ufffd"
+    told = [(event["type"], event["start"], event["end"]) for event in events if "start" in event]
+    assert [place for place in told if place[0] != "problem"] == [
+        ("region_open", 0, 7),
+        ("region_close", 9, 16),
+        ("region_open", 16, 16),
+        ("region_close", 21, 26),
+        ("region_open", 26, 26),
+        ("region_close", 27, 27),
+    ]
+    with pytest.raises(RuntimeError, match="finalized"):
+        parser._text_of(0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import backchat
 from backchat.integrations._model import recover_of
@@ -19,20 +20,25 @@ class ResponseParser(backchat.ResponseParser):
     value ends in `region_malformed` with the `error`. No chunk holds a piece of the prompt. `problems` and `grow_calls`
     ask for events that the servers' own code does not know: `problem`, `call_start` and `call_arguments`. The policies
     of recovery are those of the variable `BACKCHAT_RECOVER`, but for those that change answers in the model's own format.
+    With a `tokenizer` it takes ids by `feed_tokens`; the prompt is ids or text, and `feed` takes text whose ids are not known.
     """
 
     initial_events: list[dict[str, Any]]
     _problems: bool
+    _takes_ids: bool
 
     def __new__(
         cls,
         response_template: Any,
-        prefix: str | None = None,
+        prefix: str | Sequence[int] | None = None,
         *,
         tools: Any = None,
         constrained: bool = False,
         problems: bool = False,
         grow_calls: bool = False,
+        tokenizer: Any = None,
+        policy: Literal["exact", "either"] = "exact",
+        stop_ids: Sequence[int] = (),
     ) -> Self:
         parser = super().__new__(
             cls,
@@ -43,14 +49,22 @@ class ResponseParser(backchat.ResponseParser):
             closers_in_strings="text" if constrained else "ends",
             grow_calls=grow_calls,
             recover=recover_of(response_template),
+            tokenizer=tokenizer,
+            policy=policy,
+            stop_ids=stop_ids,
         )
         parser._problems = problems
+        parser._takes_ids = tokenizer is not None
         parser.initial_events[:] = parser._in_contract(parser.initial_events)
         return parser
 
     def feed(self, text: str) -> list[dict[str, Any]]:
         """Take the next piece of the model's text; give what happened in it."""
-        return self._in_contract(super().feed(text))
+        return self._in_contract(self._feed_spelled(text) if self._takes_ids else super().feed(text))
+
+    def feed_tokens(self, ids: Sequence[int]) -> list[dict[str, Any]]:
+        """Take the next ids of the model; give what happened in them."""
+        return self._in_contract(super().feed_tokens(ids))
 
     def finalize(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """End the message: give it and the last events."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 from vllm import envs
@@ -15,6 +17,7 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.tool_strict_level import ToolStrictLevel
 
 import backchat
+from backchat.integrations._ids import IdsParser, Reading, policy, reading_of
 from backchat.integrations._model import grammar_of, leave_out, prepare, template_of
 from backchat.integrations._served import ResponseParser
 from backchat.integrations.vllm import NAME
@@ -38,6 +41,7 @@ def _validate_with_derived(tokenizer: Any, *, reasoning_parser: str | None, tool
     which then finds nothing.
     """
     if NAME in (reasoning_parser, tool_parser):
+        policy()
         prepare(tokenizer, TARGET)
         if not _reasons(tokenizer):
             reasoning_parser = None
@@ -58,10 +62,22 @@ class _Stream(theirs._ResponseStream):
     The contract takes a call as one delta, sent when its region closes.
     """
 
-    def __init__(self, template: Any, *, prefix: str, tools: list[dict[str, Any]], **options: Any) -> None:
-        super().__init__(template, prefix=prefix, tools=tools, **options)
-        self.parser = ResponseParser(template, prefix=prefix, tools=tools, problems=True)
+    def __init__(self, template: Any, parser: ResponseParser, *, new_ids: list[int], **options: Any) -> None:
+        super().__init__(template, prefix="", tools=[], **options)
+        self.parser = parser
+        self._prefix_end = len(parser.input_text)
+        self._open_region = None
+        self._track(parser.initial_events)
+        self._new_ids = new_ids
         self._is_cut_off = False
+
+    def feed(self, text: str, *, finished: bool) -> Any:
+        """Take the next text and, if they are read, its ids; give what they add to the answer."""
+        if isinstance(self.parser, IdsParser):
+            self.parser.take(self._new_ids)
+            self.parser.is_last = finished
+        self._new_ids.clear()
+        return super().feed(text, finished=finished)
 
     def _route(self, events: Sequence[dict[str, Any]], delta: Any) -> None:
         for event in events:
@@ -76,19 +92,119 @@ class _Stream(theirs._ResponseStream):
                 super()._route([event], delta)
 
 
+def _of_prompt(template: Any, prompt: str | list[int], reading: Reading) -> ResponseParser:
+    return ResponseParser(template, prompt, tokenizer=reading.tokenizer, policy=reading.policy)
+
+
+class _ReasoningIds:
+    """The count of the ids whose text is reasoning, in the contract of vLLM's own: ids are parsed once."""
+
+    def __init__(self, parser: ResponseParser) -> None:
+        self._parser = parser
+        self._ids: list[int] = []
+        #: Where the text of each id ends, after where that of the prompt does.
+        self._ends = [len(parser.input_text)]
+        #: The regions of reasoning, the last one open as long as its end is infinite.
+        self._regions: list[tuple[int, float]] = []
+        self._track(parser.initial_events)
+
+    def continues(self, token_ids: Sequence[int]) -> bool:
+        """Whether these ids begin with those that were counted."""
+        return list(token_ids[: len(self._ids)]) == self._ids
+
+    def count(self, token_ids: Sequence[int]) -> int:
+        """How many ids of an answer are reasoning."""
+        for token in token_ids[len(self._ids) :]:
+            self._track(self._parser.feed_tokens([token]))
+            self._ids.append(token)
+            self._ends.append(len(self._parser.input_text))
+        # An id that only begins a character counts as one of the place where the character will be.
+        places = [(start, max(end, start + 1)) for start, end in pairwise(self._ends)]
+        return sum(any(start < last and first < end for first, last in self._regions) for start, end in places)
+
+    def _track(self, events: list[dict[str, Any]]) -> None:
+        for event in events:
+            if event.get("field") != theirs.THINKING_FIELD:
+                continue
+            if event["type"] == "region_open":
+                self._regions.append((event["end"], inf))
+            elif event["type"] in ("region_close", "region_malformed"):
+                self._regions[-1:] = [(first, event["start"]) for first, _ in self._regions[-1:]]
+
+
+def _stops(tokenizer: Any, request: Any) -> set[int]:
+    """The ids that end an answer, as far as a parser can know them."""
+    stops = set(getattr(request, "stop_token_ids", None) or ())
+    end = getattr(tokenizer, "eos_token_id", None)
+    return stops if end is None or getattr(request, "ignore_eos", False) else stops | {end}
+
+
 class ResponseTemplateParser(theirs.ResponseTemplateParser):
     """vLLM's adapter on Backchat's parser, with grammars in the model's own format."""
+
+    #: vLLM's own counter, or ours.
+    _reasoning_counter: Any
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         prepare(tokenizer, TARGET)
         super().__init__(tokenizer, *args, **kwargs)
         leave_out(tokenizer, self.response_template)
+        #: The ids of which the stream has not heard yet.
+        self._new_ids: list[int] = []
+
+    def parse(
+        self,
+        model_output: str,
+        request: Any,
+        enable_auto_tools: bool = False,
+        model_output_token_ids: Sequence[int] = (),
+    ) -> Any:
+        """What a whole output says."""
+        self._new_ids[:] = model_output_token_ids
+        return super().parse(model_output, request, enable_auto_tools, model_output_token_ids)
+
+    def parse_delta(
+        self,
+        delta_text: str,
+        delta_token_ids: list[int],
+        request: Any,
+        prompt_token_ids: list[int] | None = None,
+        *,
+        finished: bool,
+    ) -> Any:
+        """What a piece of an output adds."""
+        self._new_ids += delta_token_ids
+        return super().parse_delta(delta_text, delta_token_ids, request, prompt_token_ids, finished=finished)
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        """How many ids of an answer are reasoning."""
+        counter = self._reasoning_counter
+        if counter is None or not counter.continues(token_ids):
+            reading = reading_of(self.model_tokenizer, self.response_template)
+            if reading is not None:
+                self._reasoning_counter = _ReasoningIds(_of_prompt(self.response_template, self._prompt, reading))
+        counted: int = super().count_reasoning_tokens(token_ids)
+        return counted
+
+    @property
+    def _prompt(self) -> str | list[int]:
+        ids: list[int] | None = self._prompt_token_ids
+        return str(self._prefix) if ids is None else ids
+
+    def _parser(self, request: Any) -> ResponseParser:
+        """The parser of an answer: of its ids, if vLLM hands them over and the tokenizer is one that Backchat reads."""
+        template, tools = self.response_template, self._tools
+        reading = reading_of(self.model_tokenizer, template) if self._new_ids else None
+        if reading is None:
+            return ResponseParser(template, self._prefix, tools=tools, problems=True)
+        stops = _stops(self.model_tokenizer, request)
+        return IdsParser(template, self._prompt, reading, stops, tools=tools, problems=True)
 
     def _new_stream(self, request: Any, *, enable_auto_tools: bool, include_reasoning: bool) -> _Stream:
         return _Stream(
             self.response_template,
-            prefix=self._prefix,
-            tools=self._tools,
+            self._parser(request),
+            new_ids=self._new_ids,
             parse_reasoning=self._reasoning_parser is not None,
             include_reasoning=include_reasoning,
             parse_tools=self._tool_parser is not None
@@ -159,7 +275,19 @@ class ReasoningParser(theirs.ResponseTemplateReasoningParser):
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
         """Whether no reasoning follows these tokens."""
-        return theirs.THINKING_FIELD not in self.response_template.fields or super().is_reasoning_end(input_ids)
+        if theirs.THINKING_FIELD not in self.response_template.fields:
+            return True
+        ended: bool
+        reading = reading_of(self.model_tokenizer, self.response_template)
+        if reading is None:
+            ended = super().is_reasoning_end(input_ids)
+            return ended
+        try:
+            parser = _of_prompt(self.response_template, list(input_ids), reading)
+        except backchat.ParseError:
+            return False
+        ended = theirs._reasoning_has_ended(parser, self.response_template, thinking_disabled=self._thinking_disabled)
+        return ended
 
 
 class ToolParser(theirs.ResponseTemplateToolParser):

@@ -1,8 +1,14 @@
-"""The project's chat templates as models: what each writes for a call, and a tokenizer whose tokens are characters."""
+"""The project's chat templates as models: what each writes for a call, and tokenizers of characters and of bytes."""
 
+import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import backchat
+
+sys.path.append(str(Path(__file__).parents[1]))
+from test_tokens import text_of_tokenizer
 
 CHAT_TEMPLATES = Path(__file__).parents[3] / "chat_templates"
 USER = [{"role": "user", "content": "Weather in Oslo?"}]
@@ -69,6 +75,41 @@ class Tokenizer:
 
     def decode(self, ids, **options):
         return "".join(map(chr, ids))
+
+
+#: What looks like a marker in the renders of the chat templates.
+MARKER = re.compile(r"</?[^<>\s]+>|\[/?[A-Z_]+\]")
+
+
+class ByteTokenizer(Tokenizer):
+    """A token is a byte, or a marker of the model."""
+
+    def __init__(self, model: Model, text: str):
+        super().__init__(model)
+        self.markers = sorted({*MARKER.findall(model.prompt + text), "<eos>"})
+        self.known = backchat.Tokenizer(text_of_tokenizer(self.markers))
+        self.backend_tokenizer = SimpleNamespace(
+            to_str=lambda: text_of_tokenizer(self.markers), get_vocab_size=lambda **_: 256 + len(self.markers)
+        )
+        self.eos_token_id = self.encode("<eos>")[0]
+
+    def get_vocab(self):
+        return {marker: 256 + place for place, marker in enumerate(self.markers)}
+
+    def encode(self, text, **options):
+        return self.known.encode(text)
+
+    def decode(self, ids, **options):
+        return self.known.decode(list(ids))
+
+    def deltas(self, ids):
+        """Each id with the text that it adds: none while a character is not whole."""
+        shown = ""
+        for place, token in enumerate(ids):
+            text = self.decode(ids[: place + 1])
+            more = "" if text.endswith("\ufffd") else text[len(shown) :]
+            yield token, more
+            shown += more
 
 
 def models() -> list[Model]:

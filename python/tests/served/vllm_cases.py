@@ -1,11 +1,12 @@
 """Run by test_servers.py: starts vLLM's own managers and parsers on each model, with the parser `backchat`."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import package
-from models import ARGUMENTS, CALL, TOOLS, USER, Tokenizer, models
+from models import ARGUMENTS, CALL, TOOLS, USER, ByteTokenizer, Tokenizer, models
 
 package.load(
     Path(sys.argv[1]),
@@ -50,9 +51,9 @@ def request(**options):
     return ChatCompletionRequest(model="m", messages=USER, tools=TOOLS, **options)
 
 
-def start(model):
+def start(model, tokenizer=None):
     """What `vllm serve --reasoning-parser backchat --tool-call-parser backchat` does first, on the chat template alone."""
-    tokenizer = Tokenizer(model)
+    tokenizer = tokenizer or Tokenizer(model)
     made = ParserManager.get_parser(
         tokenizer=tokenizer, tool_parser_name="backchat", reasoning_parser_name="backchat", enable_auto_tools=True
     )
@@ -72,6 +73,63 @@ def streams(model):
     assert thought == ("Look it up." if "Look it up." in text else "")
 
 
+def quoted(model):
+    """A call after reasoning that quotes the end of reasoning: its tokenizer, its text and its ids; the quotation is bytes."""
+    text = model.writes(tool_calls=[CALL])
+    tokenizer = ByteTokenizer(model, text)
+    closer = start(model, tokenizer).response_template.fields["thinking"].close_literals
+    if closer is None or closer[0].strip() not in tokenizer.markers:
+        return None
+    before, after = text.split("Look it up.")
+    thought = f"Look up é: {closer[0].strip()} is no end."
+    ids = [*tokenizer.encode(before), *thought.encode(), *tokenizer.encode(after)]
+    return tokenizer, before + thought + after, ids, thought
+
+
+def answer(model, tokenizer, deltas):
+    """The reasoning and the calls of a stream, and how many of its ids are reasoning."""
+    parser, asked = start(model, tokenizer), request()
+    told = []
+    for place, (ids, text) in enumerate(deltas):
+        told.append(parser.parse_delta(text, ids, asked, finished=place == len(deltas) - 1))
+    told = [delta for delta in told if delta]
+    calls = [json.loads(call.function.arguments) for delta in told for call in delta.tool_calls or ()]
+    counted = parser.count_reasoning_tokens([token for ids, _ in deltas for token in ids])
+    return "".join(delta.reasoning or "" for delta in told).strip(), calls, counted
+
+
+def reads_ids(model):
+    if not model.reasons or "Look it up." not in model.writes(tool_calls=[CALL]) or quoted(model) is None:
+        return
+    tokenizer, text, ids, thought = quoted(model)
+    # vLLM leaves the stop out of the text, but not out of the ids.
+    singly = [*(([token], more) for token, more in tokenizer.deltas(ids)), ([tokenizer.eos_token_id], "")]
+    for size in (1, 3, len(singly)):
+        pieces = [singly[at : at + size] for at in range(0, len(singly), size)]
+        pieces = [
+            ([token for new, _ in piece for token in new], "".join(more for _, more in piece)) for piece in pieces
+        ]
+        found = answer(model, tokenizer, pieces)
+        assert found[:2] == (thought, [ARGUMENTS]), found
+        assert found[2] in range(len(thought.encode()), len(thought.encode()) + 3), found
+    reasoning, content, calls = start(model, tokenizer).parse(
+        text, request(), enable_auto_tools=True, model_output_token_ids=ids
+    )
+    assert reasoning.strip() == thought and not (content or "").strip() and len(calls) == 1, (reasoning, content, calls)
+    print("ids")
+    # The same text without its ids, and with ids of which the policy takes the text alone.
+    assert answer(model, tokenizer, [([], more) for _, more in singly if more])[0] != thought
+    os.environ["BACKCHAT_POLICY"] = "either"
+    assert answer(model, tokenizer, singly)[0] != thought
+    del os.environ["BACKCHAT_POLICY"]
+    print("misled")
+    # Where reasoning ends for a grammar.
+    parser = start(model, tokenizer)
+    prompt = tokenizer.encode(model.prompt)
+    ends = [at for at in range(len(ids)) if parser.is_reasoning_end([*prompt, *ids[: at + 1]])]
+    assert tokenizer.decode(ids[: ends[0] + 1]).count(thought) == 1, ends
+
+
 def constrains(model):
     asked = request(tool_choice="required")
     asked = start(model).adjust_request(asked) or asked
@@ -80,7 +138,7 @@ def constrains(model):
 
 
 for model in models():
-    for case in (streams, constrains):
+    for case in (streams, constrains, reads_ids):
         try:
             case(model)
         except Exception as error:  # noqa: BLE001

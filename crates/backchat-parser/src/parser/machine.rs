@@ -9,7 +9,6 @@ use super::events::Events;
 use super::finished::Finished;
 use super::message::Message;
 use super::options::{ClosersInStrings, Options, Reasoning};
-use super::part::part;
 use super::plan::{FieldPlan, Glance, Plan, Watch};
 use super::problem::Problem;
 use super::recovery::{Ending, Flow, Gate, Known, Ledger};
@@ -17,8 +16,7 @@ use super::region::{Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::Signals;
 use super::span::Span;
-use super::token_feed::{Prompt, TokenFeed};
-use super::token_template::TokenTemplate;
+use super::token_feed::TokenFeed;
 use crate::content::coerce::Tools;
 use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
 use crate::content::{Capture, Mode};
@@ -149,32 +147,6 @@ impl Parser {
         Ok(parser)
     }
 
-    /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the answer's
-    /// are one stream, so that a character may begin in one and end in the other.
-    pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
-        Self::with_prompt(tokens, Prompt::Ids(prompt_ids), options)
-    }
-
-    /// The same after a prompt whose ids are not known. What it spells of markers are markers.
-    pub fn with_tokens_after(tokens: &TokenTemplate, prefix: &str, options: Options) -> Result<Self, ParseError> {
-        Self::with_prompt(tokens, Prompt::Text(prefix), options)
-    }
-
-    fn with_prompt(tokens: &TokenTemplate, prompt: Prompt<'_>, options: Options) -> Result<Self, ParseError> {
-        let (mut feed, prefix) = TokenFeed::begin(tokens, prompt, options.stop_ids.clone());
-        let mut parser = Self::new(tokens.template(), &prefix, options)?;
-        feed.note_prefix(part(&prefix, prefix.len() - parser.prefix_length..prefix.len()));
-        parser.prefix_length = feed.place(parser.prefix_length);
-        let mut events = Vec::with_capacity(parser.initial_events.len());
-        for event in &parser.initial_events {
-            feed.show(event.borrowed(), &mut |event| events.push(event.to_owned()));
-        }
-        parser.initial_events = events;
-        parser.scan.swap_quiet(&mut feed.quiet);
-        parser.ids = Some(Box::new(feed));
-        Ok(parser)
-    }
-
     /// The template that it parses with: the given one, with the regions as the options treat them.
     #[doc(hidden)]
     pub fn template(&self) -> &Template {
@@ -251,79 +223,6 @@ impl Parser {
         Ok(())
     }
 
-    /// Takes more ids and gives the events they bring.
-    pub fn feed_tokens(&mut self, ids: &[u32]) -> Result<Events, ParseError> {
-        let mut events = Events::default();
-        self.feed_tokens_into(ids, &mut |event| events.push(event.to_owned()))?;
-        Ok(events)
-    }
-
-    /// Takes more ids and hands the events they bring to a sink, without allocating for each.
-    #[inline]
-    pub fn feed_tokens_into(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        match ids {
-            [id] if self.show_plain(*id, sink) => Ok(()),
-            _ => self.feed_any_tokens(ids, sink),
-        }
-    }
-
-    /// Takes an id whose text is shown at once and whole, as it is for most. Whether it was taken.
-    #[inline(always)]
-    fn show_plain(&mut self, id: u32, sink: &mut impl FnMut(EventRef<'_>)) -> bool {
-        let (Some(feed), Some(region)) = (&mut self.ids, &self.region) else { return false };
-        let (Some(text), Some(field)) = (feed.plain(id), self.plan.shown.get(region.field)) else { return false };
-        let start = self.buffer.end();
-        let is_held = !feed.quiet || self.position < start;
-        if is_held || region.growth.is_some() || self.scan.glance(text) != Glance::Clear {
-            return false;
-        }
-        self.buffer.push(text);
-        let end = start + text.len();
-        self.scan.skip_to(end);
-        self.position = end;
-        if self.mode == Mode::Reference {
-            self.from = end;
-        }
-        let span = feed.span_at_end(Span::new(start, end));
-        sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span });
-        feed.count();
-        true
-    }
-
-    #[inline(never)]
-    fn feed_any_tokens(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        let Some(mut feed) = self.ids.take() else { return Err(self.error(Cause::IdsForText)) };
-        self.scan.swap_quiet(&mut feed.quiet);
-        let plain = if let [id] = ids { feed.plain(*id) } else { None };
-        let done = match plain {
-            Some(text) => {
-                let done = self.feed_into(text, &mut |event| feed.show(event, sink));
-                feed.count();
-                done
-            }
-            None => self.feed_letters(&mut feed, ids, sink),
-        };
-        self.scan.swap_quiet(&mut feed.quiet);
-        self.ids = Some(feed);
-        done
-    }
-
-    /// Takes ids whose text depends on those before them, or has letters.
-    fn feed_letters(
-        &mut self,
-        feed: &mut TokenFeed,
-        ids: &[u32],
-        sink: &mut impl FnMut(EventRef<'_>),
-    ) -> Result<(), ParseError> {
-        let text = feed.text(ids, self.buffer.end());
-        let done = match text.as_str() {
-            "" => Ok(()),
-            text => self.feed_into(text, &mut |event| feed.show(event, sink)),
-        };
-        feed.give_back(text);
-        done
-    }
-
     /// Up to where new text, and what is held before it, cannot be part of a watched delimiter; `None` if it has what may
     /// identify one.
     #[inline(never)]
@@ -357,12 +256,11 @@ impl Parser {
 
     /// Ends the text and hands the last events to a sink, without a copy of their values.
     pub fn finish_into(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+        if self.ids.is_some() {
+            self.end_tokens_into(sink)?;
+        }
         let Some(mut feed) = self.ids.take() else { return self.finish_text(sink) };
         self.scan.swap_quiet(&mut feed.quiet);
-        let text = feed.end(self.buffer.end());
-        if !text.is_empty() {
-            self.feed_into(&text, &mut |event| feed.show(event, sink))?;
-        }
         let finished = self.finish_text(&mut |event| feed.show(event, sink))?;
         Ok(feed.finish(finished))
     }

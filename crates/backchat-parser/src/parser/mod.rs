@@ -35,6 +35,7 @@ mod closers;
 mod error;
 mod event;
 mod events;
+mod feed_ids;
 mod finished;
 mod machine;
 mod message;

@@ -17,6 +17,7 @@ pub struct Options {
     pub(crate) reasoning: Reasoning,
     pub(crate) tools_off: bool,
     pub(crate) stop_ids: Option<Arc<[u32]>>,
+    pub(crate) keep_text: bool,
     pub(crate) recover: Policies,
     pub(crate) validate: bool,
 }
@@ -77,6 +78,14 @@ impl Options {
     #[must_use]
     pub fn stop_ids(mut self, ids: impl Into<Arc<[u32]>>) -> Self {
         self.stop_ids = Some(ids.into());
+        self
+    }
+
+    /// Whether a parser of ids keeps the text that they stand for.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn keep_text(mut self, keep: bool) -> Self {
+        self.keep_text = keep;
         self
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::event::EventRef;
 use super::finished::Finished;
+use super::options::Options;
 use super::problem::Problem;
 use super::signals::Malformed;
 use super::span::Span;
@@ -30,6 +31,8 @@ pub(super) struct TokenFeed {
     pub quiet: bool,
     stop_ids: Option<Arc<[u32]>>,
     stopped: bool,
+    /// The text so far, from where the message begins, if somebody asks for it.
+    kept: Option<String>,
     /// How many ids of the answer were read, and how many came after the stop.
     read: usize,
     unread: usize,
@@ -105,7 +108,7 @@ impl Sink for InLetters<'_> {
 
 impl TokenFeed {
     /// Begins after a prompt, whose text in letters it gives.
-    pub fn begin(tokens: &TokenTemplate, prompt: Prompt<'_>, stop_ids: Option<Arc<[u32]>>) -> (Self, String) {
+    pub fn begin(tokens: &TokenTemplate, prompt: Prompt<'_>, options: &Options) -> (Self, String) {
         let stream = match prompt {
             Prompt::Ids(_) => TextStream::new(tokens.tokens()),
             Prompt::Text(text) => TextStream::after(tokens.tokens(), text),
@@ -116,8 +119,9 @@ impl TokenFeed {
             scratch: String::new(),
             map: LetterMap::default(),
             quiet: false,
-            stop_ids,
+            stop_ids: options.stop_ids.clone(),
             stopped: false,
+            kept: options.keep_text.then(String::new),
             read: 0,
             unread: 0,
             unknown: Vec::new(),
@@ -138,7 +142,15 @@ impl TokenFeed {
 
     /// Notes the letters in the part of the prompt that belongs to the message.
     pub fn note_prefix(&mut self, rest: &str) {
-        self.map.add(self.tokens.letters(), rest, 0);
+        self.note(rest, 0);
+    }
+
+    /// Notes the letters of a text that begins at a place, and keeps it.
+    fn note(&mut self, text: &str, start: usize) {
+        self.map.add(self.tokens.letters(), text, start);
+        if let Some(kept) = &mut self.kept {
+            kept.push_str(&self.tokens.read(text));
+        }
     }
 
     fn push(&mut self, id: u32, place: Place, out: &mut String) {
@@ -154,7 +166,11 @@ impl TokenFeed {
     /// The text of an id that no state has a say in, and that has no letters.
     #[inline]
     pub fn plain(&self, id: u32) -> Option<&str> {
-        if self.stopped || self.is_stop(id) { None } else { self.stream.plain(self.tokens.tokens(), id) }
+        if self.stopped || self.kept.is_some() || self.is_stop(id) {
+            None
+        } else {
+            self.stream.plain(self.tokens.tokens(), id)
+        }
     }
 
     #[inline]
@@ -184,8 +200,34 @@ impl TokenFeed {
                 self.push(*id, place, &mut out);
             }
         }
-        self.map.add(self.tokens.letters(), &out, start);
+        self.note(&out, start);
         out
+    }
+
+    /// A text whose ids are not known, in letters: what it spells of markers are markers.
+    pub fn spelled(&mut self, text: &str, start: usize) -> String {
+        let mut out = String::new();
+        if !self.stopped && !text.is_empty() {
+            self.stream.end(self.tokens.tokens(), &mut InLetters { tokens: &self.tokens, out: &mut out });
+            self.stream = TextStream::after(self.tokens.tokens(), text);
+            out.push_str(&self.tokens.letters().spell(text));
+            self.note(&out, start);
+        }
+        out
+    }
+
+    /// The text that an id would add.
+    pub fn text_of_next(&self, id: u32) -> String {
+        let mut out = String::new();
+        if !self.stopped && (!self.is_stop(id) || self.tokens.is_marker(id)) {
+            let mut sink = InLetters { tokens: &self.tokens, out: &mut out };
+            self.stream.clone().push(self.tokens.tokens(), id, &mut sink);
+        }
+        self.tokens.read(&out).into_owned()
+    }
+
+    pub fn kept(&self) -> Option<&str> {
+        self.kept.as_deref()
     }
 
     /// Takes a text back whose memory can be used again.
@@ -198,7 +240,7 @@ impl TokenFeed {
         let mut out = std::mem::take(&mut self.scratch);
         out.clear();
         self.stream.end(self.tokens.tokens(), &mut InLetters { tokens: &self.tokens, out: &mut out });
-        self.map.add(self.tokens.letters(), &out, start);
+        self.note(&out, start);
         out
     }
 

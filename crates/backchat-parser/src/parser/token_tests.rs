@@ -254,3 +254,27 @@ fn sinks_see_text() {
     }
     assert_eq!(said, r#"{"a": "<q\">"}"#);
 }
+
+/// What plug-ins of servers ask: the text so far, what an id would add, and text without ids, whose markers are tokens.
+#[test]
+fn text_beside_ids() {
+    let (tokens, template) = template(Policy::Exact);
+    let prompt = ids(&tokens, "x⟨<bot>⟩⟨<t>⟩⟨200⟩");
+    let options = || Options::default().stop_ids([106]);
+    let mut parser = Parser::with_tokens(&template, &prompt, options().keep_text(true)).unwrap();
+    assert_eq!(parser.kept_text(), Some("<t>"));
+    assert_eq!([201, 102, 777, 106].map(|id| parser.text_of_next(id)), ["é", "\u{fffd}</t>", "", ""]);
+    parser.feed_tokens(&[201]).unwrap();
+    parser.feed_tokens(&ids(&tokens, "</t>⟨200⟩")).unwrap();
+    parser.feed_spelled("a</t>b").unwrap();
+    parser.feed_spelled("").unwrap();
+    assert_eq!(parser.end_tokens().unwrap(), []);
+    assert_eq!(parser.kept_text(), Some("<t>é</t>\u{fffd}a</t>b"));
+    parser.feed_tokens(&[106]).unwrap();
+    assert_eq!((parser.text_of_next(201), parser.feed_spelled("z").unwrap().len()), (String::new(), 0));
+    let message = parser.finish().unwrap().message;
+    assert_eq!(Value::Object(message).to_string(), r#"{"thinking": "é</t>�a", "content": "b"}"#);
+    let mut silent = Parser::with_tokens(&template, &prompt, options()).unwrap();
+    silent.feed_tokens(&[201]).unwrap();
+    assert_eq!(silent.kept_text(), None);
+}

@@ -1,0 +1,161 @@
+//! Parsers of ids: they read the letters that a [`TokenFeed`] writes, and report what these mean for the text.
+
+use super::error::{Cause, ParseError};
+use super::event::EventRef;
+use super::events::Events;
+use super::machine::Parser;
+use super::options::Options;
+use super::part::part;
+use super::plan::Glance;
+use super::span::Span;
+use super::token_feed::{Prompt, TokenFeed};
+use super::token_template::TokenTemplate;
+use crate::content::Mode;
+
+impl Parser {
+    /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the answer's
+    /// are one stream, so that a character may begin in one and end in the other.
+    pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
+        Self::with_prompt(tokens, Prompt::Ids(prompt_ids), options)
+    }
+
+    /// The same after a prompt whose ids are not known. What it spells of markers are markers.
+    pub fn with_tokens_after(tokens: &TokenTemplate, prefix: &str, options: Options) -> Result<Self, ParseError> {
+        Self::with_prompt(tokens, Prompt::Text(prefix), options)
+    }
+
+    fn with_prompt(tokens: &TokenTemplate, prompt: Prompt<'_>, options: Options) -> Result<Self, ParseError> {
+        let (mut feed, prefix) = TokenFeed::begin(tokens, prompt, &options);
+        let mut parser = Self::new(tokens.template(), &prefix, options)?;
+        feed.note_prefix(part(&prefix, prefix.len() - parser.prefix_length..prefix.len()));
+        parser.prefix_length = feed.place(parser.prefix_length);
+        let mut events = Vec::with_capacity(parser.initial_events.len());
+        for event in &parser.initial_events {
+            feed.show(event.borrowed(), &mut |event| events.push(event.to_owned()));
+        }
+        parser.initial_events = events;
+        parser.scan.swap_quiet(&mut feed.quiet);
+        parser.ids = Some(Box::new(feed));
+        Ok(parser)
+    }
+
+    /// Takes more ids and gives the events they bring.
+    pub fn feed_tokens(&mut self, ids: &[u32]) -> Result<Events, ParseError> {
+        let mut events = Events::default();
+        self.feed_tokens_into(ids, &mut |event| events.push(event.to_owned()))?;
+        Ok(events)
+    }
+
+    /// Takes more ids and hands the events they bring to a sink, without allocating for each.
+    #[inline]
+    pub fn feed_tokens_into(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        match ids {
+            [id] if self.show_plain(*id, sink) => Ok(()),
+            _ => self.feed_any_tokens(ids, sink),
+        }
+    }
+
+    /// Takes an id whose text is shown at once and whole, as it is for most. Whether it was taken.
+    #[inline(always)]
+    fn show_plain(&mut self, id: u32, sink: &mut impl FnMut(EventRef<'_>)) -> bool {
+        let (Some(feed), Some(region)) = (&mut self.ids, &self.region) else { return false };
+        let (Some(text), Some(field)) = (feed.plain(id), self.plan.shown.get(region.field)) else { return false };
+        let start = self.buffer.end();
+        let is_held = !feed.quiet || self.position < start;
+        if is_held || region.growth.is_some() || self.scan.glance(text) != Glance::Clear {
+            return false;
+        }
+        self.buffer.push(text);
+        let end = start + text.len();
+        self.scan.skip_to(end);
+        self.position = end;
+        if self.mode == Mode::Reference {
+            self.from = end;
+        }
+        let span = feed.span_at_end(Span::new(start, end));
+        sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span });
+        feed.count();
+        true
+    }
+
+    #[inline(never)]
+    fn feed_any_tokens(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        self.with_ids(|parser, feed| {
+            if let [id] = ids
+                && let Some(text) = feed.plain(*id)
+            {
+                let done = parser.feed_into(text, &mut |event| feed.show(event, sink));
+                feed.count();
+                return done;
+            }
+            let text = feed.text(ids, parser.buffer.end());
+            parser.feed_letters(feed, text, sink)
+        })
+    }
+
+    /// Takes text in letters.
+    fn feed_letters(
+        &mut self,
+        feed: &mut TokenFeed,
+        letters: String,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<(), ParseError> {
+        let done = match letters.as_str() {
+            "" => Ok(()),
+            letters => self.feed_into(letters, &mut |event| feed.show(event, sink)),
+        };
+        feed.give_back(letters);
+        done
+    }
+
+    /// Does something with the ids while the parser reads letters.
+    fn with_ids(
+        &mut self,
+        work: impl FnOnce(&mut Self, &mut TokenFeed) -> Result<(), ParseError>,
+    ) -> Result<(), ParseError> {
+        let Some(mut feed) = self.ids.take() else { return Err(self.error(Cause::IdsForText)) };
+        self.scan.swap_quiet(&mut feed.quiet);
+        let done = work(self, &mut feed);
+        self.scan.swap_quiet(&mut feed.quiet);
+        self.ids = Some(feed);
+        done
+    }
+
+    /// The text so far, from where the message begins, of a parser of ids with [`Options::keep_text`].
+    #[doc(hidden)]
+    pub fn kept_text(&self) -> Option<&str> {
+        self.ids.as_ref()?.kept()
+    }
+
+    /// The text that an id would add to that of the ids so far.
+    #[doc(hidden)]
+    pub fn text_of_next(&self, id: u32) -> String {
+        self.ids.as_ref().map_or_else(String::new, |feed| feed.text_of_next(id))
+    }
+
+    /// Takes text whose ids are not known. What it spells of markers are markers, as in a prompt.
+    #[doc(hidden)]
+    pub fn feed_spelled(&mut self, text: &str) -> Result<Events, ParseError> {
+        let mut events = Events::default();
+        self.with_ids(|parser, feed| {
+            let letters = feed.spelled(text, parser.buffer.end());
+            parser.feed_letters(feed, letters, &mut |event| events.push(event.to_owned()))
+        })?;
+        Ok(events)
+    }
+
+    /// Ends the ids: a character that they leave open is U+FFFD.
+    #[doc(hidden)]
+    pub fn end_tokens(&mut self) -> Result<Events, ParseError> {
+        let mut events = Events::default();
+        self.end_tokens_into(&mut |event| events.push(event.to_owned()))?;
+        Ok(events)
+    }
+
+    pub(super) fn end_tokens_into(&mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        self.with_ids(|parser, feed| {
+            let letters = feed.end(parser.buffer.end());
+            parser.feed_letters(feed, letters, sink)
+        })
+    }
+}
