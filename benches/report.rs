@@ -30,7 +30,7 @@ fn replay(text: &str) -> String {
     let chunks = Chunks::Every(text.chars().count().div_ceil(MOST_STEPS));
     let recording = Recording::new(&run, chunks.of(text)).unwrap();
     let sides = vec![Side { name: String::new(), recording }];
-    report::replay("output", &[Output { name: "output".to_owned(), sides, expected: None, tools: None }])
+    report::replay("output", &[Output { name: "output".to_owned(), sides, expected: None, tools: None }], None)
 }
 
 #[divan::bench(max_time = 3)]
@@ -50,5 +50,5 @@ fn derivation(bencher: Bencher) {
     let source = include_str!("../chat_templates/qwen3.jinja");
     let options = Options::default();
     let derivation = derive(source, &options);
-    bencher.bench(|| report::derivation("qwen3", source, &derivation, &options));
+    bencher.bench(|| report::derivation("qwen3", source, &derivation, &options, None));
 }

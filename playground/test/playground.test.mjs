@@ -186,7 +186,43 @@ const CONTRAST = `(() => {
   return low;
 })()`;
 
+// As the pages of `--report --playground` link here.
+const stored = {
+  source: "",
+  chat: "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ stop }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",
+  template: '{"start_anchor": "<assistant>", "fields": {"content": {"close": "<end>"}}}',
+  variables: '{"stop": "<end>"}',
+  prefix: "<user>Hi<end><assistant>",
+  output: "Hello.<end>",
+};
+const storedLink = () => `${address}#${deflateRawSync(JSON.stringify(stored), { level: 0 }).toString("base64url")}`;
+onPage("a link of a report, which stores its state uncompressed, opens all of it", storedLink, {}, async (page) => {
+  await page.until("['proved', 'partial'].includes(document.getElementById('badge').textContent)");
+  assert.equal(await page.value(text("chat")), stored.chat);
+  assert.equal(await page.value(text("template")), stored.template);
+  assert.equal(await page.value(text("output")), stored.output);
+  await page.until("document.getElementById('message').textContent.includes('Hello.')");
+});
+
 const pictures = process.env.PLAYGROUND_PICTURES;
+const keep = async (page, name) => {
+  mkdirSync(pictures, { recursive: true });
+  await page.value("document.activeElement.blur(); scrollTo(0, 0)");
+  writeFileSync(join(pictures, `${name}.png`), await page.picture());
+};
+
+// The pictures of docs/playground.md.
+for (const width of pictures ? [390, 1280] : []) {
+  for (const shade of ["light", "dark"]) {
+    const wrong = () => linkTo({ source: "example", template: derived.replace('"</think>"', '"</thinking>"') });
+    onPage(`a picture of a repair at ${width} in ${shade} colors`, wrong, { width, dark: shade === "dark" }, async (page) => {
+      await page.until("document.querySelector('#repairs .fix button')?.textContent === 'Repair'");
+      await page.until("document.getElementById('turn').value !== ''");
+      await keep(page, `playground-${width}-${shade}`);
+    });
+  }
+}
+
 for (const width of [390, 768, 1280, 1600]) {
   for (const dark of [false, true]) {
     const name = `${width}-${dark ? "dark" : "light"}`;
@@ -197,10 +233,8 @@ for (const width of [390, 768, 1280, 1600]) {
       assert.ok(await page.value("document.documentElement.scrollWidth <= innerWidth"));
       assert.deepEqual(await page.value(CONTRAST), []);
       if (pictures) {
-        mkdirSync(pictures, { recursive: true });
         await page.value("document.getElementById('steps-part').open = false");
-        await page.value("scrollTo(0, 0)");
-        writeFileSync(join(pictures, `${name}.png`), await page.picture());
+        await keep(page, name);
         writeFileSync(join(pictures, `${name}-whole.png`), await page.picture(true));
       }
     });

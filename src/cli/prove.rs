@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
 use super::derive::samples;
-use super::report::Report;
+use super::report::LinkedReport;
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source;
@@ -55,7 +55,7 @@ pub struct Prove {
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
     #[command(flatten)]
-    page: Report,
+    page: LinkedReport,
 }
 
 impl Prove {
@@ -82,7 +82,8 @@ impl Prove {
             .thorough(self.thorough)
             .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default());
         let proven = derive::prove(&source.template, &template, &options);
-        let page = || report::proof(&opened.file, &source.template, &proven, &template, &options);
+        let playground = self.page.playground(None)?;
+        let page = || report::proof(&opened.file, &source.template, &proven, &template, &options, playground.as_ref());
         self.page.write(global, page)?;
         match self.format {
             OutputFormat::Json => {

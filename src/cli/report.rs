@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use super::signals::uninterrupted;
@@ -9,6 +10,7 @@ use super::{Failure, Global, input};
 use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::text::uri_path;
 use backchat_parser::template::source::replace_file;
+use backchat_workbench::report::Playground;
 
 /// The option of every command that has something to show on a page.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -16,6 +18,54 @@ pub struct Report {
     /// Also write an HTML report: one self-contained file that can be attached to a pull request
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+}
+
+/// The same for pages about a template, which the playground can open.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct LinkedReport {
+    #[command(flatten)]
+    report: Report,
+    /// Link the report to the playground at this address, or in this file
+    #[arg(long, value_name = "ADDRESS", requires = "report")]
+    playground: Option<String>,
+}
+
+impl Deref for LinkedReport {
+    type Target = Report;
+
+    fn deref(&self) -> &Report {
+        &self.report
+    }
+}
+
+impl LinkedReport {
+    /// The playground as the page at a place beside the report names it, or as the report itself does.
+    pub fn playground(&self, place: Option<&Path>) -> Result<Option<Playground>, Failure> {
+        let (Some(address), Some(report)) = (&self.playground, &self.report.report) else { return Ok(None) };
+        let page = place.map_or_else(|| report.clone(), |place| beside(report, place));
+        let folder = page.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let is_file = Path::new(address).exists();
+        let address = if is_file {
+            self::address(Path::new(&input::path_from(folder, Path::new(address))))
+        } else {
+            address.clone()
+        };
+        Playground::at(&address).map(Some).ok_or_else(|| {
+            let message = format!("`{}` is not an address of a page", escape(&address));
+            let help = "pass an https address, or the index.html that `playground/build` writes";
+            Diagnostic::error("playground-address", message).help(help).into()
+        })
+    }
+}
+
+/// Where the page of a place is, beside the report itself.
+fn beside(report: &Path, place: &Path) -> PathBuf {
+    let folder = match report.extension() {
+        Some(_) => report.with_extension(""),
+        None => report.with_extension("pages"),
+    };
+    let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    folder.join(place.with_file_name(format!("{name}.html")))
 }
 
 /// Whether the file exists and is not a page: a template or a fixture, given by mistake.
@@ -55,20 +105,14 @@ impl Report {
     /// there.
     pub fn write_beside(&self, place: &Path, page: &str) -> Result<Option<String>, Failure> {
         let Some(file) = &self.report else { return Ok(None) };
-        let folder = match file.extension() {
-            Some(_) => file.with_extension(""),
-            None => file.with_extension("pages"),
-        };
-        let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let place = place.with_file_name(format!("{name}.html"));
-        let target = folder.join(&place);
+        let target = beside(file, place);
         let shown = target.display().to_string();
         check_file(&target)?;
         let made = target.parent().map_or(Ok(()), std::fs::create_dir_all);
         made.and_then(|()| uninterrupted(|| replace_file(&target, page.as_bytes())))
             .map_err(|error| input::cannot_write(&shown, &error))?;
-        let folder = folder.file_name().map(PathBuf::from).unwrap_or_default();
-        Ok(Some(address(&folder.join(place))))
+        let above = file.parent().unwrap_or(Path::new(""));
+        Ok(Some(address(target.strip_prefix(above).unwrap_or(&target))))
     }
 
     /// Refuses a target that cannot be a page, if a page was asked for.

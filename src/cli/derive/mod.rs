@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
 use super::known_values;
-use super::report::Report;
+use super::report::LinkedReport;
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self, Source};
@@ -99,7 +99,7 @@ pub struct Derive {
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
     #[command(flatten)]
-    page: Report,
+    page: LinkedReport,
 }
 
 /// Whether two paths lead to one file, which exists.
@@ -163,7 +163,9 @@ impl Derive {
         }
         let options = self.options(&source)?;
         let derivation = derive::derive(&source.template, &options).with_tokens_of(&source);
-        self.page.write(global, || report::derivation(&source.file, &source.template, &derivation, &options))?;
+        let playground = self.page.playground(None)?;
+        let page = || report::derivation(&source.file, &source.template, &derivation, &options, playground.as_ref());
+        self.page.write(global, page)?;
         if derivation.status == Status::Failed && self.format == OutputFormat::Text {
             return Err(failed(derivation, &source));
         }
@@ -227,7 +229,7 @@ impl Derive {
         self.output.as_deref()
     }
 
-    pub(super) fn page(&self) -> &Report {
+    pub(super) fn page(&self) -> &LinkedReport {
         &self.page
     }
 

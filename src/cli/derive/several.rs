@@ -183,7 +183,9 @@ pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -
             Ok((opened, options)) => {
                 let derivation = derive::derive(&opened.template, &options).with_tokens_of(&opened);
                 let took = began.elapsed();
-                let page = || report::derivation(&opened.file, &opened.template, &derivation, &options);
+                let playground = command.page().playground(Some(&item.place))?;
+                let page =
+                    || report::derivation(&opened.file, &opened.template, &derivation, &options, playground.as_ref());
                 let page = match command.page().is_asked() {
                     true => command.page().write_beside(&item.place, &page())?,
                     false => None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::arriving::Arriving;
 use super::chat_options::{NOW, assignment};
-use super::report::Report;
+use super::report::LinkedReport;
 use super::{Failure, Global, note};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
@@ -79,7 +79,7 @@ pub struct Replay {
     #[arg(long, value_enum, default_value_t = ThemeName::Auto)]
     theme: ThemeName,
     #[command(flatten)]
-    page: Report,
+    page: LinkedReport,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -187,7 +187,7 @@ impl Replay {
             chat_template: None,
             set: Vec::new(),
             theme: ThemeName::Auto,
-            page: Report::default(),
+            page: LinkedReport::default(),
         }
     }
 
@@ -382,7 +382,7 @@ impl Replay {
             pages.push(report::Output { name: name.clone(), sides, expected, tools: material.tools.clone() });
         }
         let name = self.output.as_deref().unwrap_or(&self.template);
-        Ok(report::replay(super::input::name(name), &pages))
+        Ok(report::replay(super::input::name(name), &pages, self.page.playground(None)?.as_ref()))
     }
 
     fn recording(

@@ -3,6 +3,7 @@
 use crate::wire::conversation::{Answer, Message};
 use crate::wire::probe::{Prober, Setting, call, needle};
 use crate::wire::structure::WireFormat;
+use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::diff::{self, DiffTag};
@@ -28,6 +29,16 @@ pub struct Change {
     pub at: usize,
     pub removed: String,
     pub inserted: String,
+    /// The lines of the chat template that print the second render here, in order, each with what it prints; empty if that is
+    /// not known.
+    pub printed: Vec<Printed>,
+}
+
+/// What a line of the chat template prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    pub line: usize,
+    pub text: String,
 }
 
 /// Compares two renders.
@@ -47,6 +58,7 @@ fn changes(without: &str, with: &str) -> Vec<Change> {
             at: start + join(&b, 0..op.new_range().start).len(),
             removed: join(&a, op.old_range()),
             inserted: join(&b, op.new_range()),
+            printed: Vec::new(),
         })
         .collect()
 }
@@ -70,29 +82,58 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Renders the evidence of a wire again, and compares.
-pub(super) fn collect(prober: &Prober, wire: &WireFormat) -> Vec<Evidence> {
-    let base = Setting::new();
-    let user = [Message::User(needle::USER.to_owned())];
-    let full = |answer: &Answer, setting: &Setting| {
-        let messages = [user.as_slice(), &[Message::Assistant(answer.clone())]].concat();
-        prober.render(&messages, setting, false)
-    };
-    let mut evidence = Vec::new();
-    let mut add = |finding: &'static str, without: (&str, Option<String>), with: (&str, Option<String>)| {
-        if let (Some(a), Some(b)) = (&without.1, &with.1) {
-            let changes = changes(a, b);
-            if !changes.is_empty() {
-                let (without, with, first) = (without.0.to_owned(), with.0.to_owned(), a.clone());
-                evidence.push(Evidence { finding, without, with, first, changes });
+/// A render that is asked for, and how it is called.
+struct Asked<'a> {
+    words: &'a str,
+    messages: &'a [Message],
+    setting: &'a Setting,
+    generation_prompt: bool,
+}
+
+impl Asked<'_> {
+    fn prompted(self) -> Self {
+        Self { generation_prompt: true, ..self }
+    }
+
+    fn render(&self, prober: &Prober) -> Option<String> {
+        prober.render(self.messages, self.setting, self.generation_prompt)
+    }
+
+    /// Notes for each change which lines of the chat template print it.
+    fn trace(&self, prober: &Prober, text: &str, changes: &mut [Change]) {
+        let known = prober.origins(self.messages, self.setting, self.generation_prompt, text).unwrap_or_default();
+        for change in changes {
+            let (start, end) = (change.at, change.at + change.inserted.len());
+            for origin in known.iter().filter(|origin| origin.text.end > start && origin.text.start < end) {
+                let piece = slice(text, origin.text.start.max(start)..origin.text.end.min(end));
+                let (line, _) = line_column(prober.source(), origin.source.start);
+                match change.printed.last_mut() {
+                    Some(last) if last.line == line => last.text.push_str(piece),
+                    _ => change.printed.push(Printed { line, text: piece.to_owned() }),
+                }
             }
         }
+    }
+}
+
+/// Renders the evidence of a wire again, and compares.
+pub(super) fn collect(prober: &Prober, wire: &WireFormat) -> Vec<Evidence> {
+    let mut evidence = Vec::new();
+    let mut add = |finding: &'static str, without: Asked<'_>, with: Asked<'_>| {
+        let (Some(first), Some(second)) = (without.render(prober), with.render(prober)) else { return };
+        let mut changes = changes(&first, &second);
+        if !changes.is_empty() {
+            with.trace(prober, &second, &mut changes);
+            let (without, with) = (without.words.to_owned(), with.words.to_owned());
+            evidence.push(Evidence { finding, without, with, first, changes });
+        }
     };
-    let prompt = prober.render(&user, &base, true);
+    let base = Setting::new();
+    let user = [Message::User(needle::USER.to_owned())];
     add(
         "turn",
-        ("a user message without the generation prompt", prober.render(&user, &base, false)),
-        ("the same with the generation prompt", prompt.clone()),
+        full("a user message without the generation prompt", &user, &base),
+        full("the same with the generation prompt", &user, &base).prompted(),
     );
     let mut settings: Vec<&Setting> = Vec::new();
     for setting in wire.prompts.iter().map(|prompt| &prompt.setting).filter(|setting| !setting.is_empty()) {
@@ -101,42 +142,50 @@ pub(super) fn collect(prober: &Prober, wire: &WireFormat) -> Vec<Evidence> {
         }
     }
     for (setting, (name, value)) in settings.iter().filter_map(|setting| Some((setting, setting.first()?))) {
-        let other = prober.render(&user, setting, true);
         let with = format!("the prompt with {name} = {value}");
-        add("generation_prompts", ("the prompt as it is", prompt.clone()), (&with, other));
+        let other = full(&with, &user, setting).prompted();
+        add("generation_prompts", full("the prompt as it is", &user, &base).prompted(), other);
     }
+    let after_user = |answer: Answer| [user.as_slice(), &[Message::Assistant(answer)]].concat();
     let content = Answer::content(needle::CONTENT);
-    add(
-        "content",
-        ("a user message", prober.render(&user, &base, false)),
-        ("the same with an answer", full(&content, &base)),
-    );
+    let answer = after_user(content.clone());
+    add("content", full("a user message", &user, &base), full("the same with an answer", &answer, &base));
     if let Some(reasoning) = &wire.reasoning {
-        let thought = content.clone().with_reasoning(needle::REASONING);
         let setting = &reasoning.setting;
-        add("reasoning", ("an answer", full(&content, setting)), ("the same with reasoning", full(&thought, setting)));
+        let thought = after_user(content.with_reasoning(needle::REASONING));
+        add("reasoning", full("an answer", &answer, setting), full("the same with reasoning", &thought, setting));
     }
     if let Some(calls) = &wire.calls {
         let setting = &calls.setting;
-        let one = full(&Answer::calls(vec![call(0, 1)]), setting);
-        let two = full(&Answer::calls(vec![call(0, 1), call(1, 1)]), setting);
-        let more = full(&Answer::calls(vec![call(0, 2)]), setting);
-        let none = full(&Answer::calls(vec![call(0, 0)]), setting);
-        add("tools", ("an answer", full(&content, setting)), ("a call instead", one.clone()));
-        add("tools", ("one call", one.clone()), ("two calls", two));
-        add("arguments", ("a call without arguments", none), ("a call with one", one.clone()));
-        add("arguments", ("a call with one argument", one), ("a call with two", more));
+        let one = after_user(Answer::calls(vec![call(0, 1)]));
+        let two = after_user(Answer::calls(vec![call(0, 1), call(1, 1)]));
+        let more = after_user(Answer::calls(vec![call(0, 2)]));
+        let none = after_user(Answer::calls(vec![call(0, 0)]));
+        let full = |words, messages| full(words, messages, setting);
+        add("tools", full("an answer", &answer), full("a call instead", &one));
+        add("tools", full("one call", &one), full("two calls", &two));
+        add("arguments", full("a call without arguments", &none), full("a call with one", &one));
+        add("arguments", full("a call with one argument", &one), full("a call with two", &more));
     }
     evidence
 }
 
+/// A conversation without the prompt for the next turn.
+fn full<'a>(words: &'a str, messages: &'a [Message], setting: &'a Setting) -> Asked<'a> {
+    Asked { words, messages, setting, generation_prompt: false }
+}
+
 impl Evidence {
     pub fn to_value(&self) -> Value {
+        let number = |number: usize| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+        let printed =
+            |printed: &Printed| Value::from([("line", number(printed.line)), ("text", printed.text.as_str().into())]);
         let changes = self.changes.iter().map(|change| {
             Value::from([
-                ("at", Value::from(i64::try_from(change.at).unwrap_or(i64::MAX))),
+                ("at", number(change.at)),
                 ("removed", change.removed.as_str().into()),
                 ("inserted", change.inserted.as_str().into()),
+                ("printed", Value::List(change.printed.iter().map(printed).collect())),
             ])
         });
         Value::from([
@@ -154,6 +203,7 @@ mod tests {
     #[test]
     fn changes_are_whole_words_at_their_byte() {
         let found = changes("é<end>", "é<call>name</call><end>");
-        assert_eq!(found, [Change { at: 3, removed: String::new(), inserted: "call>name</call><".to_owned() }]);
+        let inserted = "call>name</call><".to_owned();
+        assert_eq!(found, [Change { at: 3, removed: String::new(), inserted, printed: Vec::new() }]);
     }
 }

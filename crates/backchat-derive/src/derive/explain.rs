@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::compile::Choices;
-use super::evidence::{Change, Evidence};
+use super::evidence::{Change, Evidence, Printed};
 use super::findings::{Found, headers};
 use super::proof::Tried;
 use super::report::{Derivation, Status};
@@ -94,7 +94,7 @@ impl Derivation {
         writeln!(page, "\n## Evidence\n")?;
         writeln!(
             page,
-            "Each pair of renders differs in one thing. Positions are bytes of the second render; needles begin with `Qz` \
+            "Each pair of renders differs in one thing. Positions are bytes of the second render, lines those of the chat template; needles begin with `Qz` \
              or `qz`.\n"
         )?;
         for (finding, title) in SECTIONS {
@@ -290,7 +290,7 @@ fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std:
     for evidence in shown_by {
         writeln!(page, "- {} → {}", escape(&evidence.without), escape(&evidence.with))?;
         for change in &evidence.changes {
-            writeln!(page, "  - {}", shown(change))?;
+            writeln!(page, "  - {}{}", shown(change), printed(change))?;
         }
     }
     writeln!(page)
@@ -305,6 +305,16 @@ fn shown(change: &Change) -> String {
     } else {
         format!("at {}: {inserted} instead of {}", change.at, code(&shortened(&change.removed, EXCERPT)))
     }
+}
+
+/// The lines of the chat template that print what came, and what each of them prints.
+fn printed(change: &Change) -> String {
+    let piece = |Printed { line, text }: &Printed| match change.printed.len() {
+        1 => format!("line {line}"),
+        _ => format!("line {line} {}", code(&shortened(text, EXCERPT))),
+    };
+    let pieces: Vec<String> = change.printed.iter().map(piece).collect();
+    if pieces.is_empty() { String::new() } else { format!(", printed by {}", pieces.join(", ")) }
 }
 
 fn prompts(page: &mut String, wire: &WireFormat) -> std::fmt::Result {
@@ -522,9 +532,17 @@ mod tests {
             at: 3,
             removed: removed.to_owned(),
             inserted: inserted.to_owned(),
+            printed: Vec::new(),
         };
         assert_eq!(shown(&change("", "<a>")), "at 3: `<a>`");
         assert_eq!(shown(&change("<a>", "")), "at 3: without `<a>`");
         assert_eq!(shown(&change("<a>", "<b>")), "at 3: `<b>` instead of `<a>`");
+        let by = |pieces: &[(usize, &str)]| {
+            let piece = |&(line, text): &(usize, &str)| Printed { line, text: text.to_owned() };
+            printed(&Change { printed: pieces.iter().map(piece).collect(), ..change("", "<a>b") })
+        };
+        assert_eq!(by(&[]), "");
+        assert_eq!(by(&[(2, "<a>b")]), ", printed by line 2");
+        assert_eq!(by(&[(2, "<a>"), (5, "b")]), ", printed by line 2 `<a>`, line 5 `b`");
     }
 }

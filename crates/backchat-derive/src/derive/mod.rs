@@ -84,6 +84,12 @@ impl Options {
         self
     }
 
+    /// The variables that were given for every render.
+    #[doc(hidden)]
+    pub fn given(&self) -> &Object {
+        &self.variables
+    }
+
     /// The clock that `strftime_now` reads.
     #[must_use]
     pub fn now(mut self, now: impl Into<Option<String>>) -> Self {

@@ -343,13 +343,25 @@ impl<'t> Prober<'t> {
 
     /// Which place of the template printed each piece of this render of a conversation; nothing if no request shape gives
     /// that text.
-    pub fn origins(&self, messages: &[Message], setting: &Setting, text: &str) -> Option<Vec<Origin>> {
+    pub fn origins(
+        &self,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+        text: &str,
+    ) -> Option<Vec<Origin>> {
         let options = self.options.as_ref().clone().origins(true);
         let own = self.request_shape;
         own.forms().chain(own.remedies()).find_map(|shape| {
-            let rendered = self.template.render(&self.context(shape, messages, setting, false), &options).ok()?;
+            let context = self.context(shape, messages, setting, generation_prompt);
+            let rendered = self.template.render(&context, &options).ok()?;
             (rendered.text == text).then_some(rendered.origins)
         })
+    }
+
+    /// The chat template as its places are counted.
+    pub fn source(&self) -> &str {
+        self.template.source()
     }
 
     /// The context of a render.

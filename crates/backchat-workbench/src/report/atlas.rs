@@ -37,7 +37,7 @@ pub fn atlas(name: &str, charted: &[Charted]) -> String {
         None => Mood::Good,
     };
     let badge = format!("{proved} of {} proved", charted.len());
-    let head = Head { title: "Atlas of", name, badge: (&badge, mood), line: &line };
+    let head = Head { title: "Atlas of", name, badge: (&badge, mood), line: &line, playground: None };
     let titles = readers(charted);
     let readers_section = Section::new("readers", "Readers", |html: &mut Html| accepted(html, charted, &titles));
     let models = Section::new("models", "Chat templates", |html: &mut Html| table(html, charted, &titles));

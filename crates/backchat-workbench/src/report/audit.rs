@@ -19,7 +19,7 @@ pub fn audit(name: &str, by: &str, tally: &Tally) -> String {
         _ => (format!("{share:.2}% with problems"), Mood::Doubtful),
     };
     let line = format!("{} of {} outputs have problems", tally.with_problems, tally.outputs);
-    let head = Head { title: "Audit", name, badge: (&badge, mood), line: &line };
+    let head = Head { title: "Audit", name, badge: (&badge, mood), line: &line, playground: None };
     let mut sections = vec![Section::new("causes", "Causes", |html| causes(html, tally, &ranked))];
     if tally.groups.len() > 1 {
         sections.push(Section::new("groups", "Outputs with problems", |html| groups(html, by, tally, &ranked)));

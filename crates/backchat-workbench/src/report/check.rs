@@ -37,7 +37,7 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
     };
     let cases = if reports.len() == 1 { "case" } else { "cases" };
     let line = format!("{} {cases}: {passed} passed, {failed} failed, {not_run} could not run", reports.len());
-    let head = Head { title: "Check of", name, badge, line: &line };
+    let head = Head { title: "Check of", name, badge, line: &line, playground: None };
     let why = |report: &Report<'_>| worst(report).map_or_else(String::new, |found| found.message.clone());
     let groups = groups(reports, |report| (report.status, why(report)), rank);
     let groups = &groups;

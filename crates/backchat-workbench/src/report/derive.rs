@@ -4,11 +4,12 @@ use super::evidence;
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, page};
+use super::playground::Playground;
 use super::proof::{Proof, grid, texts};
 use super::sides;
 use super::turn;
 use backchat_core::json::Value;
-use backchat_derive::derive::{Derivation, Options, Proven, Reading, Status};
+use backchat_derive::derive::{Derivation, Options, Proven, Reading, Status, Verdict};
 use backchat_parser::template::Template;
 
 impl Mood {
@@ -22,7 +23,13 @@ impl Mood {
 }
 
 /// The page of a derivation from the source of a chat template.
-pub fn derivation(name: &str, source: &str, derivation: &Derivation, options: &Options) -> String {
+pub fn derivation(
+    name: &str,
+    source: &str,
+    derivation: &Derivation,
+    options: &Options,
+    playground: Option<&Playground>,
+) -> String {
     let template = derivation.response_template.as_ref().and_then(|draft| Template::from_value(draft).ok());
     let template = template.map(|loaded| loaded.template);
     let proof = template.as_ref().map(|template| Proof::new(source, template, &derivation.verdict, options));
@@ -32,6 +39,9 @@ pub fn derivation(name: &str, source: &str, derivation: &Derivation, options: &O
         name,
         badge: (derivation.status.name(), Mood::of(derivation.status)),
         line: after_word(&headline),
+        // The draft is derived there again.
+        playground: playground
+            .map(|known| known.link(Some((source, options.given())), None, failed(&derivation.verdict))),
     };
     let mut sections = Vec::new();
     if derivation.response_template.is_some() {
@@ -54,7 +64,14 @@ pub fn derivation(name: &str, source: &str, derivation: &Derivation, options: &O
 }
 
 /// The page of a proof against the source of a chat template.
-pub fn proof(name: &str, source: &str, proven: &Proven, template: &Template, options: &Options) -> String {
+pub fn proof(
+    name: &str,
+    source: &str,
+    proven: &Proven,
+    template: &Template,
+    options: &Options,
+    playground: Option<&Playground>,
+) -> String {
     let proof = Proof::new(source, template, &proven.verdict, options);
     let headline = proven.headline();
     let head = Head {
@@ -62,6 +79,8 @@ pub fn proof(name: &str, source: &str, proven: &Proven, template: &Template, opt
         name,
         badge: (proven.status.name(), Mood::of(proven.status)),
         line: after_word(&headline),
+        playground: playground
+            .map(|known| known.link(Some((source, options.given())), Some(template), failed(&proven.verdict))),
     };
     let value = template.to_value();
     let mut sections = Vec::new();
@@ -71,6 +90,11 @@ pub fn proof(name: &str, source: &str, proven: &Proven, template: &Template, opt
     sections.extend(body(Some(&proof), Some(&value), None));
     sections.extend(notes::section(&proven.diagnostics));
     page(&head, sections)
+}
+
+/// The conversation that shows the first failure.
+fn failed(verdict: &Verdict) -> Option<(&str, &str)> {
+    verdict.failures.first().map(|failure| (failure.prefix.as_str(), failure.text.as_str()))
 }
 
 /// A headline without the word that the badge already says.

@@ -49,7 +49,7 @@ pub fn doctor(name: &str, examined: &Examined<'_>) -> String {
         line.push_str(&format!("; the examination stopped early: {error}"));
     }
     let mood = if count == 0 && report.stopped.is_none() { Mood::Good } else { Mood::Doubtful };
-    let head = Head { title: "Chat template", name, badge: (&badge, mood), line: &line };
+    let head = Head { title: "Chat template", name, badge: (&badge, mood), line: &line, playground: None };
     let exhibits = exhibits(report);
     let mut sections = Vec::new();
     if !traps.is_empty() || examined.blocks.is_some() {

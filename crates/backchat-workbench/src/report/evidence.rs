@@ -2,8 +2,13 @@
 
 use super::html::Html;
 use super::sides::{Piece, columns};
+use backchat_core::diagnostic::{escape_json, shortened};
+use backchat_core::json::Value;
 use backchat_core::text::slice;
 use backchat_derive::derive::Evidence;
+
+/// How much of what a line prints is shown, in characters.
+const SHOWN: usize = 80;
 
 /// The findings, in the order of a turn.
 const FINDINGS: [(&str, &str); 6] = [
@@ -28,8 +33,24 @@ pub(super) fn write(html: &mut Html, evidence: &[Evidence]) {
         html.tag("h3", "", title);
         for evidence in pairs {
             columns(html, [&evidence.without, &evidence.with], &pieces(evidence));
+            printed(html, evidence);
         }
     }
+}
+
+/// Which lines of the chat template print what only the second render has.
+fn printed(html: &mut Html, evidence: &Evidence) {
+    let mut pieces = evidence.changes.iter().flat_map(|change| &change.printed).peekable();
+    if pieces.peek().is_none() {
+        return;
+    }
+    html.of_class("p", "printed", |html| {
+        html.text("Printed by the chat template:");
+        for piece in pieces {
+            html.text(&format!(" line {} ", piece.line));
+            html.tag("code", "", &escape_json(&shortened(&Value::from(piece.text.as_str()).to_string(), SHOWN)));
+        }
+    });
 }
 
 /// The two renders, taken apart at their differences.

@@ -41,6 +41,8 @@ pub(super) struct Head<'a> {
     pub badge: (&'a str, Mood),
     /// The verdict in a sentence.
     pub line: &'a str,
+    /// A link to what the page is about in the playground.
+    pub playground: Option<String>,
 }
 
 /// A section of a page, under its heading.
@@ -89,6 +91,9 @@ pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
                     for section in &sections {
                         html.element("a", &[("href", &format!("#{}", section.id))], |html| html.text(&section.title));
                         html.text(" ");
+                    }
+                    if let Some(address) = &head.playground {
+                        html.element("a", &[("href", address)], |html| html.text("Open in the playground"));
                     }
                 });
             });

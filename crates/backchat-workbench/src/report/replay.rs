@@ -7,6 +7,7 @@ use super::html::Html;
 use super::output::{Output, Side};
 use super::outputs;
 use super::page::{Head, Mood, Section, page};
+use super::playground::Playground;
 use super::stepper::stepper;
 use backchat_core::diagnostic::shortened;
 use backchat_parser::parser::RecoveryPolicy;
@@ -15,7 +16,7 @@ use backchat_parser::parser::RecoveryPolicy;
 const OUTPUTS: usize = 40;
 
 /// The page of some outputs.
-pub fn replay(name: &str, outputs: &[Output]) -> String {
+pub fn replay(name: &str, outputs: &[Output], playground: Option<&Playground>) -> String {
     let moods: Vec<Mood> = outputs.iter().map(Output::mood).collect();
     let count = moods.iter().filter(|mood| **mood == Mood::Good).count();
     let worst = moods.iter().copied().max().unwrap_or(Mood::Good);
@@ -29,7 +30,10 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
         [output] => output.verdict(),
         _ => format!("{count} of {} outputs are in order", outputs.len()),
     };
-    let head = Head { title: "Replay of", name, badge: (badge, worst), line: &line };
+    // Of several, the one that the page opens.
+    let first = outputs.iter().enumerate().max_by_key(|(index, _)| (moods.get(*index).copied(), Reverse(*index)));
+    let link = playground.zip(first).and_then(|(playground, (_, output))| playground.of_output(output));
+    let head = Head { title: "Replay of", name, badge: (badge, worst), line: &line, playground: link };
     let mut order: Vec<(usize, &Output)> = outputs.iter().enumerate().collect();
     order.sort_by_key(|(index, _)| Reverse(moods.get(*index).copied()));
     order.truncate(OUTPUTS);

@@ -171,7 +171,7 @@ fn origins(case: &Case, prober: &Prober<'_>) -> Vec<Origin> {
     let messages = [case.history.as_slice(), &[Message::Assistant(case.said.clone())]].concat();
     let Some(start) = case.whole.rfind(&case.text) else { return Vec::new() };
     let end = start + case.text.len();
-    let known = prober.origins(&messages, &case.setting, &case.whole).unwrap_or_default();
+    let known = prober.origins(&messages, &case.setting, false, &case.whole).unwrap_or_default();
     let inside = known.into_iter().filter(|origin| origin.text.end > start && origin.text.start < end);
     let counted_from_start = |mut origin: Origin| {
         origin.text = origin.text.start.saturating_sub(start)..origin.text.end.min(end).saturating_sub(start);
