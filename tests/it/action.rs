@@ -126,16 +126,14 @@ fn archive(target: &str) -> tempfile::TempDir {
     for name in [".ci/archive", "Cargo.toml", "LICENSE", "README.md", "CHANGELOG.md"] {
         fs::copy(Path::new(ROOT).join(name), at(name)).unwrap();
     }
-    let release = format!("target/{target}/release");
-    let cargo = format!(
-        "#!/bin/sh\nmkdir -p {release}\nprintf '#!/bin/sh\\nexec {} \"$@\"\\n' > {release}/backchat\nchmod +x {release}/backchat\n",
-        env!("CARGO_BIN_EXE_backchat")
+    // Written and run by shells: a program that this process wrote may still be open for writing in another test's child.
+    let cargo = "mkdir -p target/$TARGET/release && printf '#!/bin/sh\\nexec %s \"$@\"\\n' $BACKCHAT > target/$TARGET/release/backchat && \
+                 chmod +x target/$TARGET/release/backchat";
+    let script = format!(
+        "cat > bin/cargo <<'END'\n#!/bin/sh\n{cargo}\nEND\nchmod +x bin/cargo && PATH=$PWD/bin:$PATH sh .ci/archive $TARGET"
     );
-    fs::write(at("bin/cargo"), cargo).unwrap();
-    let path = format!("{}:{}", at("bin").display(), std::env::var("PATH").unwrap());
-    let made = Command::new("chmod").arg("+x").arg(at("bin/cargo")).status().unwrap();
-    assert!(made.success());
-    let packed = Command::new(at(".ci/archive")).arg(target).env("PATH", path).output().unwrap();
+    let variables = [("TARGET", target), ("BACKCHAT", env!("CARGO_BIN_EXE_backchat"))];
+    let packed = Command::new("sh").args(["-c", &script]).envs(variables).current_dir(&sources).output().unwrap();
     assert!(packed.status.success(), "{packed:?}");
     sources
 }
