@@ -15,7 +15,8 @@ const took = (page, what) =>
   page.value(`Number(document.getElementById('took').textContent.match(/${what} in ([\\d.]+)/)?.[1] ?? 0)`);
 
 const browser = await Browser.start();
-const opened = { paint: [], derived: [], proved: [] };
+// The first derivation of a page also compiles the module's functions; the next is what somebody waits for who pastes a template.
+const opened = { paint: [], derived: [], proved: [], "another template derived": [] };
 for (let round = 0; round < 5; round++) {
   const page = await browser.page(address);
   await page.until("document.getElementById('badge').textContent === 'proved'");
@@ -23,6 +24,10 @@ for (let round = 0; round < 5; round++) {
   opened.paint.push(await page.value("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"));
   opened.derived.push(await took(page, "derived"));
   opened.proved.push(await took(page, "proved"));
+  await page.value(`(() => { const pick = document.getElementById('pick'); delete took.proved; document.getElementById('took').textContent = '';
+    pick.value = 'qwen3'; pick.dispatchEvent(new Event('change')); })()`);
+  await page.until("document.getElementById('took').textContent.includes('proved')");
+  opened["another template derived"].push(await took(page, "derived"));
   await page.close();
 }
 for (const [what, figures] of Object.entries(opened)) console.log(`${what}: ${spread(figures)}`);
