@@ -34,14 +34,14 @@ impl Placed {
         let mut stream = TextStream::new(tokens);
         let mut texts = Texts { tokens, out: String::new() };
         let mut spans: Vec<(usize, usize)> = Vec::with_capacity(ids.len());
-        // Where the ids begin that are still without the text of their character.
+        // The first of the ids that have begun a character which is not whole yet.
         let mut open = 0;
         for id in ids {
             let start = texts.out.len();
             stream.push(tokens, *id, &mut texts);
             let end = texts.out.len();
             if end > start {
-                spans.get_mut(open..).unwrap_or_default().iter_mut().for_each(|span| *span = (start, end));
+                spans.get_mut(open..).unwrap_or_default().iter_mut().for_each(|(_, last)| *last = end);
             }
             spans.push((start, end));
             if !stream.is_inside_character() {
@@ -68,13 +68,15 @@ mod tests {
     #[test]
     fn ids_that_share_a_character_share_its_place() {
         let json = r#"{"added_tokens": [{"id": 9, "content": "<end>"}], "decoder": {"type": "ByteLevel"},
-            "model": {"vocab": {"a": 0, "Ã": 1, "©": 2, "ðŁ": 3, "ĺ": 4, "Ģ": 5}}}"#;
+            "model": {"vocab": {"a": 0, "Ã": 1, "©": 2, "ðŁ": 3, "ĺ": 4, "Ģ": 5, "!Ã": 6}}}"#;
         let tokens = Tokens::load(json).unwrap();
         let placed = Placed::new(&tokens, &[0, 1, 2, 3, 4, 5, 9, 7, 0]);
         assert_eq!(placed.text, "aé😀<end>a");
         let wanted = [(0, 1), (1, 3), (1, 3), (3, 7), (3, 7), (3, 7), (7, 12), (12, 12), (12, 13)];
         assert_eq!((placed.spans.as_slice(), placed.is_cut), (wanted.as_slice(), false));
         assert!(Placed::new(&tokens, &[0, 3, 4]).is_cut);
+        // One that begins a character after others keeps theirs.
+        assert_eq!(Placed::new(&tokens, &[6, 2]).spans, [(0, 3), (1, 3)]);
         // What never becomes a character is one of its own.
         assert_eq!(Placed::new(&tokens, &[1, 0]).text, "\u{fffd}a");
     }
