@@ -7,6 +7,7 @@ use backchat::json::Object;
 use backchat::parser::{
     ClosersInStrings, Event, EventRef, Events, Finished, Mode, Options, Problem, Reasoning, Span, Tools,
 };
+use backchat_parser::parser::IdSpans;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -59,11 +60,29 @@ struct Told {
 #[derive(Default)]
 struct Text {
     all: String,
+    /// Where the text of each id is, if it comes of ids.
+    ids: Option<IdSpans>,
     bytes: usize,
     characters: usize,
 }
 
 impl Text {
+    /// Adds what a parser of ids has read.
+    fn take(&mut self, parser: &Parser) {
+        if let Some(kept) = parser.kept_text() {
+            self.all.push_str(kept.get(self.all.len()..).unwrap_or(""));
+        }
+        if let (Some(known), Some(ids)) = (&mut self.ids, parser.id_spans()) {
+            known.follow(ids);
+        }
+    }
+
+    /// Says of which ids the text of a span is.
+    fn tell_ids(&self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
+        let Some(ids) = self.ids.as_ref().map(|ids| ids.of(span)) else { return Ok(()) };
+        dict.set_item(intern!(py, "ids"), (ids.start, ids.end))
+    }
+
     /// A place in characters. Places come in order, or nearly.
     fn characters(&mut self, bytes: usize) -> usize {
         let between = |from: usize, to: usize| self.all.get(from..to).map_or(0, |text| text.chars().count());
@@ -89,6 +108,7 @@ impl Told {
     /// Where a delimiter stands, in characters, if that is asked for.
     fn place(&mut self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
         let Some(text) = &mut self.text else { return Ok(()) };
+        text.tell_ids(py, dict, span)?;
         dict.set_item(intern!(py, "start"), text.characters(span.start))?;
         dict.set_item(intern!(py, "end"), text.characters(span.end))
     }
@@ -123,6 +143,9 @@ impl Told {
             }
         };
         chunk.set_item(intern!(py, "text"), own)?;
+        if let Some(known) = &self.text {
+            known.tell_ids(py, &chunk, span)?;
+        }
         Ok(Some(chunk))
     }
 
@@ -282,7 +305,7 @@ impl ResponseParser {
             let prefix = prompt.text();
             let from = prefix.len().saturating_sub(parser.prefix_length());
             let rest = parser.kept_text().unwrap_or_else(|| prefix.get(from..).unwrap_or(""));
-            Text { all: rest.to_owned(), ..Text::default() }
+            Text { all: rest.to_owned(), ids: parser.id_spans().cloned(), ..Text::default() }
         });
         let implicit = template.implicit_field().map(|field| field.name.clone());
         let (names, chunks, problems) = (Vec::new(), Vec::new(), Vec::new());
@@ -448,8 +471,8 @@ impl ResponseParser {
         let Self { parser, told, raises, .. } = self;
         let parser = parser.as_mut().ok_or_else(|| finalized(method))?;
         let taken = feed(parser).map_err(|error| not_read(py, &error.to_string()))?;
-        if let (Some(known), Some(kept)) = (&mut told.text, parser.kept_text()) {
-            known.all.push_str(kept.get(known.all.len()..).unwrap_or(""));
+        if let Some(known) = &mut told.text {
+            known.take(parser);
         }
         let events = PyList::empty(py);
         for event in taken.iter() {

@@ -179,3 +179,10 @@ def test_spans_are_places_in_the_text_of_ids(tokenizer, size):
     ]
     with pytest.raises(RuntimeError, match="finalized"):
         parser._text_of(0)
+    # Which ids an event came from: the first of a character may have been the prompt's.
+    ids = [(event["type"], *event["ids"]) for event in events if event["field"] == "thinking"]
+    assert ids[0] == ("region_open", 0, 0) and ids[1][:2] == ("region_chunk", 0)
+    assert ids[-1] == ("region_close", 2, 3)
+    assert [place for kind, *places in ids[1:-1] for place in places] == ([0, 1, 1, 2] if size == 1 else [0, 2])
+    said = [event for event in events if event["type"] == "region_chunk" and event["field"] == "content"]
+    assert (said[0]["ids"][0], said[-2]["ids"][1], said[-1]["ids"]) == (3, 11, (12, 13))

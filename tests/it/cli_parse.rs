@@ -415,3 +415,36 @@ fn one_limit_holds_for_every_file() {
         );
     }
 }
+
+/// The ids that each event came from: those of a character share it, and a delimiter may be one id.
+#[test]
+fn events_of_ids_say_which_ids_they_came_from() {
+    let tokenizer = r#"{"decoder": {"type": "ByteLevel"}, "model": {"vocab": {"a": 0, "Ã": 1, "©": 2, "</": 3}},
+        "added_tokens": [{"id": 9, "content": "<bot>"}, {"id": 10, "content": "<think>"}, {"id": 11, "content": "</think>"}]}"#;
+    let tokenizer = file("event-ids-tokenizer.json", tokenizer);
+    let row = r#"{"id": 1, "prompt_ids": [9, 10, 1], "token_ids": [2, 0, 3, 11, 0, 1, 2, 1]}"#;
+    let asked = ["--tokenizer", tokenizer.to_str().unwrap(), "--events", "--spans"];
+    // The last character never becomes whole.
+    let singly = vec![("é", 0, 1), ("a", 1, 2), ("</", 2, 3), ("a", 4, 5), ("é", 5, 7), ("\u{fffd}", 7, 8)];
+    for (cut, chunks) in [("whole", vec![("éa</", 0, 3), ("aé", 4, 7), ("\u{fffd}", 7, 8)]), ("1", singly)] {
+        let (lines, output) = rows(row, "event-ids.json", &[&asked[..], &["--chunks", cut]].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
+        let all = ["initial_events", "feeds", "final_events"].map(|key| answer[key].as_array().unwrap().clone());
+        let [initial, feeds, last] = all;
+        let feeds = feeds.iter().flat_map(|feed| feed.as_array().unwrap().clone());
+        let events: Vec<serde_json::Value> = initial.into_iter().chain(feeds).chain(last).collect();
+        let told = |kind: &str| -> Vec<(String, u64, u64)> {
+            let of_kind = events.iter().filter(|event| event["type"] == kind);
+            let place = |event: &serde_json::Value| [0, 1].map(|end| event["ids"][end].as_u64().unwrap());
+            of_kind
+                .map(|event| (event["text"].as_str().unwrap_or("").to_owned(), place(event)[0], place(event)[1]))
+                .collect()
+        };
+        let chunks: Vec<_> = chunks.iter().map(|(text, first, end)| ((*text).to_owned(), *first, *end)).collect();
+        assert_eq!(told("region_chunk"), chunks, "{lines:?}");
+        // The prompt wrote the opener, and one id the closer.
+        assert_eq!(told("region_open"), [(String::new(), 0, 0), (String::new(), 4, 4)]);
+        assert_eq!(told("region_close")[0], (String::new(), 3, 4));
+    }
+}

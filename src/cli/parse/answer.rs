@@ -19,8 +19,8 @@ use backchat_legacy::schema::{self, Schema};
 use backchat_parser::content::Mode;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{
-    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Policies, Policy,
-    Problem, ProblemKind, Reasoning, TokenTemplate, cut, cut_ids,
+    Chunks, ClosersInStrings, Event, EventRef, Finished, IdSpans, Malformed, Options, ParseError, Parser, Policies,
+    Policy, Problem, ProblemKind, Reasoning, TokenTemplate, cut, cut_ids,
 };
 use backchat_parser::template::Template;
 use backchat_parser::tokens::Tokens;
@@ -116,6 +116,8 @@ pub struct Recording {
     pub initial: Vec<Event>,
     pub feeds: Vec<Vec<Event>>,
     pub last: Option<Vec<Event>>,
+    /// Which ids events came from, if their positions are asked for.
+    pub ids: Option<IdSpans>,
 }
 
 impl Recording {
@@ -436,7 +438,7 @@ pub fn begin(
     let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
     let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
     let options = options.reasoning(reasoning).tools_off(tools_off).recover(recover).validate(validate);
-    let options = options.grow_calls(asked.grows_calls);
+    let options = options.grow_calls(asked.grows_calls).keep_text(asked.spans);
     beginning.parser(options).map_err(|error| RowError::new("prefix", error.to_string()))
 }
 
@@ -467,8 +469,14 @@ pub fn parse<'p>(
     if recording.problems_only {
         return parser.finish_into(&mut |event| recording.keep(event)).map_err(at("finalize"));
     }
+    let mut last = Vec::new();
+    if recording.spans && parser.id_spans().is_some() {
+        last = parser.end_tokens().map_err(at("finalize"))?.into();
+        recording.ids = parser.id_spans().cloned();
+    }
     let mut finished = parser.finish().map_err(at("finalize"))?;
-    recording.last = Some(std::mem::take(&mut finished.events));
+    last.append(&mut finished.events);
+    recording.last = Some(last);
     Ok(finished)
 }
 
@@ -508,7 +516,8 @@ pub fn complete(
         }
     }
     if let Some(recording) = recording {
-        let value = if recording.spans { Event::to_value_with_spans } else { Event::to_value };
+        let ids = recording.ids.as_ref();
+        let value = |event: &Event| if recording.spans { event.to_value_with_spans(ids) } else { event.to_value() };
         if recording.spans {
             answer.insert("prefix_length".to_owned(), recording.prefix_length.into());
         }

@@ -60,7 +60,8 @@ pub struct Parse {
     /// Also print the events, feed by feed; those of one output show calls as they grow, in stable mode
     #[arg(long)]
     events: bool,
-    /// Add to each event the start and end of its text, and the captures of the opening pattern
+    /// Add to each event the start and end of its text, the captures of the opening pattern, and with --tokenizer the
+    /// first of the ids that the text came from and the one after the last
     #[arg(long, requires = "events")]
     spans: bool,
     /// Set how the text is fed: `whole`, a number of code points, or `random:SEED`

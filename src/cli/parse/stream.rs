@@ -6,7 +6,7 @@ use super::answer::{Asked, Recording, complete};
 use super::output::Piece;
 use super::row_error::RowError;
 use backchat_core::json::{Object, Value};
-use backchat_parser::parser::{Chunks, Event, EventRef, Finished, ParseError, Parser};
+use backchat_parser::parser::{Chunks, Event, Finished, IdSpans, ParseError, Parser};
 
 /// Parses a text feed by feed and writes one object: events first, then what came of it.
 pub fn parse<'p>(
@@ -26,7 +26,7 @@ pub fn parse<'p>(
         Ok(parser) => {
             recording.prefix_length = parser.prefix_length();
             let mut initial = String::new();
-            parser.initial_events().iter().for_each(|event| add(&mut initial, event.borrowed(), recording));
+            parser.initial_events().iter().for_each(|event| add(&mut initial, event, recording, parser.id_spans()));
             out.write_all(b"{")?;
             if recording.spans {
                 write!(out, "\"prefix_length\": {}, ", recording.prefix_length)?;
@@ -72,9 +72,11 @@ fn read<'p>(
     let mut events = String::new();
     for (number, feed) in feeds.enumerate() {
         events.clear();
-        if let Err(error) = feed.feed(&mut parser, &mut |event| add(&mut events, event, recording)) {
+        let mut found = Vec::new();
+        if let Err(error) = feed.feed(&mut parser, &mut |event| found.push(event.to_owned())) {
             return Ok(Err(failed("feed", &error)));
         }
+        found.iter().for_each(|event| add(&mut events, event, recording, parser.id_spans()));
         out.write_all(if number > 0 { b", [" } else { b"[" })?;
         out.write_all(events.as_bytes())?;
         out.write_all(b"]")?;
@@ -83,21 +85,27 @@ fn read<'p>(
         }
     }
     events.clear();
-    Ok(match parser.finish_into(&mut |event| add(&mut events, event, recording)) {
+    if recording.spans && parser.id_spans().is_some() {
+        match parser.end_tokens() {
+            Ok(found) => found.iter().for_each(|event| add(&mut events, event, recording, parser.id_spans())),
+            Err(error) => return Ok(Err(failed("finalize", &error))),
+        }
+    }
+    let ids = parser.id_spans().cloned();
+    Ok(match parser.finish_into(&mut |event| add(&mut events, &event.to_owned(), recording, ids.as_ref())) {
         Ok(finished) => Ok((finished, events)),
         Err(error) => Err(failed("finalize", &error)),
     })
 }
 
 /// Adds an event to a list of them.
-fn add(list: &mut String, event: EventRef<'_>, recording: &mut Recording) {
-    let event = event.to_owned();
+fn add(list: &mut String, event: &Event, recording: &mut Recording, ids: Option<&IdSpans>) {
     // The lists are the reference's: problems have a key of their own.
     if !matches!(event, Event::Problem(_)) {
         if !list.is_empty() {
             list.push_str(", ");
         }
-        let value = if recording.spans { event.to_value_with_spans() } else { event.to_value() };
+        let value = if recording.spans { event.to_value_with_spans(ids) } else { event.to_value() };
         value.write_to(list);
     }
     recording.keep(event.borrowed());

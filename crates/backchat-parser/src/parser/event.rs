@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::chunk_text::ChunkText;
+use super::kept_text::IdSpans;
 use super::problem::Problem;
 use super::span::Span;
 use crate::content::Capture;
@@ -254,13 +255,16 @@ impl Event {
     }
 
     /// The event as transformers writes it, and besides `start` and `end` of its span, the `captures` of an opening,
-    /// and the `body` of a region that ended.
+    /// the `body` of a region that ended, and the first of the `ids` that the span came from, with the one after the last.
     #[doc(hidden)]
-    pub fn to_value_with_spans(&self) -> Value {
+    pub fn to_value_with_spans(&self, ids: Option<&IdSpans>) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
         let mut add = |span: &Span| {
             entries.insert("start".to_owned(), span.start.into());
             entries.insert("end".to_owned(), span.end.into());
+            if let Some(ids) = ids.map(|ids| ids.of(*span)) {
+                entries.insert("ids".to_owned(), Value::List(vec![ids.start.into(), ids.end.into()]));
+            }
         };
         match self {
             Event::Open { span, captures, .. } => {

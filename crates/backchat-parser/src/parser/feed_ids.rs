@@ -3,6 +3,7 @@
 use super::error::{Cause, ParseError};
 use super::event::EventRef;
 use super::events::Events;
+use super::kept_text::IdSpans;
 use super::machine::Parser;
 use super::options::Options;
 use super::part::part;
@@ -124,7 +125,13 @@ impl Parser {
     /// The text so far, from where the message begins, of a parser of ids with [`Options::keep_text`].
     #[doc(hidden)]
     pub fn kept_text(&self) -> Option<&str> {
-        self.ids.as_ref()?.kept()
+        self.ids.as_ref()?.kept().map(|kept| kept.text.as_str())
+    }
+
+    /// Where the text of each id is, of a parser of ids with [`Options::keep_text`].
+    #[doc(hidden)]
+    pub fn id_spans(&self) -> Option<&IdSpans> {
+        self.ids.as_ref()?.kept().map(|kept| &kept.ids)
     }
 
     /// The text that an id would add to that of the ids so far.

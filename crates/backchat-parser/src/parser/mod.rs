@@ -37,6 +37,7 @@ mod event;
 mod events;
 mod feed_ids;
 mod finished;
+mod kept_text;
 mod machine;
 mod message;
 mod options;
@@ -70,6 +71,8 @@ pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef};
 pub use events::Events;
 pub use finished::Finished;
+// Which ids the events of a parser of ids came from.
+pub use kept_text::IdSpans;
 pub use machine::Parser;
 pub use options::{ClosersInStrings, Options, Reasoning};
 // What the workbench shows of a parser at work.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::event::EventRef;
 use super::finished::Finished;
+use super::kept_text::KeptText;
 use super::options::Options;
 use super::problem::Problem;
 use super::signals::Malformed;
@@ -32,7 +33,7 @@ pub(super) struct TokenFeed {
     stop_ids: Option<Arc<[u32]>>,
     stopped: bool,
     /// The text so far, from where the message begins, if somebody asks for it.
-    kept: Option<String>,
+    kept: Option<KeptText>,
     /// How many ids of the answer were read, and how many came after the stop.
     read: usize,
     unread: usize,
@@ -121,7 +122,7 @@ impl TokenFeed {
             quiet: false,
             stop_ids: options.stop_ids.clone(),
             stopped: false,
-            kept: options.keep_text.then(String::new),
+            kept: options.keep_text.then(KeptText::default),
             read: 0,
             unread: 0,
             unknown: Vec::new(),
@@ -149,7 +150,24 @@ impl TokenFeed {
     fn note(&mut self, text: &str, start: usize) {
         self.map.add(self.tokens.letters(), text, start);
         if let Some(kept) = &mut self.kept {
-            kept.push_str(&self.tokens.read(text));
+            kept.text.push_str(&self.tokens.read(text));
+        }
+    }
+
+    /// Notes the text of an id.
+    fn note_id(&mut self, text: &str, start: usize) {
+        let before = self.kept.as_ref().map(|kept| kept.text.len());
+        self.note(text, start);
+        if let (Some(kept), Some(before)) = (&mut self.kept, before) {
+            kept.add_id(before, kept.text.len(), self.stream.is_inside_character());
+        }
+    }
+
+    /// Notes text that is of no id, after which no character is open.
+    fn note_end(&mut self, text: &str, start: usize) {
+        self.note(text, start);
+        if let Some(kept) = &mut self.kept {
+            kept.settle(kept.text.len());
         }
     }
 
@@ -196,11 +214,17 @@ impl TokenFeed {
             let place = Place::Answer(self.read);
             self.read += 1;
             self.stopped = self.is_stop(*id);
+            let before = out.len();
             if !self.stopped || self.tokens.is_marker(*id) {
                 self.push(*id, place, &mut out);
             }
+            if self.kept.is_some() {
+                self.note_id(out.get(before..).unwrap_or_default(), start + before);
+            }
         }
-        self.note(&out, start);
+        if self.kept.is_none() {
+            self.note(&out, start);
+        }
         out
     }
 
@@ -210,8 +234,10 @@ impl TokenFeed {
         if !self.stopped && !text.is_empty() {
             self.stream.end(self.tokens.tokens(), &mut InLetters { tokens: &self.tokens, out: &mut out });
             self.stream = TextStream::after(self.tokens.tokens(), text);
+            self.note_end(&out, start);
+            let before = out.len();
             out.push_str(&self.tokens.letters().spell(text));
-            self.note(&out, start);
+            self.note(out.get(before..).unwrap_or_default(), start + before);
         }
         out
     }
@@ -226,8 +252,8 @@ impl TokenFeed {
         self.tokens.read(&out).into_owned()
     }
 
-    pub fn kept(&self) -> Option<&str> {
-        self.kept.as_deref()
+    pub fn kept(&self) -> Option<&KeptText> {
+        self.kept.as_ref()
     }
 
     /// Takes a text back whose memory can be used again.
@@ -240,7 +266,7 @@ impl TokenFeed {
         let mut out = std::mem::take(&mut self.scratch);
         out.clear();
         self.stream.end(self.tokens.tokens(), &mut InLetters { tokens: &self.tokens, out: &mut out });
-        self.note(&out, start);
+        self.note_end(&out, start);
         out
     }
 
