@@ -90,7 +90,7 @@ impl Closing<'_> {
 
 impl Parser {
     /// Closes the region the parser is in, if any; `closer` is the delimiter that closes it.
-    pub(super) fn close(&mut self, closer: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+    pub(super) fn close(&mut self, closer: Span, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
         let (plan, template) = (self.plan.clone(), self.template.clone());
         let (Some(field), Some(known)) = (template.fields().get(region.field), plan.fields.get(region.field)) else {
@@ -136,7 +136,7 @@ impl Parser {
         plan: &Plan,
         template: &Template,
         may_close: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Option<Problem> {
         if self.mode == Mode::Reference {
             return None;
@@ -205,7 +205,7 @@ impl Parser {
         closing: Closing<'_>,
         reading: Reading,
         unclosed: Option<Problem>,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         let Reading { value, deviations, later, is_unfinished } = reading;
         let Closing { field, plan, closer: span, body, .. } = closing;
@@ -263,7 +263,7 @@ impl Parser {
         failure: NoValue,
         deviations: Vec<Deviation>,
         later: Option<LaterCloser>,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         let Closing { plan, closer, body, at_end, number, .. } = *closing;
         let field = closing.field.name.clone();

@@ -80,7 +80,7 @@ impl Parser {
     }
 
     #[inline(never)]
-    fn feed_any_tokens(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+    fn feed_any_tokens(&mut self, ids: &[u32], sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.with_ids(|parser, feed| {
             if let [id] = ids
                 && let Some(text) = feed.plain(*id)
@@ -99,7 +99,7 @@ impl Parser {
         &mut self,
         feed: &mut TokenFeed,
         letters: String,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         let done = match letters.as_str() {
             "" => Ok(()),
@@ -159,7 +159,7 @@ impl Parser {
         Ok(events)
     }
 
-    pub(super) fn end_tokens_into(&mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+    pub(super) fn end_tokens_into(&mut self, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.with_ids(|parser, feed| {
             let letters = feed.end(parser.buffer.end());
             parser.feed_letters(feed, letters, sink)

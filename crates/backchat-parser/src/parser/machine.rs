@@ -255,7 +255,11 @@ impl Parser {
     }
 
     /// Ends the text and hands the last events to a sink, without a copy of their values.
-    pub fn finish_into(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+    pub fn finish_into(self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+        self.finish_ids(sink)
+    }
+
+    fn finish_ids(mut self, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
         if self.ids.is_some() {
             self.end_tokens_into(sink)?;
         }
@@ -265,7 +269,7 @@ impl Parser {
         Ok(feed.finish(finished))
     }
 
-    fn finish_text(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+    fn finish_text(mut self, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
         if self.mode == Mode::Reference {
             self.stage = Stage::Finalize;
         }
@@ -336,7 +340,7 @@ impl Parser {
 
     /// Shows and settles all that can be.
     #[inline(never)]
-    fn step(&mut self, ended: bool, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+    fn step(&mut self, ended: bool, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.check_usable()?;
         if self.ids.is_some() {
             self.fail();
@@ -398,7 +402,7 @@ impl Parser {
     }
 
     /// Acts on a delimiter.
-    fn commit(&mut self, next: Delimited, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+    fn commit(&mut self, next: Delimited, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         let Some(delimiter) = self.plan.delimiters.get(next.delimiter) else { return Ok(()) };
         let (field, opens) = (delimiter.field, !delimiter.closes);
         let is_empty = next.start == next.end;
@@ -447,7 +451,7 @@ impl Parser {
         field: usize,
         opens: bool,
         span: Span,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
         if opens {
             self.close(Span::new(span.start, span.start), sink)?;
@@ -519,8 +523,8 @@ impl Parser {
     }
 
     /// Shows the text up to a place: it belongs to the region the parser is in.
-    pub(super) fn release(&mut self, place: usize, sink: &mut impl FnMut(EventRef<'_>)) {
-        self.release_text(place, None, sink);
+    pub(super) fn release(&mut self, place: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
+        self.release_text(place, None, &mut |event| sink(event));
     }
 
     /// Shows the text up to a place, which the caller may have at hand.
@@ -549,7 +553,7 @@ impl Parser {
 
     /// Begins a region of the implicit field.
     #[inline(never)]
-    fn begin_implicit(&mut self, field: usize, start: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+    fn begin_implicit(&mut self, field: usize, start: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         self.region = Some(Region::new(field, start, Origin::Opened));
         if let Some(field) = self.plan.shown.get(field) {
             sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
@@ -558,7 +562,7 @@ impl Parser {
 
     /// Reads the text of the region's calls between two places.
     #[inline(never)]
-    fn grow(&mut self, start: usize, end: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+    fn grow(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         let Some(Region { field, body, growth: Some(growth), .. }) = &mut self.region else { return };
         let (Some(plan), Some(field)) = (self.plan.fields.get(*field), self.template.fields().get(*field)) else {
             return;
@@ -576,7 +580,7 @@ impl Parser {
     }
 
     /// Decides the problems that only the end of the text decides.
-    fn settle_problems(&mut self, sink: &mut impl FnMut(EventRef<'_>)) {
+    fn settle_problems(&mut self, sink: &mut dyn FnMut(EventRef<'_>)) {
         if self.mode == Mode::Reference {
             return;
         }

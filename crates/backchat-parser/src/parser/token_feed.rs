@@ -284,11 +284,11 @@ impl TokenFeed {
 
     /// Hands on an event as it is for the text.
     #[inline]
-    pub fn show(&self, event: EventRef<'_>, sink: &mut impl FnMut(EventRef<'_>)) {
+    pub fn show(&self, event: EventRef<'_>, sink: &mut dyn FnMut(EventRef<'_>)) {
         if self.map.ends.is_empty() { sink(event) } else { self.show_with_letters(event, sink) }
     }
 
-    fn show_with_letters(&self, event: EventRef<'_>, sink: &mut impl FnMut(EventRef<'_>)) {
+    fn show_with_letters(&self, event: EventRef<'_>, sink: &mut dyn FnMut(EventRef<'_>)) {
         let span = |span| self.map.span(span);
         match event {
             EventRef::Open { field, captures, span: at } => {

@@ -76,7 +76,7 @@ impl Ledger {
     }
 
     /// Takes in a problem and reports it.
-    pub fn tell(&mut self, problem: Problem, sink: &mut impl FnMut(EventRef<'_>)) {
+    pub fn tell(&mut self, problem: Problem, sink: &mut dyn FnMut(EventRef<'_>)) {
         sink(EventRef::Problem(&problem));
         self.has_malformed |= problem.kind == ProblemKind::Malformed && !problem.is_recovered;
         self.problems.push(problem);
@@ -89,7 +89,7 @@ impl Ledger {
     }
 
     /// A malformed region that stops inside a string waits for a closer at which it is JSON.
-    pub fn tell_or_wait(&mut self, problem: Problem, later: Option<LaterCloser>, sink: &mut impl FnMut(EventRef<'_>)) {
+    pub fn tell_or_wait(&mut self, problem: Problem, later: Option<LaterCloser>, sink: &mut dyn FnMut(EventRef<'_>)) {
         match later.filter(|_| self.late.len() < LATE) {
             Some(later) => {
                 self.has_malformed = true;
@@ -122,7 +122,7 @@ impl Ledger {
         stretch: Stretch,
         view: View<'_>,
         known: &Known<'_>,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) {
         let is_first = self.regions == 0;
         let is_told = std::mem::take(&mut self.is_told);
@@ -228,7 +228,7 @@ impl Ledger {
     }
 
     /// Decides what the end of the text decides.
-    pub fn settle(&mut self, ending: Ending, sink: &mut impl FnMut(EventRef<'_>)) {
+    pub fn settle(&mut self, ending: Ending, sink: &mut dyn FnMut(EventRef<'_>)) {
         for late in std::mem::take(&mut self.late) {
             let problem = match late {
                 Late::Stray(problem) => Some(problem),

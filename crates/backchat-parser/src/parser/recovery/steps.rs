@@ -33,7 +33,7 @@ impl Parser {
     pub(in crate::parser) fn follow_trial(
         &mut self,
         ended: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<Flow, ParseError> {
         let Some(mut gate) = self.gate.take() else { return Ok(Flow::Goes) };
         let flow = self.follow(&mut gate, ended, sink);
@@ -47,7 +47,7 @@ impl Parser {
         limit: usize,
         next: Option<Delimited>,
         ended: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<Flow, ParseError> {
         let Some(mut gate) = self.gate.take() else { return Ok(Flow::Goes) };
         let flow = self.guarded(&mut gate, limit, next, ended, sink);
@@ -59,12 +59,7 @@ impl Parser {
         self.ledger.policies.contains(policy)
     }
 
-    fn follow(
-        &mut self,
-        gate: &mut Gate,
-        ended: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
-    ) -> Result<Flow, ParseError> {
+    fn follow(&mut self, gate: &mut Gate, ended: bool, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<Flow, ParseError> {
         let stretch = gate.begun(self.region.as_ref());
         let Some(trial) = &mut gate.trial else { return Ok(Flow::Goes) };
         let plan = self.plan.clone();
@@ -128,7 +123,7 @@ impl Parser {
         limit: usize,
         next: Option<Delimited>,
         ended: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<Flow, ParseError> {
         if let Some((at, to)) = gate.cut {
             if limit < at {
@@ -251,7 +246,7 @@ impl Parser {
         gate: &mut Gate,
         next: Delimited,
         ended: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<Flow, ParseError> {
         let plan = self.plan.clone();
         let Some(delimiter) = plan.delimiters.get(next.delimiter) else { return Ok(Flow::Goes) };
@@ -294,7 +289,7 @@ impl Parser {
         field: usize,
         span: Span,
         is_recovered: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) {
         let name = self.plan.fields.get(field).map_or("", |field| &*field.name);
         let problem = Problem::of(ProblemKind::FalseOpener, span, name);
@@ -308,7 +303,7 @@ impl Parser {
     }
 
     /// Begins a region that no opener began.
-    fn begin(&mut self, field: usize, start: usize, origin: Origin, sink: &mut impl FnMut(EventRef<'_>)) {
+    fn begin(&mut self, field: usize, start: usize, origin: Origin, sink: &mut dyn FnMut(EventRef<'_>)) {
         let empty = Span::new(start, start);
         if let Some(plan) = self.plan.fields.get(field) {
             sink(EventRef::Open { field: &plan.name, captures: &[], span: empty });
@@ -321,7 +316,7 @@ impl Parser {
         start: usize,
         found: bare_call::Found,
         end: usize,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
         self.ledger.is_told = self.region.is_some();
         self.close(Span::new(start, start), sink)?;
@@ -338,7 +333,7 @@ impl Parser {
         gate: &mut Gate,
         start: usize,
         run: Run,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
         let name = self.plan.fields.get(run.field).map_or("", |field| &*field.name);
         let problem = Problem::of(ProblemKind::CallInReasoning, Span::new(start, run.end), name);
@@ -355,7 +350,7 @@ impl Parser {
         field: usize,
         marker: Span,
         end: usize,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
         let name = self.plan.fields.get(field).map_or("", |field| &*field.name);
         let problem = Problem::of(ProblemKind::StrayMarker, marker, name).read_by(RecoveryPolicy::StrayClosers, true);
@@ -374,7 +369,7 @@ impl Parser {
         limit: usize,
         next: Option<Delimited>,
         ended: bool,
-        sink: &mut impl FnMut(EventRef<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<Flow, ParseError> {
         let plan = self.plan.clone();
         let Some(field) = plan.roles.reasoning else { return Ok(Flow::Goes) };
