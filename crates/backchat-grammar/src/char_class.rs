@@ -1,25 +1,53 @@
 //! Classes of characters in brackets, as every notation here has them.
 
-use super::automaton::{LAST, except};
+use super::automaton::LAST;
 
-/// These characters in brackets, or those that are left out if the last one of all is among them; nothing for any
-/// character. Each notation writes single characters in its own way.
-pub(super) fn bracketed(ranges: &[(u32, u32)], sign: fn(&mut String, u32)) -> Option<String> {
-    let is_rest = ranges.last().is_some_and(|(_, high)| *high == LAST);
-    let shown = if is_rest { except(0, LAST, ranges) } else { ranges.to_vec() };
-    if is_rest && shown.is_empty() {
-        return None;
-    }
-    let mut out = String::from(if is_rest { "[^" } else { "[" });
-    for (low, high) in shown {
-        sign(&mut out, low);
+/// Writes these characters in brackets, given in order, or those that are left out if the last one of all is among them;
+/// `any` for any character. Each notation writes single characters in its own way.
+pub(super) fn bracketed(
+    out: &mut String,
+    ranges: impl Iterator<Item = (u32, u32)> + Clone,
+    sign: fn(&mut String, u32),
+    any: &str,
+) {
+    let start = out.len();
+    let shown = |out: &mut String, low: u32, high: u32| {
+        sign(out, low);
         if high > low {
             if high > low + 1 {
                 out.push('-');
             }
-            sign(&mut out, high);
+            sign(out, high);
+        }
+    };
+    if ranges.clone().last().is_none_or(|(_, high)| high != LAST) {
+        out.push('[');
+        ranges.for_each(|(low, high)| shown(out, low, high));
+    } else {
+        out.push_str("[^");
+        let empty = out.len();
+        let mut from = 0;
+        for (low, high) in ranges {
+            if low > from {
+                shown(out, from, low - 1);
+            }
+            from = high + 1;
+        }
+        if out.len() == empty {
+            out.truncate(start);
+            return out.push_str(any);
         }
     }
     out.push(']');
-    Some(out)
+}
+
+/// Writes a number in hexadecimal, with so many digits at least.
+pub(super) fn hex(out: &mut String, number: u32, digits: u32) {
+    let needed = (u32::BITS - number.leading_zeros()).div_ceil(4).max(digits);
+    out.extend(
+        (0..needed)
+            .rev()
+            .filter_map(|digit| char::from_digit(number >> (4 * digit) & 0xF, 16))
+            .map(|c| c.to_ascii_uppercase()),
+    );
 }

@@ -1,10 +1,11 @@
 //! Grammars as text in the notation of llama.cpp, and in the one of xgrammar, which differs in little.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fmt::Write;
 
 use super::automaton::{Automaton, Edge};
-use super::char_class::bracketed;
+use super::char_class::{bracketed, hex};
 use super::rules::{Node, Rules};
 use super::{Grammar, Trigger};
 
@@ -144,8 +145,9 @@ impl GbnfWriter<'_> {
                 self.name(self.rules.rule_name(*number), out);
             }
             Node::Text(text, state) => {
-                if let Some(class) = self.rules.texts.get(*text).and_then(|text| one_class(&text.automaton, *state)) {
-                    out.push_str(&class);
+                let automaton = self.rules.texts.get(*text).map(|text| &text.automaton);
+                if let Some(edges) = automaton.and_then(|automaton| one_class(automaton, *state)) {
+                    class(out, edges.iter());
                 } else {
                     self.want(NamedGbnf::Text(*text, *state));
                     self.state_name(*text, *state, out);
@@ -230,22 +232,23 @@ impl GbnfWriter<'_> {
     fn state(&mut self, text: usize, state: usize, out: &mut String) {
         let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
         let Some(own) = automaton.state(state) else { return };
-        let mut ways: Vec<(usize, Vec<(u32, u32)>)> = Vec::new();
+        let mut ways: Vec<(usize, u32)> = Vec::new();
         for edge in own.edges {
+            let width = edge.high - edge.low;
             match ways.iter_mut().find(|(to, _)| *to == edge.to) {
-                Some((_, ranges)) => ranges.push((edge.low, edge.high)),
-                None => ways.push((edge.to, vec![(edge.low, edge.high)])),
+                Some((_, characters)) => *characters += width,
+                None => ways.push((edge.to, width)),
             }
         }
         // The node with most characters comes first.
-        ways.sort_by_key(|(_, ranges)| std::cmp::Reverse(ranges.iter().map(|(low, high)| high - low).sum::<u32>()));
+        ways.sort_by_key(|(_, characters)| Reverse(*characters));
         self.state_name(text, state, out);
         out.push_str(" ::= ");
-        for (at, (to, ranges)) in ways.iter().enumerate() {
+        for (at, (to, _)) in ways.iter().enumerate() {
             if at > 0 {
                 out.push_str(" | ");
             }
-            out.push_str(&class(ranges));
+            class(out, own.edges.iter().filter(|edge| edge.to == *to));
             let (text_run, end) = run(automaton, *to);
             if !text_run.is_empty() {
                 out.push(' ');
@@ -280,18 +283,18 @@ fn run(automaton: &Automaton, from: usize) -> (String, usize) {
     (text, at)
 }
 
-/// Regular text that is one character.
-fn one_class(automaton: &Automaton, state: usize) -> Option<String> {
+/// The edges of regular text that is one character.
+fn one_class(automaton: &Automaton, state: usize) -> Option<&[Edge]> {
     let own = automaton.state(state)?;
     let to = own.edges.first()?.to;
     let end = automaton.state(to)?;
     let is_one = !own.accepts && end.accepts && end.edges.is_empty() && own.edges.iter().all(|edge| edge.to == to);
-    is_one.then(|| class(&own.edges.iter().map(|edge| (edge.low, edge.high)).collect::<Vec<_>>()))
+    is_one.then_some(own.edges)
 }
 
 /// A class of characters in brackets.
-fn class(ranges: &[(u32, u32)]) -> String {
-    bracketed(ranges, sign).unwrap_or_else(|| "[^\\u0000]".to_owned())
+fn class<'e>(out: &mut String, edges: impl Iterator<Item = &'e Edge> + Clone) {
+    bracketed(out, edges.map(|edge| (edge.low, edge.high)), sign, "[^\\u0000]");
 }
 
 fn sign(out: &mut String, c: u32) {
@@ -301,8 +304,13 @@ fn sign(out: &mut String, c: u32) {
         Some('\t') => out.push_str("\\t"),
         Some(c @ (']' | '[' | '\\')) => out.extend(['\\', c]),
         Some(c) if (' '..='~').contains(&c) && !matches!(c, '^' | '-') => out.push(c),
+        _ if c < 0x10000 => {
+            out.push_str("\\u");
+            hex(out, c, 4);
+        }
         _ => {
-            let _ = if c < 0x10000 { write!(out, "\\u{c:04X}") } else { write!(out, "\\U{c:08X}") };
+            out.push_str("\\U");
+            hex(out, c, 8);
         }
     }
 }

@@ -261,7 +261,10 @@ fn name(name: &str) -> String {
 
 /// A class of characters as a regular expression.
 fn class(ranges: &[(u32, u32)]) -> String {
-    bracketed(ranges, sign).map_or_else(|| "/(?s:.)/".to_owned(), |class| format!("/{class}/"))
+    let mut out = String::from("/");
+    bracketed(&mut out, ranges.iter().copied(), sign, "(?s:.)");
+    out.push('/');
+    out
 }
 
 fn sign(out: &mut String, c: u32) {

@@ -210,8 +210,7 @@ impl Builder {
         }
         notes.extend(frame.notes.iter().cloned());
         let (mut root, mut lazy) = (frame.root.clone(), frame.lazy.clone());
-        let bans = (wants == Wants::Nothing && structure.calls.is_some())
-            .then(|| bans::find(structure, written, clear.thought.as_ref()));
+        let bans = (wants == Wants::Nothing && structure.calls.is_some()).then(|| clear.bans.clone());
         if bans.as_ref().is_some_and(Vec::is_empty) {
             let message = "calls have no markers of their own: without this grammar nothing can forbid them";
             notes.push(Note::new(Effect::Assumed, message));

@@ -30,6 +30,8 @@ pub(crate) struct Clear {
     pub quoted: Option<Quoted>,
     /// The opening and the closing of a thought.
     pub thought: Option<(String, String)>,
+    /// The marks by which a call is known; see [`bans`].
+    pub bans: Vec<String>,
     /// Those of the texts above whose marks are plain texts.
     pub excluded: Arc<Vec<Excluded>>,
     pub notes: Vec<Note>,
@@ -117,7 +119,8 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
     // The marks by which a call is known are marks even where the template needs more of them.
-    let calls: Vec<Forbidden> = bans::find(wire, written, thought.as_ref()).iter().map(|mark| text(mark)).collect();
+    let bans = bans::find(wire, written, thought.as_ref());
+    let calls: Vec<Forbidden> = bans.iter().map(|mark| text(mark)).collect();
     let openings: Vec<Forbidden> = content.iter().flat_map(|pattern| opening_marks(wire, pattern)).collect();
     let inside = content.iter().copied().filter(|(_, is_at_start)| !is_at_start);
     let inside: Vec<&Forbidden> = inside.chain(&calls).chain(&openings).collect();
@@ -127,7 +130,19 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     let bare = if bare_end.is_none() { value.clone() } else { automaton(&bare) };
     let nested = if nested_end.is_none() { value.clone() } else { automaton(&nested) };
     let quoted = quoted(wire, &value, &nested);
-    Clear { content, answer, reasoning, value, bare, nested, quoted, thought, excluded: Arc::new(excluded), notes }
+    Clear {
+        content,
+        answer,
+        reasoning,
+        value,
+        bare,
+        nested,
+        quoted,
+        thought,
+        bans,
+        excluded: Arc::new(excluded),
+        notes,
+    }
 }
 
 /// The marks that matches of a pattern begin with.

@@ -123,14 +123,15 @@ pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String
 
 /// One character of these ranges.
 fn class(ranges: &[(u32, u32)]) -> String {
+    let mut out = String::new();
     if let [(low, high)] = ranges
         && low == high
     {
-        let mut out = String::new();
         sign(&mut out, *low);
         return out;
     }
-    bracketed(ranges, sign).unwrap_or_else(|| r"[\s\S]".to_owned())
+    bracketed(&mut out, ranges.iter().copied(), sign, r"[\s\S]");
+    out
 }
 
 fn sign(out: &mut String, c: u32) {
