@@ -77,8 +77,7 @@ struct GbnfWriter<'r> {
 
 impl GbnfWriter<'_> {
     fn want(&mut self, named: NamedGbnf) {
-        if !self.seen.contains(&named) {
-            self.seen.insert(named.clone());
+        if self.seen.insert(named.clone()) {
             self.waiting.push(named);
         }
     }
@@ -103,7 +102,7 @@ impl GbnfWriter<'_> {
         self.name(self.rules.text_name(text), out);
         if state > 0 {
             out.push(if self.dialect == Dialect::Gbnf { '-' } else { '_' });
-            let _ = write!(out, "{state}");
+            decimal(out, state);
         }
     }
 
@@ -313,6 +312,14 @@ fn sign(out: &mut String, c: u32) {
             hex(out, c, 8);
         }
     }
+}
+
+/// Writes a number; a grammar names some thousand states, and `write!` would take twice as long.
+fn decimal(out: &mut String, number: usize) {
+    if number >= 10 {
+        decimal(out, number / 10);
+    }
+    out.extend(char::from_digit((number % 10) as u32, 10));
 }
 
 /// A text in quotes.
