@@ -64,7 +64,7 @@ use backchat_core::json::{Object, Value};
 use backchat_derive::wire::{Wire, structure};
 use backchat_parser::template::Template;
 use calls::{Reading, Tool};
-use frame::Frames;
+use frame::{Frame, Frames};
 use machine::Machine;
 use marks::Clear;
 use prompt_end::PromptEnd;
@@ -102,6 +102,12 @@ fn ends(structure: &structure::WireFormat, stop: &str) -> &'static str {
         (false, true) => "content",
         _ => "any",
     }
+}
+
+/// The names of the custom tools of a request.
+fn custom_tools(request: &Request<'_>) -> Vec<String> {
+    let tools = request.tools.iter().flat_map(|tools| tools.as_list().unwrap_or(&[]));
+    tools.filter(|tool| tools::is_custom(tool)).filter_map(tools::name).map(str::to_owned).collect()
 }
 
 /// How a grammar starts at a call.
@@ -158,45 +164,20 @@ impl Builder {
     /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if
     /// a schema is above a limit of grammars.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
-        let Self { wire, clear, preserved, .. } = self;
-        let (structure, written) = (wire.structure(), wire.written());
-        let mut notes = clear.notes.clone();
-        if wire.is_assumed() {
-            let message = "no chat template is known: the order of parts, and the texts between them, are the plainest that read back";
-            notes.push(Note::new(Effect::Assumed, message));
-        }
-        notes.extend(request.notes.iter().cloned());
+        let mut notes = self.assumptions(request);
         let (callable, wants) = request::tools(request, &mut notes)?;
         let is_forced = matches!(wants, Wants::Some | Wants::One);
-        let (prompt, told) = match &request.prompt {
-            Some(prompt) => {
-                let (prompt, told) = varying::with_signs(wire.steady(prompt), &written.groups);
-                (Some(prompt), told)
-            }
-            None => (None, None),
-        };
-        let end = PromptEnd::of(written, prompt.as_deref());
-        let framed = |calls: bool| {
-            let kind = Kind {
-                end: end.clone(),
-                reasoning: request.reasoning,
-                content: request.content,
-                has_format: request.format.is_some() && !is_forced,
-                calls,
-                may_be_silent: !is_forced,
-                several: request.parallel.unwrap_or(wants != Wants::One),
-            };
-            self.frames.get(kind, || self.rules(), wire, clear)
-        };
-        let mut frame = framed(wants != Wants::Nothing);
-        let mut rules = frame.as_ref().map_or_else(|| self.rules(), |frame| frame.rules.clone());
+        let (prompt, told) = self.prompt(request);
+        let end = PromptEnd::of(self.wire.written(), prompt.as_deref());
+        let mut frame = self.frame(request, &end, wants, wants != Wants::Nothing);
+        let mut rules = self.rules_of(frame.as_deref());
         let calls = match wants {
             Wants::Nothing => Vec::new(),
             _ => self.calls(&mut rules, request, &callable, wants, &mut notes)?,
         };
         if calls.is_empty() && wants != Wants::Nothing {
-            frame = framed(false);
-            rules = frame.as_ref().map_or_else(|| self.rules(), |frame| frame.rules.clone());
+            frame = self.frame(request, &end, wants, false);
+            rules = self.rules_of(frame.as_deref());
         }
         let answer = self.answer(&mut rules, request, is_forced, &mut notes)?;
         let Some(frame) = frame else {
@@ -210,40 +191,97 @@ impl Builder {
         }
         notes.extend(frame.notes.iter().cloned());
         let (mut root, mut lazy) = (frame.root.clone(), frame.lazy.clone());
-        let bans = (wants == Wants::Nothing && structure.calls.is_some()).then(|| clear.bans.clone());
-        if bans.as_ref().is_some_and(Vec::is_empty) {
-            let message = "calls have no markers of their own: without this grammar nothing can forbid them";
-            notes.push(Note::new(Effect::Assumed, message));
-        }
-        let roots: Vec<&Node> = std::iter::once(&root).chain(lazy.as_ref().map(|lazy| &lazy.root)).collect();
-        if let Some(signs) = varying::Signs::of(&mut rules, &roots, clear, told.as_deref(), &mut notes) {
-            root = signs.resolved(root);
-            if let Some(lazy) = &mut lazy {
-                lazy.root = signs.resolved(std::mem::replace(&mut lazy.root, Node::empty()));
-            }
-            for rule in &mut rules.rules {
-                rule.node = signs.resolved(std::mem::replace(&mut rule.node, Node::empty()));
-            }
-        }
-        let custom = request.tools.iter().flat_map(|tools| tools.as_list().unwrap_or(&[]));
-        let custom = custom.filter(|tool| tools::is_custom(tool)).filter_map(tools::name).map(str::to_owned).collect();
+        let bans = self.bans(wants, &mut notes);
+        self.fill_signs(&mut rules, &mut root, lazy.as_mut(), told.as_deref(), &mut notes);
         notes.sort();
         notes.dedup();
-        let stops = written.stops.iter().map(|stop| (varying::fixed_start(stop).to_owned(), ends(structure, stop)));
-        let stop = stops.filter(|(stop, _)| !stop.is_empty()).collect();
         Ok(Grammar {
             rules,
             root,
             start: frame.start.clone(),
             notes,
-            stop,
+            stop: self.stops(),
             bans,
             banned_tokens: Vec::new(),
-            custom,
-            preserved: preserved.clone(),
+            custom: custom_tools(request),
+            preserved: self.preserved.clone(),
             special: Vec::new(),
             lazy,
         })
+    }
+
+    /// What is not exact before anything is built: of the wire, and of the request.
+    fn assumptions(&self, request: &Request<'_>) -> Vec<Note> {
+        let mut notes = self.clear.notes.clone();
+        if self.wire.is_assumed() {
+            let message = "no chat template is known: the order of parts, and the texts between them, are the plainest that read back";
+            notes.push(Note::new(Effect::Assumed, message));
+        }
+        notes.extend(request.notes.iter().cloned());
+        notes
+    }
+
+    /// The prompt with its signs, and what it tells of their value.
+    fn prompt(&self, request: &Request<'_>) -> (Option<String>, Option<String>) {
+        let Some(prompt) = &request.prompt else { return (None, None) };
+        let (prompt, told) = varying::with_signs(self.wire.steady(prompt), &self.wire.written().groups);
+        (Some(prompt), told)
+    }
+
+    /// The frame of the turn, with calls or without; nothing if no render shows such a turn.
+    fn frame(&self, request: &Request<'_>, end: &PromptEnd, wants: Wants, calls: bool) -> Option<Arc<Frame>> {
+        let is_forced = matches!(wants, Wants::Some | Wants::One);
+        let kind = Kind {
+            end: end.clone(),
+            reasoning: request.reasoning,
+            content: request.content,
+            has_format: request.format.is_some() && !is_forced,
+            calls,
+            may_be_silent: !is_forced,
+            several: request.parallel.unwrap_or(wants != Wants::One),
+        };
+        self.frames.get(kind, || self.rules(), &self.wire, &self.clear)
+    }
+
+    fn rules_of(&self, frame: Option<&Frame>) -> Rules {
+        frame.map_or_else(|| self.rules(), |frame| frame.rules.clone())
+    }
+
+    /// The texts to forbid instead, if nothing may be called.
+    fn bans(&self, wants: Wants, notes: &mut Vec<Note>) -> Option<Vec<String>> {
+        if wants != Wants::Nothing || self.wire.structure().calls.is_none() {
+            return None;
+        }
+        if self.clear.bans.is_empty() {
+            let message = "calls have no markers of their own: without this grammar nothing can forbid them";
+            notes.push(Note::new(Effect::Assumed, message));
+        }
+        Some(self.clear.bans.clone())
+    }
+
+    /// Puts what varies from render to render where its signs stand: as the prompt tells, or whatever is possible.
+    fn fill_signs(
+        &self,
+        rules: &mut Rules,
+        root: &mut Node,
+        lazy: Option<&mut Lazily>,
+        told: Option<&str>,
+        notes: &mut Vec<Note>,
+    ) {
+        let mut roots: Vec<&mut Node> = std::iter::once(root).chain(lazy.map(|lazy| &mut lazy.root)).collect();
+        let known: Vec<&Node> = roots.iter().map(|root| &**root).collect();
+        let Some(signs) = varying::Signs::of(rules, &known, &self.clear, told, notes) else { return };
+        roots.extend(rules.rules.iter_mut().map(|rule| &mut rule.node));
+        for node in roots {
+            *node = signs.resolved(std::mem::replace(node, Node::empty()));
+        }
+    }
+
+    /// The marks that end the turn, and which turns they end.
+    fn stops(&self) -> Vec<(String, &'static str)> {
+        let stops = self.wire.written().stops.iter();
+        let stops = stops.map(|stop| (varying::fixed_start(stop).to_owned(), ends(self.wire.structure(), stop)));
+        stops.filter(|(stop, _)| !stop.is_empty()).collect()
     }
 
     /// Rules that hold nothing yet.

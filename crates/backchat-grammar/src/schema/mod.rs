@@ -1,5 +1,6 @@
 //! From a JSON Schema to the rules of the values it allows.
 
+mod keywords;
 mod listed;
 mod members;
 mod shape;

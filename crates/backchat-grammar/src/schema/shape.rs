@@ -1,11 +1,10 @@
 //! One JSON Schema with everything that applies to the same value merged: types, bounds, patterns, members.
 
 use crate::notes::Effect;
-use crate::number::{Bounds, Decimal};
+use crate::number::Bounds;
 use backchat_core::json::Value;
 
 use super::Reader;
-use super::listed::Listed;
 
 /// The types of values, as bits: whole numbers and others are two.
 pub(crate) mod types {
@@ -128,42 +127,6 @@ impl Default for Shape {
 /// The properties that distinguish a branch: its types, its values, and required members with their values.
 type Facts = (u8, Option<Vec<Value>>, Vec<(String, Vec<Value>)>);
 
-/// Keywords that say something to people alone.
-const ANNOTATIONS: [&str; 19] = [
-    "title",
-    "description",
-    "default",
-    "examples",
-    "example",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "$comment",
-    "$schema",
-    "$id",
-    "$anchor",
-    "$defs",
-    "definitions",
-    "$vocabulary",
-    "contentMediaType",
-    "contentEncoding",
-    "contentSchema",
-    "strict",
-];
-
-/// Keywords that no grammar of sensible size can enforce.
-const BEYOND: [(&str, &str); 9] = [
-    ("if", "a grammar cannot track which branch was taken"),
-    ("then", "a grammar cannot track which branch was taken"),
-    ("else", "a grammar cannot track which branch was taken"),
-    ("dependentRequired", "members that depend on others are not enforced"),
-    ("dependentSchemas", "members that depend on others are not enforced"),
-    ("contains", "a grammar cannot track whether an item was seen"),
-    ("unevaluatedProperties", "other members are not enforced here"),
-    ("unevaluatedItems", "other items are not enforced here"),
-    ("$dynamicRef", "dynamic references are not followed"),
-];
-
 /// The type bits of a value.
 pub(crate) fn type_of(value: &Value) -> u8 {
     match value {
@@ -177,24 +140,6 @@ pub(crate) fn type_of(value: &Value) -> u8 {
     }
 }
 
-fn named(name: &str) -> Option<u8> {
-    Some(match name {
-        "null" => types::NULL,
-        "boolean" => types::BOOLEAN,
-        "integer" => types::WHOLE,
-        "number" => types::WHOLE | types::FRACTION,
-        "string" => types::STRING,
-        "array" => types::ARRAY,
-        "object" => types::OBJECT,
-        _ => return None,
-    })
-}
-
-/// The text of a keyword that takes nothing else.
-fn text<'v>(value: &'v Value, keyword: &str, path: &str) -> Result<&'v str, super::Problem> {
-    value.as_str().ok_or_else(|| super::Problem::at(path, &format!("`{keyword}` must be a string")))
-}
-
 impl Reader<'_> {
     /// Merges everything that a schema says about one value, apart from its branches.
     pub(super) fn merged(&mut self, schema: &Schema) -> Result<Shape, super::Problem> {
@@ -205,229 +150,8 @@ impl Reader<'_> {
         Ok(shape)
     }
 
-    pub(super) fn apply(&mut self, shape: &mut Shape, value: &Value, path: &str) -> Result<(), super::Problem> {
-        let entries = match value {
-            Value::Bool(true) => return Ok(()),
-            Value::Bool(false) => {
-                shape.types = 0;
-                return Ok(());
-            }
-            Value::Object(entries) => entries,
-            _ => return Err(super::Problem::at(path, "not a schema: it must be an object, `true` or `false`")),
-        };
-        let schemas = |list: &Value, name: &str| -> Vec<Schema> {
-            let items = list.as_list().unwrap_or(&[]).iter().enumerate();
-            items.map(|(at, item)| Schema::new(item, format!("{path}/{name}/{at}"))).collect()
-        };
-        let mut types_here = None;
-        for (keyword, value) in entries {
-            let number = value.as_u64();
-            match keyword.as_str() {
-                "type" => {
-                    let names = match value {
-                        Value::String(name) => vec![name.as_str()],
-                        Value::List(names) => names.iter().filter_map(Value::as_str).collect(),
-                        _ => Vec::new(),
-                    };
-                    let mut bits = 0;
-                    for name in names {
-                        match named(name) {
-                            Some(bit) => bits |= bit,
-                            None => {
-                                let message = format!("`{name}` is not a type of JSON Schema");
-                                self.note(Effect::Assumed, path, keyword, &message);
-                                bits |= types::ALL;
-                            }
-                        }
-                    }
-                    types_here = Some(bits);
-                }
-                "nullable" => {}
-                "enum" => {
-                    let values = value.as_list().unwrap_or(&[]).to_vec();
-                    keep_values(shape, values);
-                }
-                "const" => keep_values(shape, vec![value.clone()]),
-                "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                    self.bound(shape, entries, keyword, value, path);
-                }
-                "multipleOf" => match number.filter(|number| (1..=100).contains(number)) {
-                    Some(number) => {
-                        let known = shape.bounds.multiple.unwrap_or(1);
-                        let both = known * number / divisor(known, number);
-                        if both <= 1000 {
-                            shape.bounds.multiple = Some(both);
-                        } else {
-                            self.note(Effect::Looser, path, keyword, "multiples of so large a number are not enforced");
-                        }
-                    }
-                    None => {
-                        self.note(Effect::Looser, path, keyword, "multiples are enforced for whole numbers up to 100");
-                    }
-                },
-                "minLength" => shape.min_length = shape.min_length.max(number.unwrap_or(0)),
-                "maxLength" => shape.max_length = least(shape.max_length, number),
-                "pattern" => {
-                    let pattern = text(value, keyword, path)?;
-                    if !shape.patterns.iter().any(|(known, _)| known == pattern) {
-                        shape.patterns.push((pattern.to_owned(), path.to_owned()));
-                    }
-                }
-                "format" => {
-                    let format = text(value, keyword, path)?;
-                    if !shape.formats.iter().any(|(known, _)| known == format) {
-                        shape.formats.push((format.to_owned(), path.to_owned()));
-                    }
-                }
-                "required" => {
-                    for name in value.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
-                        if !shape.required.iter().any(|known| known == name) {
-                            shape.required.push(name.to_owned());
-                        }
-                    }
-                }
-                "properties" => {
-                    shape.names_members = true;
-                    for (name, value) in value.as_object().into_iter().flatten() {
-                        let own = Schema::new(value, format!("{path}/properties/{}", escaped(name)));
-                        match shape.properties.iter_mut().find(|(known, _)| known == name) {
-                            Some((_, known)) => *known = known.clone().and(&own),
-                            None => shape.properties.push((name.clone(), own)),
-                        }
-                    }
-                }
-                "additionalProperties" => {
-                    let own = Schema::new(value, format!("{path}/additionalProperties"));
-                    shape.additional = Some(match shape.additional.take() {
-                        Some(known) => known.and(&own),
-                        None => own,
-                    });
-                }
-                "patternProperties" => {
-                    shape.names_members = true;
-                    for (pattern, value) in value.as_object().into_iter().flatten() {
-                        let own = Schema::new(value, format!("{path}/patternProperties/{}", escaped(pattern)));
-                        shape.pattern_properties.push((pattern.clone(), own));
-                    }
-                }
-                "propertyNames" => shape.property_names.push(Schema::new(value, format!("{path}/propertyNames"))),
-                "minProperties" => shape.min_properties = shape.min_properties.max(number.unwrap_or(0)),
-                "maxProperties" => shape.max_properties = least(shape.max_properties, number),
-                "prefixItems" => merge_prefix(shape, schemas(value, keyword)),
-                "items" if value.as_list().is_some() => merge_prefix(shape, schemas(value, keyword)),
-                "items" => {
-                    let own = Schema::new(value, format!("{path}/items"));
-                    shape.items = Some(match shape.items.take() {
-                        Some(known) => known.and(&own),
-                        None => own,
-                    });
-                }
-                "minItems" => shape.min_items = shape.min_items.max(number.unwrap_or(0)),
-                "maxItems" => shape.max_items = least(shape.max_items, number),
-                "uniqueItems" => {
-                    if value.is_truthy() {
-                        self.note(Effect::Looser, path, keyword, "items may repeat: a grammar cannot track them");
-                    }
-                }
-                "allOf" => {
-                    for schema in schemas(value, keyword) {
-                        for (value, path) in &schema.all {
-                            self.apply(shape, value, path)?;
-                        }
-                    }
-                }
-                "anyOf" => shape.choices.push(schemas(value, keyword)),
-                "oneOf" => {
-                    let branches = schemas(value, keyword);
-                    if !self.are_apart(&branches) {
-                        let message =
-                            "branches that overlap are read as `anyOf`: a grammar cannot exclude that two match";
-                        self.note(Effect::Looser, path, keyword, message);
-                    }
-                    shape.choices.push(branches);
-                }
-                "not" => self.negated(shape, value, path),
-                "$ref" => {
-                    let target = text(value, keyword, path)?;
-                    let (value, pointer) = self.resolve(target, path)?;
-                    if shape.followed.contains(&pointer) {
-                        if shape.branched == 0 {
-                            let message = "this reference leads back to itself and to nothing else";
-                            return Err(super::Problem::at(path, message));
-                        }
-                        // A branch that is the whole again adds nothing to it.
-                        shape.types = 0;
-                        continue;
-                    }
-                    shape.followed.push(pointer.clone());
-                    self.apply(shape, &value, &pointer)?;
-                }
-                known if ANNOTATIONS.contains(&known) => {}
-                other => match BEYOND.iter().find(|(name, _)| *name == other) {
-                    Some((_, why)) => self.note(Effect::Looser, path, other, why),
-                    None => self.note(Effect::Assumed, path, other, "unknown keyword, which has no effect"),
-                },
-            }
-        }
-        if let Some(mut bits) = types_here {
-            if entries.get("nullable").is_some_and(Value::is_truthy) {
-                bits |= types::NULL;
-                if let Some(values) = entries.get("enum").and_then(Value::as_list)
-                    && !values.contains(&Value::Null)
-                    && let Some(known) = &mut shape.values
-                {
-                    known.push(Value::Null);
-                }
-            }
-            shape.types &= bits;
-        }
-        Ok(())
-    }
-
-    fn bound(
-        &mut self,
-        shape: &mut Shape,
-        entries: &backchat_core::json::Object,
-        keyword: &str,
-        value: &Value,
-        path: &str,
-    ) {
-        // Draft 4 has the exclusive bounds as flags beside the others.
-        let flag = |name: &str| entries.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let Value::Number(number) = value else { return };
-        let Some(decimal) = Decimal::read(number.as_str()) else {
-            return self.note(Effect::Looser, path, keyword, "this bound has too many digits to be enforced");
-        };
-        match keyword {
-            "minimum" => shape.bounds.at_least(decimal, flag("exclusiveMinimum")),
-            "exclusiveMinimum" => shape.bounds.at_least(decimal, true),
-            "maximum" => shape.bounds.at_most(decimal, flag("exclusiveMaximum")),
-            _ => shape.bounds.at_most(decimal, true),
-        }
-    }
-
-    /// `not` of types and of values; anything else is beyond a grammar.
-    fn negated(&mut self, shape: &mut Shape, value: &Value, path: &str) {
-        let entries = value.as_object();
-        let only = entries.filter(|entries| entries.len() == 1).and_then(|entries| entries.first());
-        match only.map(|(key, value)| (key.as_str(), value)) {
-            Some(("type", value)) => {
-                let names = match value {
-                    Value::String(name) => vec![name.as_str()],
-                    other => other.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str).collect(),
-                };
-                for name in names {
-                    shape.types &= !named(name).unwrap_or(0);
-                }
-            }
-            Some(("const", value)) => shape.not_values.push(value.clone()),
-            Some(("enum", values)) => shape.not_values.extend(values.as_list().unwrap_or(&[]).iter().cloned()),
-            _ => self.note(Effect::Looser, path, "not", "only `not` of `type`, `const` and `enum` is enforced"),
-        }
-    }
-
     /// Whether no value satisfies two of these branches: types apart, values apart, or a required constant apart.
-    fn are_apart(&mut self, branches: &[Schema]) -> bool {
+    pub(super) fn are_apart(&mut self, branches: &[Schema]) -> bool {
         let facts: Vec<Facts> = branches
             .iter()
             .map(|branch| {
@@ -480,35 +204,6 @@ impl Reader<'_> {
         }
         Ok((value.clone(), pointer.to_owned()))
     }
-}
-
-fn keep_values(shape: &mut Shape, values: Vec<Value>) {
-    let Some(known) = &mut shape.values else {
-        shape.values = Some(values);
-        return;
-    };
-    let listed = Listed::new(&values);
-    known.retain(|value| listed.contains(value));
-}
-
-fn merge_prefix(shape: &mut Shape, schemas: Vec<Schema>) {
-    for (at, schema) in schemas.into_iter().enumerate() {
-        match shape.prefix.get_mut(at) {
-            Some(known) => *known = known.clone().and(&schema),
-            None => shape.prefix.push(schema),
-        }
-    }
-}
-
-fn least(known: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (known, other) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}
-
-fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// A name as a step of a JSON pointer.
