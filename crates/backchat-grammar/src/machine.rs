@@ -190,79 +190,71 @@ impl<'r> Machine<'r> {
         let mut seen: HashSet<usize, Fast> = HashSet::default();
         let mut waiting = stacks;
         while let Some(stack) = waiting.pop() {
-            let Some(top) = stack else {
-                self.may_end = true;
-                continue;
-            };
-            if !seen.insert(top) {
-                continue;
-            }
-            let Some(Cell { item, below }) = self.cells.get(top).copied() else { continue };
-            match item {
-                Item::Literal(..) => self.tops.push(top),
-                Item::Text(text, state) => {
-                    let state = self.rules.texts.get(text).and_then(|text| text.automaton.state(state));
-                    if state.is_some_and(|state| state.accepts) {
-                        waiting.push(below);
-                    }
-                    if state.is_some_and(|state| !state.edges.is_empty()) {
-                        self.tops.push(top);
-                    }
-                }
-                Item::Repeat(node, min, max) => {
-                    if min == 0 {
-                        waiting.push(below);
-                    }
-                    if max != Some(0) {
-                        let rest = match (min, max) {
-                            (0, None) => top,
-                            (min, max) => {
-                                let (min, max) = (min.saturating_sub(1), max.map(|max| max - 1));
-                                self.cell(Item::Repeat(node, min, max), below)
-                            }
-                        };
-                        let next = self.cell(Item::Node(node), Some(rest));
-                        waiting.push(Some(next));
-                    }
-                }
-                Item::Node(node) => match node {
-                    Node::Literal(text) if text.is_empty() => waiting.push(below),
-                    Node::Literal(text) => {
-                        let next = self.cell(Item::Literal(text, 0), below);
-                        waiting.push(Some(next));
-                    }
-                    Node::Sequence(items) => {
-                        let mut stack = below;
-                        for item in items.iter().rev() {
-                            stack = Some(self.cell(Item::Node(item), stack));
-                        }
-                        waiting.push(stack);
-                    }
-                    Node::Choice(items) => {
-                        for item in items {
-                            let next = self.cell(Item::Node(item), below);
-                            waiting.push(Some(next));
-                        }
-                    }
-                    Node::Repeat(node, min, max) => {
-                        let next = self.cell(Item::Repeat(node, *min, *max), below);
-                        waiting.push(Some(next));
-                    }
-                    // It is not filled in yet.
-                    Node::Rule(number) if self.rules.node(*number) == Some(node) => self.tops.push(top),
-                    Node::Rule(number) => {
-                        if let Some(node) = self.rules.node(*number) {
-                            let next = self.cell(Item::Node(node), below);
-                            waiting.push(Some(next));
-                        }
-                    }
-                    Node::Text(text, state) => {
-                        let next = self.cell(Item::Text(*text, *state), below);
-                        waiting.push(Some(next));
-                    }
-                },
+            match stack {
+                None => self.may_end = true,
+                Some(top) if seen.insert(top) => self.open(top, &mut waiting),
+                Some(_) => {}
             }
         }
         self.tops.sort_unstable();
+    }
+
+    /// Opens the item on top of a stack: what it begins with waits, unless it takes a character itself.
+    fn open(&mut self, top: usize, waiting: &mut Vec<Option<usize>>) {
+        let Some(Cell { item, below }) = self.cells.get(top).copied() else { return };
+        match item {
+            Item::Literal(..) => self.tops.push(top),
+            Item::Text(text, state) => {
+                let state = self.rules.texts.get(text).and_then(|text| text.automaton.state(state));
+                if state.is_some_and(|state| state.accepts) {
+                    waiting.push(below);
+                }
+                if state.is_some_and(|state| !state.edges.is_empty()) {
+                    self.tops.push(top);
+                }
+            }
+            Item::Repeat(node, min, max) => {
+                if min == 0 {
+                    waiting.push(below);
+                }
+                if max != Some(0) {
+                    let rest = match (min, max) {
+                        (0, None) => top,
+                        (min, max) => {
+                            let (min, max) = (min.saturating_sub(1), max.map(|max| max - 1));
+                            self.cell(Item::Repeat(node, min, max), below)
+                        }
+                    };
+                    waiting.push(Some(self.cell(Item::Node(node), Some(rest))));
+                }
+            }
+            // It is not filled in yet.
+            Item::Node(node @ Node::Rule(number)) if self.rules.node(*number) == Some(node) => {
+                self.tops.push(top);
+            }
+            Item::Node(node) => self.open_node(node, below, waiting),
+        }
+    }
+
+    /// Opens a node above the rest of a stack.
+    fn open_node(&mut self, node: &'r Node, below: Option<usize>, waiting: &mut Vec<Option<usize>>) {
+        let next = match node {
+            Node::Literal(text) if text.is_empty() => return waiting.push(below),
+            Node::Sequence(items) => {
+                let stack = items.iter().rev().fold(below, |stack, item| Some(self.cell(Item::Node(item), stack)));
+                return waiting.push(stack);
+            }
+            Node::Choice(items) => {
+                return waiting.extend(items.iter().map(|item| Some(self.cell(Item::Node(item), below))));
+            }
+            Node::Literal(text) => Item::Literal(text, 0),
+            Node::Repeat(node, min, max) => Item::Repeat(node, *min, *max),
+            Node::Text(text, state) => Item::Text(*text, *state),
+            Node::Rule(number) => match self.rules.node(*number) {
+                Some(node) => Item::Node(node),
+                None => return,
+            },
+        };
+        waiting.push(Some(self.cell(next, below)));
     }
 }

@@ -54,94 +54,106 @@ pub(crate) const CALLS: &str = "tool_calls";
 /// Finds what each kind of text must not hold: the opens and closes of the template, and the stops of the wire.
 pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -> Clear {
     let mut notes = Vec::new();
-    let text = |text: &str| -> Forbidden { (Regular::text(text), false) };
-    let mut read = |delimiter: Option<&Delimiter>| -> Vec<Forbidden> {
-        let Some(delimiter) = delimiter else { return Vec::new() };
-        if let Some(literals) = delimiter.literals() {
-            return literals.iter().map(|literal| text(literal)).collect();
-        }
-        match of_delimiter(delimiter.pattern().source()) {
-            Ok((regular, _)) if regular.least() == 0 => Vec::new(),
-            Ok(found) => vec![found],
-            Err(error) => {
-                let message = format!("a pattern of the template is not supported here: {}", error.message);
-                notes.push(Note::new(Effect::Assumed, message));
-                Vec::new()
-            }
-        }
-    };
-    let fields: Vec<_> =
-        template.fields().iter().map(|field| (field, read(field.open.as_ref()), read(field.close.as_ref()))).collect();
     let thought = thought(template, wire);
-    let mut stops: Vec<Forbidden> =
-        written.stops.iter().filter(|stop| stop.chars().count() > 1).map(|stop| text(stop)).collect();
-    stops.dedup();
-    let thought_close = thought.as_ref().map(|(_, close)| text(close));
-    let call_close = call_close(wire, written).map(|mark| text(&mark));
-    let bare_end = bare_end(wire).map(text);
-    let nested_end = nested_end(wire);
-
-    let mut content: Vec<&Forbidden> = stops.iter().collect();
-    let (mut reasoning, mut value) = (content.clone(), content.clone());
-    for (field, open, close) in &fields {
-        let is_content = field.open.is_none() || field.name == "content";
-        if is_content {
-            content.extend(close);
-        } else {
-            content.extend(open);
-            if field.name == CALLS {
-                value.extend(close);
-            } else {
-                reasoning.extend(close);
-            }
-        }
-    }
-    reasoning.extend(&thought_close);
-    value.extend(&call_close);
-    let mut bare = value.clone();
-    bare.extend(&bare_end);
-    let mut nested = value.clone();
-    nested.extend(&nested_end);
-
-    let mut excluded: Vec<Excluded> = Vec::new();
-    let mut automaton = |patterns: &[&Forbidden]| {
-        if let Some(clear) = without(patterns) {
-            excluded.extend(Excluded::find(patterns, &clear));
-            return clear;
-        }
-        without(patterns).unwrap_or_else(|| {
-            let message = "the markers of this template need too many states: free text may contain some of them";
-            notes.push(Note::new(Effect::Looser, message));
-            let small = patterns.iter().copied().filter(|(pattern, _)| Automaton::of(pattern).is_some());
-            without(&small.collect::<Vec<_>>()).unwrap_or_else(Automaton::anything)
-        })
-    };
+    let bans = bans::find(wire, written, thought.as_ref());
+    let marks = Marks::of(template, wire, written, thought.as_ref(), &mut notes);
+    let mut texts = Texts { excluded: Vec::new(), notes };
+    let content = marks.content.iter().filter(|(_, is_at_start)| !is_at_start);
+    // The marks by which a call is known are marks even where the template needs more of them.
+    let calls = bans.iter().map(|mark| literal(mark));
+    let openings = marks.content.iter().flat_map(|pattern| opening_marks(wire, pattern));
+    let answer = texts.without(&content.cloned().chain(calls).chain(openings).collect::<Vec<_>>());
+    let content = texts.without(&marks.content);
     let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
-    // The marks by which a call is known are marks even where the template needs more of them.
-    let bans = bans::find(wire, written, thought.as_ref());
-    let calls: Vec<Forbidden> = bans.iter().map(|mark| text(mark)).collect();
-    let openings: Vec<Forbidden> = content.iter().flat_map(|pattern| opening_marks(wire, pattern)).collect();
-    let inside = content.iter().copied().filter(|(_, is_at_start)| !is_at_start);
-    let inside: Vec<&Forbidden> = inside.chain(&calls).chain(&openings).collect();
-    let answer = automaton(&inside);
-    let (content, reasoning) = (automaton(&content), thinks.then(|| automaton(&reasoning)));
-    let value = automaton(&value);
-    let bare = if bare_end.is_none() { value.clone() } else { automaton(&bare) };
-    let nested = if nested_end.is_none() { value.clone() } else { automaton(&nested) };
+    let reasoning = thinks.then(|| texts.without(&marks.reasoning));
+    let value = texts.without(&marks.value);
+    let mut ending = |end: Option<Forbidden>| match end {
+        None => value.clone(),
+        Some(end) => texts.without(&marks.value.iter().cloned().chain([end]).collect::<Vec<_>>()),
+    };
+    let (bare, nested) = (ending(bare_end(wire).map(literal)), ending(nested_end(wire)));
     let quoted = quoted(wire, &value, &nested);
-    Clear {
-        content,
-        answer,
-        reasoning,
-        value,
-        bare,
-        nested,
-        quoted,
-        thought,
-        bans,
-        excluded: Arc::new(excluded),
-        notes,
+    let Texts { excluded, notes } = texts;
+    let excluded = Arc::new(excluded);
+    Clear { content, answer, reasoning, value, bare, nested, quoted, thought, bans, excluded, notes }
+}
+
+/// A text that is forbidden wherever it stands.
+fn literal(text: &str) -> Forbidden {
+    (Regular::text(text), false)
+}
+
+/// The marks that each kind of text must not hold.
+struct Marks {
+    content: Vec<Forbidden>,
+    reasoning: Vec<Forbidden>,
+    value: Vec<Forbidden>,
+}
+
+impl Marks {
+    fn of(
+        template: &Template,
+        wire: &WireFormat,
+        written: &Written,
+        thought: Option<&(String, String)>,
+        notes: &mut Vec<Note>,
+    ) -> Self {
+        let mut stops: Vec<Forbidden> =
+            written.stops.iter().filter(|stop| stop.chars().count() > 1).map(|stop| literal(stop)).collect();
+        stops.dedup();
+        let (mut content, mut reasoning, mut value) = (stops.clone(), stops.clone(), stops);
+        for field in template.fields() {
+            let (open, close) = (forbidden(field.open.as_ref(), notes), forbidden(field.close.as_ref(), notes));
+            if field.open.is_none() || field.name == "content" {
+                content.extend(close);
+            } else {
+                content.extend(open);
+                let own = if field.name == CALLS { &mut value } else { &mut reasoning };
+                own.extend(close);
+            }
+        }
+        reasoning.extend(thought.map(|(_, close)| literal(close)));
+        value.extend(call_close(wire, written).map(|mark| literal(&mark)));
+        Self { content, reasoning, value }
+    }
+}
+
+/// What a delimiter of the template forbids.
+fn forbidden(delimiter: Option<&Delimiter>, notes: &mut Vec<Note>) -> Vec<Forbidden> {
+    let Some(delimiter) = delimiter else { return Vec::new() };
+    if let Some(literals) = delimiter.literals() {
+        return literals.iter().map(|text| literal(text)).collect();
+    }
+    match of_delimiter(delimiter.pattern().source()) {
+        Ok((regular, _)) if regular.least() == 0 => Vec::new(),
+        Ok(found) => vec![found],
+        Err(error) => {
+            let message = format!("a pattern of the template is not supported here: {}", error.message);
+            notes.push(Note::new(Effect::Assumed, message));
+            Vec::new()
+        }
+    }
+}
+
+/// The texts that keep clear of marks, and what is to say about them.
+struct Texts {
+    excluded: Vec<Excluded>,
+    notes: Vec<Note>,
+}
+
+impl Texts {
+    /// Text without any of these.
+    fn without(&mut self, patterns: &[Forbidden]) -> Automaton {
+        let all: Vec<&Forbidden> = patterns.iter().collect();
+        if let Some(clear) = without(&all) {
+            self.excluded.extend(Excluded::find(&all, &clear));
+            return clear;
+        }
+        let message = "the markers of this template need too many states: free text may contain some of them";
+        self.notes.push(Note::new(Effect::Looser, message));
+        let small = patterns.iter().filter(|(pattern, _)| Automaton::of(pattern).is_some());
+        without(&small.collect::<Vec<_>>()).unwrap_or_else(Automaton::anything)
     }
 }
 

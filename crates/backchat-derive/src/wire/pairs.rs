@@ -115,88 +115,111 @@ pub(super) const ODD: &str = "Qzo\"d'd \\<&>\né]q";
 
 /// Finds how values are spelled: renders one of each type and compares the texts around them.
 fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
-    let samples: [(&str, Value); 7] = [
-        ("string", shapes::value(0, 0).into()),
-        ("integer", 73591.into()),
-        ("boolean", true.into()),
-        ("null", Value::Null),
-        ("array", Value::List(vec!["Qzitemq".into()])),
-        ("object", Value::from([("qzinner", "Qzitemq".into())])),
-        ("odd", ODD.into()),
-    ];
-    let shown = |value: &Value| -> Option<String> {
-        let arguments: Object = [(shapes::key(0, 0), value.clone())].into_iter().collect();
-        let answer = Answer::calls(vec![call_with(0, arguments)]);
-        let trace = turns.trace(History::User, &answer, setting)?;
-        // An object of this one argument is a slot of its own.
-        let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
-        Some(rest.to_owned())
+    let Some(samples) = Samples::render(turns, setting) else { return };
+    let kinds = Samples::KINDS.into_iter().filter(|kind| *kind != "odd");
+    pairs.written = kinds.filter_map(|kind| Some((kind, samples.text(kind)?.to_owned()))).collect();
+    let Some((open, close)) = samples.text("string").and_then(|text| text.split_once(&shapes::value(0, 0))) else {
+        return;
     };
-    let texts: Vec<(&str, &Value, String)> =
-        samples.iter().filter_map(|(kind, value)| Some((*kind, value, shown(value)?))).collect();
-    let Some((_, _, string)) = texts.iter().find(|(kind, ..)| *kind == "string") else { return };
-    // The text around every value of any type.
-    let mut lead = string.find("Qz").unwrap_or(0);
-    let mut tail = string.len() - lead - shapes::value(0, 0).len();
-    for (_, _, text) in texts.iter().filter(|(kind, ..)| *kind != "odd") {
-        lead = lead.min(common_start(string, text).len());
-        tail = tail.min(common_end(string, text).len());
-    }
-    let inner = |kind: &str| {
-        let (_, value, text) = texts.iter().find(|(known, ..)| *known == kind)?;
-        Some((*value, text.get(lead..text.len().checked_sub(tail)?)?))
-    };
-    let kinds = samples.iter().filter(|(kind, _)| *kind != "odd");
-    pairs.written = kinds.filter_map(|(kind, _)| Some((*kind, inner(kind)?.1.to_owned()))).collect();
-    let Some((_, string)) = inner("string") else { return };
-    let Some((open, close)) = string.split_once(&shapes::value(0, 0)) else { return };
-    let before_integer = inner("integer").and_then(|(_, text)| Some(text.split_once("73591")?.0));
+    let before_integer = samples.text("integer").and_then(|text| Some(text.split_once(INTEGER)?.0));
     if let Some(other) = before_integer.filter(|other| !other.is_empty()) {
-        // A word before the value says its type.
-        let suffix = common_end(open, other).trim_start_matches(char::is_alphanumeric);
-        let word = open.strip_suffix(suffix).unwrap_or(open);
-        let prefix = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap);
-        // The shared beginning of the words is part of them.
-        let kept = prefix.trim_end_matches(char::is_alphanumeric);
-        let string = format!("{}{word}", slice(prefix, kept.len()..));
-        pairs.values.typed = Some(Typed { prefix: kept.to_owned(), string, suffix: suffix.to_owned() });
+        pairs.values.typed = Some(typed(&pairs.gap, open, other));
     } else if !open.is_empty() || !close.is_empty() {
         pairs.gap = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap).to_owned();
         pairs.cut.close = pairs.cut.close.strip_prefix(close).unwrap_or(&pairs.cut.close).to_owned();
-        let odd = texts.iter().find(|(kind, ..)| *kind == "odd").and_then(|(_, _, text)| {
-            text.get(lead..text.len().checked_sub(tail)?).filter(|text| text.starts_with(open))
-        });
-        pairs.values.strings = match odd {
-            Some(text) if json::read(text).is_ok_and(|value| value.as_str() == Some(ODD)) => Encoding::Json,
-            Some(text) => Encoding::Quoted {
-                open: open.to_owned(),
-                close: close.to_owned(),
-                escaped: !text.contains(ODD)
-                    && open
-                        .chars()
-                        .next()
-                        .is_some_and(|quote| text == python::repr(ODD) || text == python::quoted(ODD, quote)),
-            },
-            None => Encoding::Quoted { open: open.to_owned(), close: close.to_owned(), escaped: true },
-        };
+        let odd = samples.text("odd").filter(|text| text.starts_with(open));
+        pairs.values.strings = encoding(open, close, odd);
     }
     if pairs.values.strings == Encoding::Bare
-        && let Some((_, _, text)) = texts.iter().find(|(kind, ..)| *kind == "odd")
-        && let Some(text) = text.len().checked_sub(tail).and_then(|end| text.get(lead..end))
-        && let Some((open, close)) = text.split_once(ODD)
         && pairs.values.typed.is_none()
+        && let Some((open, close)) = samples.text("odd").and_then(|text| text.split_once(ODD))
         && !open.is_empty()
         && !close.is_empty()
     {
         pairs.values.frame = Some((open.to_owned(), close.to_owned()));
     }
-    let spelled = |kind: &str| {
-        let (value, text) = inner(kind)?;
-        let at = text.find(&value.to_string());
-        Some(at.is_some())
-    };
-    let as_json = ["boolean", "null", "array", "object"].iter().all(|kind| spelled(kind).unwrap_or(true));
+    let is_json = |kind: &str| samples.text(kind).is_none_or(|text| text.contains(&Samples::value(kind).to_string()));
+    let as_json = ["boolean", "null", "array", "object"].into_iter().all(is_json);
     pairs.values.others = if as_json { Encoding::Json } else { Encoding::Python };
+}
+
+/// The digits of the integer that is rendered.
+const INTEGER: &str = "73591";
+
+/// A value of each type as renders write it.
+struct Samples {
+    /// The text after the argument's key, by the kind of its value.
+    texts: Vec<(&'static str, String)>,
+    /// How many bytes all texts begin and end with.
+    lead: usize,
+    tail: usize,
+}
+
+impl Samples {
+    /// The types of JSON, and a string with signs that encodings escape.
+    const KINDS: [&str; 7] = ["string", "integer", "boolean", "null", "array", "object", "odd"];
+
+    fn value(kind: &str) -> Value {
+        match kind {
+            "string" => shapes::value(0, 0).into(),
+            "integer" => 73591.into(),
+            "boolean" => true.into(),
+            "array" => Value::List(vec!["Qzitemq".into()]),
+            "object" => Value::from([("qzinner", "Qzitemq".into())]),
+            "odd" => ODD.into(),
+            _ => Value::Null,
+        }
+    }
+
+    /// Nothing if no render shows a string.
+    fn render(turns: Turns<'_, '_>, setting: &Setting) -> Option<Self> {
+        let shown = |kind: &'static str| -> Option<(&'static str, String)> {
+            let arguments: Object = [(shapes::key(0, 0), Self::value(kind))].into_iter().collect();
+            let answer = Answer::calls(vec![call_with(0, arguments)]);
+            let trace = turns.trace(History::User, &answer, setting)?;
+            // An object of this one argument is a slot of its own.
+            let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
+            Some((kind, rest.to_owned()))
+        };
+        let texts: Vec<_> = Self::KINDS.into_iter().filter_map(shown).collect();
+        let (_, string) = texts.iter().find(|(kind, _)| *kind == "string")?;
+        // The text around every value of any type.
+        let mut lead = string.find("Qz").unwrap_or(0);
+        let mut tail = string.len() - lead - shapes::value(0, 0).len();
+        for (_, text) in texts.iter().filter(|(kind, _)| *kind != "odd") {
+            lead = lead.min(common_start(string, text).len());
+            tail = tail.min(common_end(string, text).len());
+        }
+        Some(Self { texts, lead, tail })
+    }
+
+    /// What differs from type to type.
+    fn text(&self, kind: &str) -> Option<&str> {
+        let (_, text) = self.texts.iter().find(|(known, _)| *known == kind)?;
+        text.get(self.lead..text.len().checked_sub(self.tail)?)
+    }
+}
+
+/// A word before the value that says its type: the texts before a string, and before another value.
+fn typed(gap: &str, string: &str, other: &str) -> Typed {
+    let suffix = common_end(string, other).trim_start_matches(char::is_alphanumeric);
+    let word = string.strip_suffix(suffix).unwrap_or(string);
+    let before = gap.strip_suffix(string).unwrap_or(gap);
+    // The shared beginning of the words is part of them.
+    let prefix = before.trim_end_matches(char::is_alphanumeric);
+    let string = format!("{}{word}", slice(before, prefix.len()..));
+    Typed { prefix: prefix.to_owned(), string, suffix: suffix.to_owned() }
+}
+
+/// How strings are written between two marks, by what becomes of a string with odd signs.
+fn encoding(open: &str, close: &str, odd: Option<&str>) -> Encoding {
+    if odd.is_some_and(|text| json::read(text).is_ok_and(|value| value.as_str() == Some(ODD))) {
+        return Encoding::Json;
+    }
+    let is_pythons = |text: &str, quote| text == python::repr(ODD) || text == python::quoted(ODD, quote);
+    let escaped =
+        odd.is_none_or(|text| !text.contains(ODD) && open.chars().next().is_some_and(|quote| is_pythons(text, quote)));
+    Encoding::Quoted { open: open.to_owned(), close: close.to_owned(), escaped }
 }
 
 #[cfg(test)]

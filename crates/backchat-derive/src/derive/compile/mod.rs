@@ -190,10 +190,10 @@ fn footers(wire: &WireFormat) -> Vec<&str> {
     footers
 }
 
-fn content(wire: &WireFormat, choices: &Choices) -> Object {
-    let mut field = Object::new();
+/// The marks that close content wherever they stand.
+fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     let content = &wire.content;
-    let open = content.open.trim();
+    let is_open = !content.open.trim().is_empty();
     let mut closes: Vec<String> = Vec::new();
     let mut add = |text: &str| {
         let text = text.trim();
@@ -209,14 +209,14 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     }
     if let Some((beside, close)) = &content.beside_calls {
         add(close);
-        if open.is_empty() {
+        if !is_open {
             add(beside);
         }
     }
     if let Some(reasoning) = &wire.reasoning {
         reasoning.answer_marks.iter().for_each(|mark| add(mark));
     }
-    if open.is_empty() {
+    if !is_open {
         if let Some(calls) = &wire.calls {
             frame::section_marks(wire.segmentation, &choices.cut(calls).section_close).into_iter().for_each(&mut add);
         }
@@ -231,47 +231,65 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
         }
     }
     wire.stops.iter().for_each(|stop| add(stop));
-    // A stop that prose may contain, such as a line of equal signs, ends content where the text ends, too.
-    let mut last: Vec<String> = wire
-        .stops
-        .iter()
-        .filter(|stop| !frame::is_distinct(wire.segmentation, stop))
-        .map(|stop| at_end(wire, stop))
-        .collect();
+    closes
+}
+
+/// Patterns that close content only where the turn ends or a call begins: of stops that prose may contain, such as a line
+/// of equal signs, and of footers.
+fn last_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
+    let stops = wire.stops.iter().filter(|stop| !frame::is_distinct(wire.segmentation, stop));
+    let mut last: Vec<String> = stops.map(|stop| at_end(wire, stop)).collect();
     for footer in footers(wire) {
         let stops = wire.stops.iter().map(|stop| format!("{}\\s*", escape(stop)));
         let calls = wire.calls.iter().map(|calls| format!("(?={})", calls::opening(wire, calls, choices)));
         let ends = any_of(stops.chain(calls).chain(["\\Z".to_owned()]).collect());
         last.insert(0, format!("\\s*{}\\s*{ends}", escape(footer)));
     }
-    if !open.is_empty() {
-        let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
-        let others = beside.chain(channels::Channels::of(wire).map(|channels| channels.without_call()));
-        Delimiter::Literals([open.to_owned()].into_iter().chain(others).collect()).write(&mut field, "open");
+    last
+}
+
+/// The pattern of a mark that closes content.
+fn content_close(wire: &WireFormat, close: &str) -> String {
+    let rest = if wire.stops.iter().any(|stop| stop == close) { wire.behind(close) } else { Vec::new() };
+    if rest.is_empty() {
+        return spaced(close);
     }
-    let ending = |close: &String| match wire.behind(close) {
-        // What renders write behind the stop goes with it.
-        rest if wire.stops.contains(close) && !rest.is_empty() => {
-            let rest = any_of(rest.iter().map(|text| spaced(text)).collect());
-            format!("{}(?:\\s*{rest})?", spaced(close))
-        }
-        _ => spaced(close),
-    };
-    let mut patterns: Vec<String> = closes.iter().map(ending).collect();
-    if let Some(reasoning) = wire.reasoning.as_ref().filter(|reasoning| reasoning.empty.is_some() && open.is_empty()) {
+    // What renders write behind the stop goes with it.
+    let rest = any_of(rest.iter().map(|text| spaced(text)).collect());
+    format!("{}(?:\\s*{rest})?", spaced(close))
+}
+
+/// Patterns of all that closes content before its end.
+fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> Vec<String> {
+    let is_open = !wire.content.open.trim().is_empty();
+    let mut patterns: Vec<String> = closes.iter().map(|close| content_close(wire, close)).collect();
+    if let Some(reasoning) = wire.reasoning.as_ref().filter(|reasoning| reasoning.empty.is_some() && !is_open) {
         let label = reasoning.close.trim();
         if !frame::is_distinct(wire.segmentation, label) {
             patterns.push(format!("^\\s*{}", spaced(label)));
         }
     }
     // Prose may contain a label; it is one where the turn begins.
-    let labels = content.labels.iter().filter(|label| !closes.iter().any(|close| close == label.trim()));
+    let labels = wire.content.labels.iter().filter(|label| !closes.iter().any(|close| close == label.trim()));
     patterns.extend(labels.map(|label| format!("^\\s*{}", escape(label))));
-    if !open.is_empty()
-        && let Some(calls) = &wire.calls
-    {
+    if let Some(calls) = wire.calls.as_ref().filter(|_| is_open) {
         patterns.insert(0, format!("(?={})", calls::opening(wire, calls, choices)));
     }
+    patterns
+}
+
+fn content(wire: &WireFormat, choices: &Choices) -> Object {
+    let mut field = Object::new();
+    let content = &wire.content;
+    let open = content.open.trim();
+    let closes = content_closes(wire, choices);
+    let last = last_closes(wire, choices);
+    if !open.is_empty() {
+        let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
+        let others = beside.chain(channels::Channels::of(wire).map(|channels| channels.without_call()));
+        Delimiter::Literals([open.to_owned()].into_iter().chain(others).collect()).write(&mut field, "open");
+    }
+    let patterns = content_patterns(wire, choices, &closes);
     if !open.is_empty() && wire.calls.is_none() && last.is_empty() && !closes.is_empty() {
         Delimiter::Literals(closes).write(&mut field, "close");
     } else if !patterns.is_empty() || !last.is_empty() {

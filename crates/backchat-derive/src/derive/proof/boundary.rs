@@ -186,123 +186,162 @@ pub(super) fn find(
     offset: usize,
     reasoning: Option<&str>,
 ) -> Option<Boundary> {
-    let regions = regions(events);
-    let at = |place: usize| place.saturating_sub(offset);
-    let boundary = |field: &str, place: usize, fault| Some(Boundary { field: field.to_owned(), at: at(place), fault });
-    let within = |region: &&Region<'_>, place: usize| {
-        region.open.start <= place && place < region.close.end.max(region.body.end)
-    };
-    // A call that content swallowed is the call's fault, and shows in both.
-    if part == Part::Content
-        && let Some(name) = swallowed_call(expected, &regions, read, offset)
-    {
-        return boundary("tool_calls", name, Fault::NotOpened { inside: Some("content".to_owned()) });
-    }
+    let parse = Parse { expected, regions: regions(events), read, offset };
     match part {
-        Part::Content | Part::Reasoning => {
-            let (field, said) = match part {
-                Part::Content => ("content", expected.content.as_deref()),
-                _ => (reasoning.unwrap_or("reasoning_content"), expected.reasoning.as_deref()),
-            };
-            let of_field = || regions.iter().filter(|region| region.field == field);
-            let Some(said) = said.map(str::trim) else {
-                let extra = of_field().find(|region| !text(read, region.body).trim().is_empty())?;
-                return boundary(field, extra.body.start, Fault::Extra);
-            };
-            let from = if matches!(part, Part::Content) { read.rfind(said) } else { read.find(said) };
-            let start = from?;
-            let end = start + said.len();
-            let Some(region) = of_field().find(|region| region.body.start < end && region.body.end > start) else {
-                let inside = regions.iter().find(|region| within(region, start)).map(|region| region.field.to_owned());
-                return boundary(field, start, Fault::NotOpened { inside });
-            };
-            let body = text(read, region.body);
-            let first = region.body.start + (body.len() - body.trim_start().len());
-            let last = region.body.start + body.trim_end().len();
-            if first != start {
-                return boundary(field, start, Fault::StartsAt(at(first)));
+        Part::Content => {
+            // A call that content swallowed is the call's fault, and shows in both.
+            if let Some(name) = parse.swallowed_call() {
+                return parse.boundary(CALLS, name, Fault::NotOpened { inside: Some("content".to_owned()) });
             }
-            if last != end {
-                let by = text(read, region.close).to_owned();
-                return boundary(field, end, Fault::EndsAt { at: at(last), by });
-            }
-            let later = of_field().find(|later| later.body.start > region.body.start)?;
-            boundary(field, start, Fault::Overwritten { at: at(later.body.start) })
+            parse.of_text("content", expected.content.as_deref(), |read, said| read.rfind(said))
         }
-        Part::Calls => {
-            let field = "tool_calls";
-            if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed?))) {
-                if region.close.start == region.close.end && region.close.end == read.len() {
-                    return boundary(region.field, region.body.start, Fault::Unclosed);
-                }
-                return boundary(region.field, region.body.start, Fault::Malformed(shortened(reason, 120).into()));
-            }
-            let mut from = offset;
-            for call in &expected.calls {
-                let name = from + read.get(from..)?.find(&call.name)?;
-                from = name + call.name.len();
-                match regions.iter().find(|region| within(region, name)) {
-                    Some(region) if region.field == field => {}
-                    other => {
-                        let inside = other.map(|region| region.field.to_owned());
-                        return boundary(field, name, Fault::NotOpened { inside });
-                    }
-                }
-            }
-            let calls = || regions.iter().filter(|region| region.field == field);
-            if calls().count() > expected.calls.len() {
-                let last = calls().nth(expected.calls.len())?;
-                return boundary(field, last.open.start, Fault::Extra);
-            }
-            // Fewer regions than calls, and each name is in one: a region ran on over the next call.
-            let second = expected.calls.get(1)?;
-            let region = calls().next()?;
-            let next = region.body.start + text(read, region.body).find(&second.name)?;
-            let by = text(read, region.close).to_owned();
-            boundary(field, next, Fault::EndsAt { at: at(region.body.end), by })
+        Part::Reasoning => {
+            let field = reasoning.unwrap_or("reasoning_content");
+            parse.of_text(field, expected.reasoning.as_deref(), |read, said| read.find(said))
         }
-        Part::Name | Part::Id | Part::Arguments => {
-            let region = regions.iter().find(|region| region.field == "tool_calls")?;
-            let changed = changed_argument(expected, message).filter(|_| part == Part::Arguments);
-            let (wanted, got) = match changed {
-                Some((_, wanted, got)) => (wanted.to_string(), got.to_string()),
-                None => {
-                    let part_of = |calls: Vec<String>| calls.join(", ");
-                    let wanted = expected.calls.iter().map(|call| match part {
-                        Part::Name => Value::from(call.name.as_str()).to_string(),
-                        Part::Id => Value::from(call.id.as_str()).to_string(),
-                        _ => Value::Object(call.arguments.clone()).to_string(),
-                    });
-                    let written = |part: Option<&Value>| part.map_or_else(String::new, ToString::to_string);
-                    let got = super::reading::calls_of(message).iter().map(|call| {
-                        let function = call.get("function").unwrap_or(call);
-                        match part {
-                            Part::Name => written(function.get("name")),
-                            Part::Id => written(call.get("id")),
-                            _ => written(function.get("arguments")),
-                        }
-                    });
-                    (part_of(wanted.collect()), part_of(got.collect()))
-                }
-            };
-            let (wanted, got) = (shortened(&wanted, 80).into(), shortened(&got, 80).into());
-            boundary("tool_calls", region.body.start, Fault::Misread { wanted, got })
-        }
+        Part::Calls => parse.of_calls(),
+        Part::Name | Part::Id | Part::Arguments => parse.of_call_part(part, message),
     }
 }
 
-/// The position of the name of the first call that is content instead of a call.
-fn swallowed_call(expected: &Answer, regions: &[Region<'_>], read: &str, offset: usize) -> Option<usize> {
-    let mut from = offset;
-    for call in &expected.calls {
-        let name = from + read.get(from..)?.find(&call.name)?;
-        from = name + call.name.len();
-        let holds = |region: &Region<'_>| region.body.start <= name && name < region.body.end;
-        if regions.iter().any(|region| region.field == "content" && holds(region)) {
-            return Some(name);
-        }
+/// The field of calls.
+const CALLS: &str = "tool_calls";
+
+/// What a parse made of a text that means something else.
+struct Parse<'p> {
+    expected: &'p Answer,
+    regions: Vec<Region<'p>>,
+    read: &'p str,
+    offset: usize,
+}
+
+impl<'p> Parse<'p> {
+    /// A place as one of the text without the prefix.
+    fn at(&self, place: usize) -> usize {
+        place.saturating_sub(self.offset)
     }
-    None
+
+    /// Always there, as every search for one ends with it.
+    fn boundary(&self, field: &str, place: usize, fault: Fault) -> Option<Boundary> {
+        Some(Boundary { field: field.to_owned(), at: self.at(place), fault })
+    }
+
+    fn of_field(&self, field: &str) -> impl Iterator<Item = &Region<'p>> {
+        self.regions.iter().filter(move |region| region.field == field)
+    }
+
+    /// The field whose region a place is in.
+    fn field_at(&self, place: usize) -> Option<&'p str> {
+        let holds = |region: &&Region<'_>| region.open.start <= place && place < region.close.end.max(region.body.end);
+        self.regions.iter().find(holds).map(|region| region.field)
+    }
+
+    /// The boundary of content or reasoning that is said with these words.
+    fn of_text(&self, field: &str, said: Option<&str>, find: fn(&'p str, &str) -> Option<usize>) -> Option<Boundary> {
+        let read = self.read;
+        let Some(said) = said.map(str::trim) else {
+            let extra = self.of_field(field).find(|region| !text(read, region.body).trim().is_empty())?;
+            return self.boundary(field, extra.body.start, Fault::Extra);
+        };
+        let start = find(read, said)?;
+        let end = start + said.len();
+        let Some(region) = self.of_field(field).find(|region| region.body.start < end && region.body.end > start)
+        else {
+            let inside = self.field_at(start).map(str::to_owned);
+            return self.boundary(field, start, Fault::NotOpened { inside });
+        };
+        let body = text(read, region.body);
+        let first = region.body.start + (body.len() - body.trim_start().len());
+        let last = region.body.start + body.trim_end().len();
+        if first != start {
+            return self.boundary(field, start, Fault::StartsAt(self.at(first)));
+        }
+        if last != end {
+            let by = text(read, region.close).to_owned();
+            return self.boundary(field, end, Fault::EndsAt { at: self.at(last), by });
+        }
+        let later = self.of_field(field).find(|later| later.body.start > region.body.start)?;
+        self.boundary(field, start, Fault::Overwritten { at: self.at(later.body.start) })
+    }
+
+    /// The boundary of calls that are too many, too few, or no calls.
+    fn of_calls(&self) -> Option<Boundary> {
+        let Self { expected, regions, read, .. } = self;
+        if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed?))) {
+            let is_unclosed = region.close.start == region.close.end && region.close.end == read.len();
+            let fault = if is_unclosed { Fault::Unclosed } else { Fault::Malformed(shortened(reason, 120).into()) };
+            return self.boundary(region.field, region.body.start, fault);
+        }
+        for name in self.names() {
+            match self.field_at(name?) {
+                Some(CALLS) => {}
+                other => return self.boundary(CALLS, name?, Fault::NotOpened { inside: other.map(str::to_owned) }),
+            }
+        }
+        if let Some(extra) = self.of_field(CALLS).nth(expected.calls.len()) {
+            return self.boundary(CALLS, extra.open.start, Fault::Extra);
+        }
+        // Fewer regions than calls, and each name is in one: a region ran on over the next call.
+        let second = expected.calls.get(1)?;
+        let region = self.of_field(CALLS).next()?;
+        let next = region.body.start + text(read, region.body).find(&second.name)?;
+        let by = text(read, region.close).to_owned();
+        self.boundary(CALLS, next, Fault::EndsAt { at: self.at(region.body.end), by })
+    }
+
+    /// The boundary of the first call, of which a part was misread.
+    fn of_call_part(&self, part: Part, message: &Object) -> Option<Boundary> {
+        let region = self.of_field(CALLS).next()?;
+        let changed = changed_argument(self.expected, message).filter(|_| part == Part::Arguments);
+        let (wanted, got) = match changed {
+            Some((_, wanted, got)) => (wanted.to_string(), got.to_string()),
+            None => (self.wanted(part), got(part, message)),
+        };
+        let (wanted, got) = (shortened(&wanted, 80).into(), shortened(&got, 80).into());
+        self.boundary(CALLS, region.body.start, Fault::Misread { wanted, got })
+    }
+
+    /// A part of all calls, as it is meant.
+    fn wanted(&self, part: Part) -> String {
+        let parts = self.expected.calls.iter().map(|call| match part {
+            Part::Name => Value::from(call.name.as_str()).to_string(),
+            Part::Id => Value::from(call.id.as_str()).to_string(),
+            _ => Value::Object(call.arguments.clone()).to_string(),
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Where the name of each call is; nothing in place of one that is not there, and of those after it.
+    fn names(&self) -> impl Iterator<Item = Option<usize>> {
+        let mut from = Some(self.offset);
+        self.expected.calls.iter().map(move |call| {
+            let start = from.take()?;
+            let name = start + self.read.get(start..)?.find(&call.name)?;
+            from = Some(name + call.name.len());
+            Some(name)
+        })
+    }
+
+    /// Where the name of the first call is that is content instead of a call.
+    fn swallowed_call(&self) -> Option<usize> {
+        let holds = |region: &Region<'_>, name| region.body.start <= name && name < region.body.end;
+        self.names().map_while(|name| name).find(|name| self.of_field("content").any(|region| holds(region, *name)))
+    }
+}
+
+/// A part of all calls of a message.
+fn got(part: Part, message: &Object) -> String {
+    let written = |part: Option<&Value>| part.map_or_else(String::new, ToString::to_string);
+    let calls = super::reading::calls_of(message);
+    let parts = calls.iter().map(|call| {
+        let function = call.get("function").unwrap_or(call);
+        match part {
+            Part::Name => written(function.get("name")),
+            Part::Id => written(call.get("id")),
+            _ => written(function.get("arguments")),
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 fn text(read: &str, span: Span) -> &str {
