@@ -348,22 +348,12 @@ impl<'t> Inference<'_, 't> {
         end: &str,
         begin: &dyn Fn(&Trace) -> usize,
     ) -> (Option<Reasoning>, Content) {
-        let mut lead = slice(plain.lead(), begin(plain)..).to_owned();
+        let lead = slice(plain.lead(), begin(plain)..).to_owned();
         let tail = before_end(plain.tail(), end).to_owned();
         let Some(thought) = thought else {
-            if let Some(guessed) = &mut hidden {
-                // A template may show a thought that no message carries, or open one and never close it: content is inside.
-                if let Some((empty, rest)) = emptied(&lead, guessed.open.trim(), guessed.close.trim()) {
-                    guessed.empty = Some(empty.to_owned());
-                    lead = rest.to_owned();
-                } else if let Some(rest) = lead.trim_start().strip_prefix(guessed.open.as_str()) {
-                    lead = rest.trim_start().to_owned();
-                }
-            }
-            return (
-                hidden,
-                settled(self.segmentation, Content { open: lead, close: tail, ..Content::default() }, end),
-            );
+            let open = hidden.as_mut().map_or(lead.clone(), |guessed| without_guessed(guessed, &lead));
+            let content = Content { open, close: tail, ..Content::default() };
+            return (hidden, settled(self.segmentation, content, end));
         };
         let prober = self.offering.with_reasoning(thought.reasoning_inputs.first());
         let shown = |answer: Answer| {
@@ -407,24 +397,18 @@ impl<'t> Inference<'_, 't> {
             content.after_reasoning = Some((rest.to_owned(), before_end(both.tail(), end).to_owned()));
         }
         let mut source = Source::Rendered;
-        if open.trim().is_empty() {
-            // The prompt writes the opening that renders lack.
-            let opened = prompts.iter().filter_map(|prompt| {
-                let own = prompt.prefill.split(mark.trim()).next()?;
-                (!own.trim().is_empty()).then(|| own.to_owned())
-            });
-            if let Some(prefill) = opened.min_by_key(String::len) {
-                open = prefill;
-                source = Source::OpenedByPrompt;
-            }
+        if open.trim().is_empty()
+            && let Some(prefill) = prefilled(prompts, mark.trim())
+        {
+            open = prefill;
+            source = Source::OpenedByPrompt;
         }
-        let before_calls = beside.as_ref().map(between).map(|gap| {
-            let after = gap.find(mark.as_str()).map_or(0, |at| at + mark.len());
-            slice(&gap, ..after).to_owned()
-        });
+        // Calls may follow without the mark that closes it before content.
+        let lacks_close = |gap: &String| gap.find(mark.as_str()).is_none_or(|at| at + mark.len() == 0);
+        let is_bare = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(|gap| lacks_close(&gap));
         let reasoning = Reasoning {
             open,
-            close_before_calls: before_calls.filter(|text| text.trim() != close.trim() && text.is_empty()),
+            close_before_calls: is_bare.then(String::new),
             close,
             empty,
             reasoning_inputs: thought.reasoning_inputs,
@@ -544,6 +528,23 @@ fn thoughts() -> [Answer; 3] {
         Answer { calls: shapes::calls(1), ..bare.clone() },
         Answer { calls: shapes::calls(1), ..bare }.with_content(needle::CONTENT),
     ]
+}
+
+/// What the text before content is without a thought that no message carries. A template may show one, or open one and
+/// never close it: content is inside then.
+fn without_guessed(guessed: &mut Reasoning, lead: &str) -> String {
+    if let Some((empty, rest)) = emptied(lead, guessed.open.trim(), guessed.close.trim()) {
+        guessed.empty = Some(empty.to_owned());
+        return rest.to_owned();
+    }
+    let opened = lead.trim_start().strip_prefix(guessed.open.as_str());
+    opened.map_or(lead, str::trim_start).to_owned()
+}
+
+/// The opening of a thought that prompts write and renders lack: the shortest text before the mark that closes it.
+fn prefilled(prompts: &[Prompt], mark: &str) -> Option<String> {
+    let openings = prompts.iter().filter_map(|prompt| prompt.prefill.split(mark).next());
+    openings.filter(|opening| !opening.trim().is_empty()).min_by_key(|opening| opening.len()).map(str::to_owned)
 }
 
 /// The thought without a text that a lead begins with, and the text after it.
