@@ -8,7 +8,8 @@ use super::needed::{Gaps, Missing};
 use super::proof::{Proof, Tried};
 use super::readers::{self, Reading, Wish};
 use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
-use crate::wire::structure::Source;
+use crate::wire::structure::{Source, WireFormat};
+use backchat_chat::RenderError;
 use backchat_chat::source::Source as ChatSource;
 use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
 use backchat_core::json::Value;
@@ -235,54 +236,18 @@ pub(super) fn report(chosen: Chosen, proof: &Proof<'_>, source: &str, options: &
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
-    let mut diagnostics = inexpressible::find(&wire);
-    let field = |name: &str| draft.get("fields").is_some_and(|fields| fields.get(name).is_some());
-    let reads_calls = field("tool_calls");
-    let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
-        diagnostics.push(Diagnostic::new(severity, id, message).help(help));
-    };
-    if proof.shows_calls() && !reads_calls {
-        let message = "no response template was found for the form in which the chat template renders tool calls";
+    let coverage = Coverage::of(&draft, &wire, proof, &verdict);
+    if coverage.lacks_calls() {
         verdict.inexpressible = proof.turns_with_calls();
-        let turns: Vec<String> = verdict
-            .inexpressible
-            .iter()
-            .map(|turn| format!("{:?} ({})", shortened(&turn.text, 160), turn.case))
-            .collect();
-        let help =
-            format!("the draft reads content and reasoning; calls remain text in the content: {}", turns.join(" and "));
-        warn(Severity::Warning, "derive-calls-unknown", message, &help);
     }
-    let knows_reasoning = wire.reasoning.is_some() || !proof.shows_reasoning();
-    if !knows_reasoning {
-        let message = "no response template was found for the form in which the chat template renders reasoning";
-        let help = "reasoning remains text in the content, or is lost; write the field by hand, and test it on recorded outputs";
-        warn(Severity::Warning, "derive-reasoning-unknown", message, help);
-    }
-    if let (false, Some(error)) = (reads_calls, prober.refuses_calls()) {
-        let message = format!("the chat template refuses every conversation with a tool call: {error}");
-        let help = "if the model calls tools, correct the chat template and derive again";
-        warn(Severity::Note, "derive-calls-refused", &message, help);
-    }
-    // A proof that never saw a call says nothing about calls.
-    let saw_calls = !reads_calls || !verdict.scope.not_shown.contains(&"calls");
-    // If no render shows it, another note says so.
-    let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
-    let saw_reasoning = !is_rendered || !verdict.scope.not_shown.contains(&"reasoning");
-    for (what, severity) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]
-        .into_iter()
-        .filter_map(|(what, severity, saw)| (!saw).then_some((what, severity)))
-    {
-        let message = format!("not verified: no turn with {what} could be cut out of a render and parsed");
-        warn(severity, "derive-unseen", &message, "test the draft on recorded outputs with --samples");
-    }
-    let status = match proof.shows_calls() && !reads_calls {
+    let is_exact = verdict.holds() && explained.departures.is_empty();
+    let status = match coverage.lacks_calls() {
         true => Status::Inexpressible,
-        _ if verdict.holds() && explained.departures.is_empty() && saw_calls && knows_reasoning && meets_wish => {
-            Status::Proved
-        }
-        _ => Status::Partial,
+        false if is_exact && coverage.is_whole() && meets_wish => Status::Proved,
+        false => Status::Partial,
     };
+    let mut diagnostics = inexpressible::find(&wire);
+    diagnostics.extend(coverage.diagnostics(&verdict, prober.refuses_calls()));
     diagnostics.extend(of_readers.diagnostics);
     diagnostics.extend(lessons.diagnostics());
     diagnostics.extend(verdict.diagnostics());
@@ -309,6 +274,75 @@ pub(super) fn report(chosen: Chosen, proof: &Proof<'_>, source: &str, options: &
         tried,
         missing: None,
         remedy: None,
+    }
+}
+
+/// What of the chat template's turns the draft reads, and whether the proof saw it.
+struct Coverage {
+    shows_calls: bool,
+    reads_calls: bool,
+    saw_calls: bool,
+    knows_reasoning: bool,
+    saw_reasoning: bool,
+}
+
+impl Coverage {
+    fn of(draft: &Value, wire: &WireFormat, proof: &Proof<'_>, verdict: &Verdict) -> Self {
+        let reads_calls = draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_some());
+        // If no render shows it, another note says so.
+        let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
+        let saw = |what| !verdict.scope.not_shown.contains(&what);
+        Self {
+            shows_calls: proof.shows_calls(),
+            reads_calls,
+            // A proof that never saw a call says nothing about calls.
+            saw_calls: !reads_calls || saw("calls"),
+            knows_reasoning: wire.reasoning.is_some() || !proof.shows_reasoning(),
+            saw_reasoning: !is_rendered || saw("reasoning"),
+        }
+    }
+
+    fn lacks_calls(&self) -> bool {
+        self.shows_calls && !self.reads_calls
+    }
+
+    fn is_whole(&self) -> bool {
+        self.saw_calls && self.knows_reasoning
+    }
+
+    /// What is not read or not seen; `refused` is why the chat template renders no calls.
+    fn diagnostics(&self, verdict: &Verdict, refused: Option<RenderError>) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
+            found.push(Diagnostic::new(severity, id, message).help(help));
+        };
+        if self.lacks_calls() {
+            let message = "no response template was found for the form in which the chat template renders tool calls";
+            let turns = verdict.inexpressible.iter();
+            let turns: Vec<String> =
+                turns.map(|turn| format!("{:?} ({})", shortened(&turn.text, 160), turn.case)).collect();
+            let help = format!(
+                "the draft reads content and reasoning; calls remain text in the content: {}",
+                turns.join(" and ")
+            );
+            warn(Severity::Warning, "derive-calls-unknown", message, &help);
+        }
+        if !self.knows_reasoning {
+            let message = "no response template was found for the form in which the chat template renders reasoning";
+            let help = "reasoning remains text in the content, or is lost; write the field by hand, and test it on recorded outputs";
+            warn(Severity::Warning, "derive-reasoning-unknown", message, help);
+        }
+        if let (false, Some(error)) = (self.reads_calls, refused) {
+            let message = format!("the chat template refuses every conversation with a tool call: {error}");
+            let help = "if the model calls tools, correct the chat template and derive again";
+            warn(Severity::Note, "derive-calls-refused", &message, help);
+        }
+        let unseen = [("calls", Severity::Warning, self.saw_calls), ("reasoning", Severity::Note, self.saw_reasoning)];
+        for (what, severity, _) in unseen.into_iter().filter(|(_, _, saw)| !saw) {
+            let message = format!("not verified: no turn with {what} could be cut out of a render and parsed");
+            warn(severity, "derive-unseen", &message, "test the draft on recorded outputs with --samples");
+        }
+        found
     }
 }
 
