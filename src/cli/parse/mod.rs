@@ -18,6 +18,7 @@ use std::sync::Arc;
 pub use self::answer::{Answerer, Asked, Doubts, Reader};
 use self::answer::{AskedIds, Keeping, Recording};
 use self::output::{Beginning, Piece};
+use self::row_error::RowError;
 use super::arriving::Arriving;
 use super::rows::Tally;
 use super::tokenizers::Tokenizers;
@@ -211,15 +212,8 @@ impl Parse {
 
     fn one(&self, asked: Asked, global: &Global) -> Result<ExitCode, Failure> {
         let path = self.output.as_deref().unwrap_or("-");
-        if self.output.is_none() && io::stdin().is_terminal() && !global.is_quiet() {
-            note("reading the model's output from standard input, up to its end (Ctrl-D)");
-        }
-        let is_schema = matches!(asked.template, Some(Reader::Schema(_)));
-        if !is_schema && asked.prefix.is_none() && self.prompt_ids.is_none() && !global.is_quiet() {
-            note(
-                "without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes \
-                 on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none",
-            );
+        if !global.is_quiet() {
+            self.note_what_is_assumed(&asked);
         }
         let template = match &asked.template {
             Some(Reader::Template(template)) => template,
@@ -271,13 +265,6 @@ impl Parse {
             Some(arriving) => arriving.finish()?,
             None => known.clone(),
         };
-        let file = input::name(path);
-        let mut diagnostics = show::malformed(&recording, &text, file);
-        let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
-        let in_order = done.as_ref().is_ok_and(is_whole);
-        diagnostics.extend(show::unclosed(&recording, &text, file));
-        diagnostics.extend(show::problems(&recording, &text, file));
-
         if let Ok(finished) = &mut done {
             let message = Value::Object(std::mem::take(&mut finished.message));
             if out.is_terminal() {
@@ -287,19 +274,47 @@ impl Parse {
             }
         }
         drop(out);
-
-        match done {
-            Ok(finished) => {
-                diagnostics.extend(finished.missing.iter().map(|field| show::missing(field, file)));
-                diagnostics.extend(finished.notes.iter().map(|note| show::doubtful(note, file)));
-            }
-            Err(error) => diagnostics.push(show::failed(&error, asked.mode, file)),
-        }
-        if !diagnostics.is_empty() && !global.is_quiet() {
-            Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, text) }.report(global);
-        }
-        Ok(ExitCode::from(if in_order { 0 } else { 1 }))
+        Ok(report(&done, &recording, asked.mode, (input::name(path), text), global))
     }
+
+    /// Says what is not given and matters.
+    fn note_what_is_assumed(&self, asked: &Asked) {
+        if self.output.is_none() && io::stdin().is_terminal() {
+            note("reading the model's output from standard input, up to its end (Ctrl-D)");
+        }
+        let is_schema = matches!(asked.template, Some(Reader::Schema(_)));
+        if !is_schema && asked.prefix.is_none() && self.prompt_ids.is_none() {
+            note(
+                "without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes \
+                 on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none",
+            );
+        }
+    }
+}
+
+/// Reports what makes the answer doubtful, at its places in the text of a file.
+fn report(
+    done: &Result<Finished, RowError>,
+    recording: &Recording,
+    mode: Mode,
+    (file, text): (&str, String),
+    global: &Global,
+) -> ExitCode {
+    let mut diagnostics = show::malformed(recording, &text, file);
+    diagnostics.extend(show::unclosed(recording, &text, file));
+    diagnostics.extend(show::problems(recording, &text, file));
+    match done {
+        Ok(finished) => {
+            diagnostics.extend(finished.missing.iter().map(|field| show::missing(field, file)));
+            diagnostics.extend(finished.notes.iter().map(|note| show::doubtful(note, file)));
+        }
+        Err(error) => diagnostics.push(show::failed(error, mode, file)),
+    }
+    if !diagnostics.is_empty() && !global.is_quiet() {
+        Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, text) }.report(global);
+    }
+    let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
+    ExitCode::from(if done.as_ref().is_ok_and(is_whole) { 0 } else { 1 })
 }
 
 /// An output of ids that is read as a whole.

@@ -250,132 +250,189 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
 
 /// Calls whose name and arguments patterns take apart.
 fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, Loss> {
-    let cannot = |construct: &str| Loss::new(item, construct, "the calls are not carried over");
     let function = item
         .children()
         .into_iter()
         .find(|node| node.type_name() == Some("object") && node.property("name").is_some())
         .filter(|_| item.property("name").is_none())
         .unwrap_or(item);
-    let arguments = function.property("arguments").ok_or_else(|| cannot("call without arguments"))?;
-    let name = function.property("name").ok_or_else(|| cannot("call without a name"))?;
-    let outline = |node: &Node| match node.regex.as_ref().map(|regex| &regex.pattern) {
+    let taken = TakenApart { item, function, context };
+    let arguments = function.property("arguments").ok_or_else(|| taken.cannot("call without arguments"))?;
+    let name = function.property("name").ok_or_else(|| taken.cannot("call without a name"))?;
+    let parts = outline(function).or_else(|| outline(item)).unwrap_or_else(|| inside.to_vec());
+    let is_arguments = |part: &Part| matches!(part, Part::Group { name: Some(name), .. } if name == "arguments");
+    match parts.iter().position(is_arguments).filter(|_| marks::named(&parts, "name").is_some()) {
+        Some(place) => taken.by_one_pattern(&parts, place, arguments),
+        None => taken.by_two_patterns(name, arguments),
+    }
+}
+
+/// The parts of a node's pattern, if it has one.
+fn outline(node: &Node) -> Option<Vec<Part>> {
+    match node.regex.as_ref().map(|regex| &regex.pattern) {
         Some(Ok(pattern)) => Some(pattern.outline()),
         _ => None,
-    };
-    let base = |header: String, before: String, between: String, captures: &[String]| Calls {
-        open: context.open.clone(),
-        lead: context.lead.clone(),
-        header: Some(header),
-        close: context.close.clone(),
-        body: Body::Json(Value::Null),
-        shape: Some(super::shape::written(item, function, captures)),
-        section: None,
-        is_last_bare: false,
-        each: false,
-        single: false,
-        written: Written::Parts { before, between, after: String::new() },
-    };
-    // One pattern with both groups.
-    if let Some(parts) = outline(function).or_else(|| outline(item)).or_else(|| Some(inside.to_vec()))
-        && let Some(place) =
-            parts.iter().position(|part| matches!(part, Part::Group { name: Some(name), .. } if name == "arguments"))
-        && marks::named(&parts, "name").is_some()
-    {
+    }
+}
+
+/// A call whose name and arguments patterns take apart.
+struct TakenApart<'n> {
+    item: &'n Node,
+    function: &'n Node,
+    context: Context,
+}
+
+/// The pattern of a call's name.
+struct NameHeader {
+    /// What comes before the name, with the name, and what ends it.
+    header: String,
+    tail: String,
+    is_tail_empty: bool,
+    /// The texts around the name as they are written.
+    before: String,
+    between: String,
+    captures: Vec<String>,
+}
+
+impl TakenApart<'_> {
+    fn cannot(&self, construct: &str) -> Loss {
+        Loss::new(self.item, construct, "the calls are not carried over")
+    }
+
+    fn calls(&self, header: String, before: String, between: String, captures: &[String]) -> Calls {
+        Calls {
+            open: self.context.open.clone(),
+            lead: self.context.lead.clone(),
+            header: Some(header),
+            close: self.context.close.clone(),
+            body: Body::Json(Value::Null),
+            shape: Some(super::shape::written(self.item, self.function, captures)),
+            section: None,
+            is_last_bare: false,
+            each: false,
+            single: false,
+            written: Written::Parts { before, between, after: String::new() },
+        }
+    }
+
+    /// One pattern with a group for each; the arguments are the part at this place.
+    fn by_one_pattern(&self, parts: &[Part], place: usize, arguments: &Node) -> Result<Calls, Loss> {
+        let cannot = || self.cannot("x-regex of a call");
         let (head, _) = parts.split_at(place);
-        let mut captures = own_texts(item, function).map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        let mut captures = own_texts(self.item, self.function).map(|(name, _)| name.clone()).collect::<Vec<_>>();
         captures.retain(|name| marks::named(head, name).is_some());
         let named = |_: usize, name: Option<&str>| {
             name.filter(|name| *name == "name" || captures.iter().any(|known| known == name)).map(str::to_owned)
         };
-        let header = source_of(head, &named).ok_or_else(|| cannot("x-regex of a call"))?;
+        let header = source_of(head, &named).ok_or_else(cannot)?;
         let fill = |_: usize, name: Option<&str>| if name == Some("name") { "\0" } else { "c1" }.to_owned();
         let written = marks::sample(head, &fill);
-        let (before, between) = written.split_once('\0').ok_or_else(|| cannot("x-regex of a call"))?;
-        let mut calls = base(header, before.to_owned(), between.to_owned(), &captures);
+        let (before, between) = written.split_once('\0').ok_or_else(cannot)?;
+        let mut calls = self.calls(header, before.to_owned(), between.to_owned(), &captures);
         calls.body = body(arguments)?;
-        let (group, around) = marks::named(&parts, "arguments").ok_or_else(|| cannot("x-regex of a call"))?;
+        let (group, around) = marks::named(parts, "arguments").ok_or_else(cannot)?;
         calls.close_with(group, &around);
-        return Ok(calls);
+        Ok(calls)
     }
-    // A pattern for the name, and one for the arguments.
-    let parts = outline(name).ok_or_else(|| cannot("name that no pattern reads"))?;
-    let place = parts
-        .iter()
-        .position(|part| matches!(part, Part::Group { .. }))
-        .ok_or_else(|| cannot("x-regex of the name"))?;
-    let (head, from_group) = parts.split_at(place);
-    let [Part::Group { parts: taken, .. }, tail @ ..] = from_group else { return Err(cannot("x-regex of the name")) };
-    let taken = source_of(taken, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"))?;
-    let source = |parts: &[Part]| source_of(parts, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"));
-    let is_bounded = marks::beginning(tail).is_some();
-    let taken = match (is_bounded, context.close.first()) {
-        // A name that only white space ends would run over the end of the call.
-        (false, Some(close)) if !taken.starts_with(r"\w") => {
-            let first = close.sample().chars().next().map_or(String::new(), |c| escape_literal(&c.to_string()));
-            if taken == r"\S+" { format!(r"[^\s{first}]+") } else { format!("(?:(?!{}){taken})", close.source()) }
-        }
-        _ => taken,
-    };
-    let not_close = context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()));
-    let before_mark = |parts: &[Part]| match parts.first() {
-        None | Some(Part::Start) => String::new(),
-        // The pattern finds its mark wherever it is in the call.
-        Some(_) if not_close.is_empty() => r"\s*".to_owned(),
-        Some(_) => format!("(?:{not_close}.)*?"),
-    };
-    let mut captures = Vec::new();
-    let mut header = String::new();
-    for (name, parts) in own_texts(item, function).filter_map(|(name, node)| Some((name, outline(node)?))) {
-        let number = parts.iter().position(|part| matches!(part, Part::Group { .. }));
-        let read = number.and_then(|_| source_of(&parts, &|_, _| Some(name.clone())));
-        if let Some(read) = read {
-            header.push_str(&format!("(?={}{read})", before_mark(&parts)));
-            captures.push(name.clone());
-        }
-    }
-    let header = format!("{header}{}{}(?P<name>{taken})", before_mark(head), source(head)?);
-    let tail_source = source(tail)?;
-    let plain = |parts: &[Part]| marks::sample(parts, &|_, _| String::new());
-    let (before, between) = (plain(head), plain(tail));
-    let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) else {
-        let mut calls = base(header + &tail_source, before, between, &captures);
+
+    /// A pattern for the name, and one for the arguments.
+    fn by_two_patterns(&self, name: &Node, arguments: &Node) -> Result<Calls, Loss> {
+        let NameHeader { header, tail, is_tail_empty, before, between, captures } = self.name_header(name)?;
+        let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) else {
+            let mut calls = self.calls(header + &tail, before, between, &captures);
+            calls.body = body(arguments)?;
+            calls.end(&self.context, None);
+            return Ok(calls);
+        };
+        let (group, around) = marks::only(&parts).ok_or_else(|| self.cannot("x-regex of the arguments"))?;
+        let bracket = match group {
+            Part::Group { parts, .. } => marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '['])),
+            _ => None,
+        };
+        let written = format!("{before}n{between}");
+        let is_open_behind = |open: &Mark| {
+            let found = Pattern::new(&open.source()).ok().and_then(|open| open.find_at(&written, 0).ok()?);
+            found.is_some_and(|found| found.span().1 == written.len())
+        };
+        let not_close = self.not_close();
+        let (to_arguments, between) = match (around.open.first(), bracket) {
+            // What ends the name opens the arguments.
+            (Some(open), _) if is_open_behind(open) => (tail, between),
+            (Some(open), _) => {
+                let is_spaced = parts.windows(2).any(|pair| matches!(pair, [Part::Space, Part::Group { .. }]));
+                let space = if is_spaced { r"\s*" } else { "" };
+                let skipped = format!("(?:{not_close}.)*?{}{space}", open.source());
+                let skipped = if around.open_optional { format!("(?:{skipped})?") } else { skipped };
+                (tail + &skipped, format!("{between}{}", open.sample()))
+            }
+            // What ends the name may begin the arguments.
+            (None, Some(bracket)) => {
+                let between = between.strip_suffix(bracket.sample()).unwrap_or(&between).to_owned();
+                let ahead = if is_tail_empty { String::new() } else { format!("(?={tail})") };
+                (format!("{ahead}(?:{not_close}.)*?(?={})", bracket.source()), between)
+            }
+            (None, None) => (tail, between),
+        };
+        let mut calls = self.calls(header + &to_arguments, before, between, &captures);
         calls.body = body(arguments)?;
-        calls.end(&context, None);
-        return Ok(calls);
-    };
-    let (group, around) = marks::only(&parts).ok_or_else(|| cannot("x-regex of the arguments"))?;
-    let bracket = match group {
-        Part::Group { parts, .. } => marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '['])),
-        _ => None,
-    };
-    let written = format!("{before}n{between}");
-    let is_open_behind = |open: &Mark| {
-        let found = Pattern::new(&open.source()).ok().and_then(|open| open.find_at(&written, 0).ok()?);
-        found.is_some_and(|found| found.span().1 == written.len())
-    };
-    let (to_arguments, between) = match (around.open.first(), bracket) {
-        // What ends the name opens the arguments.
-        (Some(open), _) if is_open_behind(open) => (tail_source, between),
-        (Some(open), _) => {
-            let is_spaced = parts.windows(2).any(|pair| matches!(pair, [Part::Space, Part::Group { .. }]));
-            let space = if is_spaced { r"\s*" } else { "" };
-            let skipped = format!("(?:{not_close}.)*?{}{space}", open.source());
-            let skipped = if around.open_optional { format!("(?:{skipped})?") } else { skipped };
-            (tail_source + &skipped, format!("{between}{}", open.sample()))
+        calls.close_with(group, &around);
+        Ok(calls)
+    }
+
+    /// The pattern of the name as one that begins where a call does, with the call's other texts.
+    fn name_header(&self, name: &Node) -> Result<NameHeader, Loss> {
+        let cannot = || self.cannot("x-regex of the name");
+        let source = |parts: &[Part]| source_of(parts, &|_, _| None).ok_or_else(cannot);
+        let parts = outline(name).ok_or_else(|| self.cannot("name that no pattern reads"))?;
+        let place = parts.iter().position(|part| matches!(part, Part::Group { .. })).ok_or_else(cannot)?;
+        let (head, from_group) = parts.split_at(place);
+        let [Part::Group { parts: taken, .. }, tail @ ..] = from_group else { return Err(cannot()) };
+        let taken = source(taken)?;
+        let is_bounded = marks::beginning(tail).is_some();
+        let taken = match (is_bounded, self.context.close.first()) {
+            // A name that only white space ends would run over the end of the call.
+            (false, Some(close)) if !taken.starts_with(r"\w") => {
+                let first = close.sample().chars().next().map_or(String::new(), |c| escape_literal(&c.to_string()));
+                if taken == r"\S+" { format!(r"[^\s{first}]+") } else { format!("(?:(?!{}){taken})", close.source()) }
+            }
+            _ => taken,
+        };
+        let mut captures = Vec::new();
+        let mut header = String::new();
+        let own = own_texts(self.item, self.function);
+        for (name, parts) in own.filter_map(|(name, node)| Some((name, outline(node)?))) {
+            let number = parts.iter().position(|part| matches!(part, Part::Group { .. }));
+            let read = number.and_then(|_| source_of(&parts, &|_, _| Some(name.clone())));
+            if let Some(read) = read {
+                header.push_str(&format!("(?={}{read})", self.before_mark(&parts)));
+                captures.push(name.clone());
+            }
         }
-        // What ends the name may begin the arguments.
-        (None, Some(bracket)) => {
-            let between = between.strip_suffix(bracket.sample()).unwrap_or(&between).to_owned();
-            let ahead = if tail.is_empty() { String::new() } else { format!("(?={tail_source})") };
-            (format!("{ahead}(?:{not_close}.)*?(?={})", bracket.source()), between)
+        let plain = |parts: &[Part]| marks::sample(parts, &|_, _| String::new());
+        Ok(NameHeader {
+            header: format!("{header}{}{}(?P<name>{taken})", self.before_mark(head), source(head)?),
+            tail: source(tail)?,
+            is_tail_empty: tail.is_empty(),
+            before: plain(head),
+            between: plain(tail),
+            captures,
+        })
+    }
+
+    /// A lookahead that keeps a pattern inside its call.
+    fn not_close(&self) -> String {
+        self.context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()))
+    }
+
+    /// What comes before the mark of a pattern, which finds it wherever it is in the call.
+    fn before_mark(&self, parts: &[Part]) -> String {
+        let not_close = self.not_close();
+        match parts.first() {
+            None | Some(Part::Start) => String::new(),
+            Some(_) if not_close.is_empty() => r"\s*".to_owned(),
+            Some(_) => format!("(?:{not_close}.)*?"),
         }
-        (None, None) => (tail_source, between),
-    };
-    let mut calls = base(header + &to_arguments, before, between, &captures);
-    calls.body = body(arguments)?;
-    calls.close_with(group, &around);
-    Ok(calls)
+    }
 }
 
 /// The texts of a call besides its name and arguments, such as its id, with their nodes.

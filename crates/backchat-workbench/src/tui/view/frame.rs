@@ -46,40 +46,11 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         return;
     }
     let theme = app.layout.theme;
-    let mut now: Vec<Span<'_>> = Vec::new();
-    let mut badge = |text: String| {
-        now.push(Span::styled(text, theme.current()));
-        now.push(Span::raw(" "));
-    };
-    if app.session.editing.is_typing {
-        badge(" typing ".to_owned());
-    }
-    if app.session.playback.clock.is_playing() {
-        badge(format!(" ▶ {}/s ", app.session.playback.clock.speed()));
-    }
-    if !app.session.playback.stops.is_empty() {
-        now.push(Span::raw(format!("●{} ", app.session.playback.stops.len())));
-    }
+    let mut now = badges(app);
     let name = app.session.library.names.get(app.session.library.output).map_or("", String::as_str);
     let list = match app.session.library.names.len() {
         0 | 1 => String::new(),
         count => format!(" {}/{count}", app.session.library.output + 1),
-    };
-    let verdict = |whole: bool| {
-        if let Some(percent) = app.session.library.percent_read() {
-            return Span::styled(format!(" … {percent} % read"), theme.strong());
-        }
-        let (mark, words, style) = match app.session.verdict() {
-            Some(Verdict::Passed) => (" ✓", " as expected", theme.good()),
-            Some(Verdict::Failed) => (" ✗", " not as expected", theme.bad()),
-            Some(Verdict::Excused) => (" ·", " not as expected, which is allowed", theme.quiet()),
-            _ if app.session.library.is_awaited => (" …", " more to come", theme.quiet()),
-            _ if app.session.editing.edits.contains_key(&app.session.library.output) => {
-                (" ✎", " typed", theme.strong())
-            }
-            _ => ("", "", theme.quiet()),
-        };
-        Span::styled(format!("{mark}{}", if whole { words } else { "" }), style)
     };
     let how = match app.session.playback.showing {
         Showing::One(mode) => mode_name(mode).to_owned(),
@@ -92,12 +63,12 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     let width = usize::from(area.width);
     // The name gives way first, then facts that are shown elsewhere.
     let ways = [
-        (verdict(true), how.as_str(), place.as_str(), 15),
-        (verdict(false), &how, &place, 12),
-        (verdict(false), &how, &short_place, 12),
-        (verdict(false), "", &place, 8),
-        (verdict(false), "", &short_place, 4),
-        (verdict(false), "", "", 1),
+        (verdict(app, true), how.as_str(), place.as_str(), 15),
+        (verdict(app, false), &how, &place, 12),
+        (verdict(app, false), &how, &short_place, 12),
+        (verdict(app, false), "", &place, 8),
+        (verdict(app, false), "", &short_place, 4),
+        (verdict(app, false), "", "", 1),
     ];
     let badges: usize = now.iter().map(Span::width).sum();
     let room = |verdict: &Span<'_>, how: &str, place: &str| {
@@ -121,6 +92,39 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     let right = Line::from(now);
     let x = area.right().saturating_sub(u16::try_from(right.width()).unwrap_or(u16::MAX)).max(area.x);
     buffer.set_line(x, area.y, &right, area.right() - x);
+}
+
+/// What the workbench does now: typing, playing, the stops it has.
+fn badges(app: &App) -> Vec<Span<'static>> {
+    let mut badges = Vec::new();
+    let mut badge = |text: String| badges.extend([Span::styled(text, app.layout.theme.current()), Span::raw(" ")]);
+    if app.session.editing.is_typing {
+        badge(" typing ".to_owned());
+    }
+    if app.session.playback.clock.is_playing() {
+        badge(format!(" ▶ {}/s ", app.session.playback.clock.speed()));
+    }
+    if !app.session.playback.stops.is_empty() {
+        badges.push(Span::raw(format!("●{} ", app.session.playback.stops.len())));
+    }
+    badges
+}
+
+/// What came of the output, in words or as a mark alone.
+fn verdict(app: &App, in_words: bool) -> Span<'static> {
+    let theme = app.layout.theme;
+    if let Some(percent) = app.session.library.percent_read() {
+        return Span::styled(format!(" … {percent} % read"), theme.strong());
+    }
+    let (mark, words, style) = match app.session.verdict() {
+        Some(Verdict::Passed) => (" ✓", " as expected", theme.good()),
+        Some(Verdict::Failed) => (" ✗", " not as expected", theme.bad()),
+        Some(Verdict::Excused) => (" ·", " not as expected, which is allowed", theme.quiet()),
+        _ if app.session.library.is_awaited => (" …", " more to come", theme.quiet()),
+        _ if app.session.editing.edits.contains_key(&app.session.library.output) => (" ✎", " typed", theme.strong()),
+        _ => ("", "", theme.quiet()),
+    };
+    Span::styled(format!("{mark}{}", if in_words { words } else { "" }), style)
 }
 
 /// The position, and the same in short.
