@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use backchat::json::Value;
-use backchat::parser::{Mode, Problem, Tools};
+use backchat::Template;
+use backchat::json::{Object, Value};
+use backchat::parser::{Mode, Problem, TokenTemplate, Tools};
+use backchat::tokens::Tokens;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -65,6 +67,20 @@ enum Errors {
     Text,
 }
 
+impl Errors {
+    fn read(name: &str) -> PyResult<Self> {
+        match name {
+            "collect" => Ok(Self::Collect),
+            "raise" => Ok(Self::Raise),
+            "text" => Ok(Self::Text),
+            _ => {
+                let message = format!("`errors` is \"collect\", \"raise\" or \"text\", not {name:?}");
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
+}
+
 /// What some rows give, one after another.
 #[derive(Default)]
 struct Rows {
@@ -109,63 +125,127 @@ pub fn parse_batch<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let are_ids = tokenizer.is_some();
     let outputs: Vec<Given> = rows(texts)?.map(|output| Given::output(&output?, are_ids)).collect::<PyResult<_>>()?;
-    let prefix = prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?;
-    let is_one = prefix.is_instance_of::<PyString>() || are_ids && prefix.extract::<Vec<u32>>().is_ok();
-    let prefixes = match is_one {
-        true => Each::All(Given::prompt(prefix, are_ids)?),
-        false => {
-            let prompts = rows(prefix)?.map(|prompt| Given::prompt(&prompt?, are_ids));
-            Each::Rows(prompts.collect::<PyResult<_>>()?)
-        }
+    let batch = Batch {
+        prefixes: prefixes(prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?, are_ids)?,
+        templates: templates(template, tokenizer, policy)?,
+        tokens: tokenizer
+            .map(|tokenizer| PyResult::Ok(Arc::clone(tokens::of(tokenizer)?.get().tokens())))
+            .transpose()?,
+        tools: all_tools(tools)?,
+        errors: Errors::read(errors)?,
+        as_json: is_json(output)?,
+        recovery: Recovery::read(recover, validate, Mode::Stable)?,
+        stop_ids,
+        outputs,
     };
-    let ready = |given: &Bound<'py, PyAny>| {
+    batch.check_lengths()?;
+    let count = batch.outputs.len();
+    let threads = match threads {
+        Some(0) => return Err(PyValueError::new_err("`threads` is at least 1")),
+        _ if count < FEW => 1,
+        Some(threads) => threads,
+        None => thread::available_parallelism().map_or(1, NonZero::get),
+    };
+    // Several blocks for each thread, so that none of them waits long for the last one.
+    let size = (count / (8 * threads)).clamp(16, BLOCK);
+    let mut answer = Answer::new(py, count)?;
+    if threads == 1 {
+        for start in (0..count).step_by(size) {
+            let numbers = start..count.min(start + size);
+            let rows = py.detach(|| batch.block(numbers.clone(), None));
+            answer.take(py, numbers, rows)?;
+        }
+    } else {
+        batch.on_threads(py, threads, size, &mut answer)?;
+    }
+    answer.give(py, batch.errors == Errors::Raise)
+}
+
+/// The prompt of all rows, or one for each.
+fn prefixes(given: &Bound<'_, PyAny>, are_ids: bool) -> PyResult<Each<Given>> {
+    if given.is_instance_of::<PyString>() || are_ids && given.extract::<Vec<u32>>().is_ok() {
+        return Ok(Each::All(Given::prompt(given, are_ids)?));
+    }
+    let prompts = rows(given)?.map(|prompt| Given::prompt(&prompt?, are_ids));
+    Ok(Each::Rows(prompts.collect::<PyResult<_>>()?))
+}
+
+/// The template of all rows, or one for each.
+fn templates(given: &Bound<'_, PyAny>, tokenizer: Option<&Bound<'_, PyAny>>, policy: &str) -> PyResult<Each<Ready>> {
+    let ready = |given: &Bound<'_, PyAny>| {
         let template = template::of(given)?;
         let for_ids = ready_for_ids(tokenizer, &template, policy)?;
-        Ok::<_, PyErr>((template, for_ids))
+        PyResult::Ok((template, for_ids))
     };
-    let templates = match template.cast::<PyList>() {
-        Ok(list) => Each::Rows(list.iter().map(|item| ready(&item)).collect::<PyResult<Vec<_>>>()?),
-        Err(_) => Each::All(ready(template)?),
-    };
-    let tokens =
-        tokenizer.map(|tokenizer| Ok::<_, PyErr>(Arc::clone(tokens::of(tokenizer)?.get().tokens()))).transpose()?;
-    let is_each = |tools: &Bound<'_, PyAny>| {
+    Ok(match given.cast::<PyList>() {
+        Ok(list) => Each::Rows(list.iter().map(|item| ready(&item)).collect::<PyResult<_>>()?),
+        Err(_) => Each::All(ready(given)?),
+    })
+}
+
+/// The tools of all rows, or those of each.
+fn all_tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Each<Option<Arc<Tools>>>> {
+    let is_each = |tools: &&Bound<'_, PyAny>| {
         let first = tools.try_iter().ok().and_then(|mut items| items.next());
         first.and_then(Result::ok).is_some_and(|first| first.is_none() || first.is_instance_of::<PyList>())
     };
-    let tools: Each<Option<Arc<Tools>>> = match tools {
-        Some(each) if is_each(each) => {
-            Each::Rows(each.try_iter()?.map(|tools| read_tools(Some(&tools?))).collect::<PyResult<_>>()?)
+    match given.filter(is_each) {
+        Some(each) => {
+            let tools = each.try_iter()?.map(|tools| read_tools(Some(&tools?)));
+            Ok(Each::Rows(tools.collect::<PyResult<_>>()?))
         }
-        all => Each::All(read_tools(all)?),
-    };
-    prefixes.fits(outputs.len(), "prefix")?;
-    templates.fits(outputs.len(), "template")?;
-    tools.fits(outputs.len(), "tools")?;
-    let errors = match errors {
-        "collect" => Errors::Collect,
-        "raise" => Errors::Raise,
-        "text" => Errors::Text,
-        _ => {
-            let message = format!("`errors` is \"collect\", \"raise\" or \"text\", not {errors:?}");
-            return Err(PyValueError::new_err(message));
-        }
-    };
-    let as_json = match output {
-        "python" => false,
-        "json" => true,
-        _ => return Err(PyValueError::new_err(format!("`output` is \"python\" or \"json\", not {output:?}"))),
-    };
-    let recovery = Recovery::read(recover, validate, Mode::Stable)?;
-    let read = |row: usize, rows: &mut Rows| {
+        None => Ok(Each::All(read_tools(given)?)),
+    }
+}
+
+fn is_json(output: &str) -> PyResult<bool> {
+    match output {
+        "python" => Ok(false),
+        "json" => Ok(true),
+        _ => Err(PyValueError::new_err(format!("`output` is \"python\" or \"json\", not {output:?}"))),
+    }
+}
+
+/// A template, and the same for ids if there is a tokenizer.
+type Ready = (Template, Option<TokenTemplate>);
+
+/// What is to be read, and how.
+struct Batch {
+    outputs: Vec<Given>,
+    prefixes: Each<Given>,
+    templates: Each<Ready>,
+    tools: Each<Option<Arc<Tools>>>,
+    tokens: Option<Arc<Tokens>>,
+    errors: Errors,
+    as_json: bool,
+    recovery: Recovery,
+    stop_ids: Vec<u32>,
+}
+
+impl Batch {
+    fn check_lengths(&self) -> PyResult<()> {
+        let count = self.outputs.len();
+        self.prefixes.fits(count, "prefix")?;
+        self.templates.fits(count, "template")?;
+        self.tools.fits(count, "tools")
+    }
+
+    /// Reads the rows of one block, with a template of the thread's own if there is one for all of them.
+    fn block(&self, numbers: Range<usize>, own: Option<&Ready>) -> Rows {
+        let mut rows = Rows::default();
+        numbers.for_each(|number| self.read(number, own, &mut rows));
+        rows
+    }
+
+    fn read(&self, row: usize, own: Option<&Ready>, rows: &mut Rows) {
         let (Some(output), Some(prefix), Some((template, ready)), Some(tools)) =
-            (outputs.get(row), prefixes.at(row), templates.at(row), tools.at(row))
+            (self.outputs.get(row), self.prefixes.at(row), own.or_else(|| self.templates.at(row)), self.tools.at(row))
         else {
             return;
         };
-        let reading = Reading { tools: tools.clone(), mode: Mode::Stable, raises: true, recovery };
+        let reading = Reading { tools: tools.clone(), mode: Mode::Stable, raises: true, recovery: self.recovery };
         let options = reading.options();
-        let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids.clone()) };
+        let options = if self.stop_ids.is_empty() { options } else { options.stop_ids(self.stop_ids.clone()) };
         let message = match reading.read(prefix.begin(template, ready.as_ref(), options), output) {
             Ok((message, problems)) => {
                 if !problems.is_empty() {
@@ -173,86 +253,60 @@ pub fn parse_batch<'py>(
                 }
                 message
             }
-            Err(_) if errors == Errors::Text => {
-                let mut message = template.defaults().clone();
-                let text = match (output, &tokens) {
-                    (Given::Text(text), _) => Value::from(&**text),
-                    (Given::Ids(ids), Some(tokens)) => tokens.decode(ids).into(),
-                    (Given::Ids(_), None) => Value::Null,
-                };
-                message.insert("content".to_owned(), text);
-                message
-            }
+            Err(_) if self.errors == Errors::Text => self.as_text(template, output),
             Err(message) => {
                 rows.failed.push((row, message));
                 return rows.tape.write(&Value::Null);
             }
         };
-        if as_json { rows.tape.write_json(&Value::Object(message)) } else { rows.tape.write_object(&message) }
-    };
-    let threads = match threads {
-        Some(0) => return Err(PyValueError::new_err("`threads` is at least 1")),
-        _ if outputs.len() < FEW => 1,
-        Some(threads) => threads,
-        None => thread::available_parallelism().map_or(1, NonZero::get),
-    };
-    // Several blocks for each thread, so that none of them waits long for the last one.
-    let size = (outputs.len() / (8 * threads)).clamp(16, BLOCK);
-    let mut answer = Answer::new(py, outputs.len())?;
-    match threads {
-        1 => {
-            for start in (0..outputs.len()).step_by(size) {
-                let end = outputs.len().min(start + size);
-                let rows = py.detach(|| block(start..end, &read));
-                answer.take(py, start..end, rows)?;
-            }
-        }
-        threads => on_threads(py, outputs.len(), threads, size, &read, &mut answer)?,
+        if self.as_json { rows.tape.write_json(&Value::Object(message)) } else { rows.tape.write_object(&message) }
     }
-    answer.give(py, errors == Errors::Raise)
-}
 
-/// Reads the rows of one block.
-fn block(numbers: Range<usize>, read: &impl Fn(usize, &mut Rows)) -> Rows {
-    let mut rows = Rows::default();
-    numbers.for_each(|number| read(number, &mut rows));
-    rows
-}
+    /// A message with the whole output as its content.
+    fn as_text(&self, template: &Template, output: &Given) -> Object {
+        let mut message = template.defaults().clone();
+        let text = match (output, &self.tokens) {
+            (Given::Text(text), _) => Value::from(&**text),
+            (Given::Ids(ids), Some(tokens)) => tokens.decode(ids).into(),
+            (Given::Ids(_), None) => Value::Null,
+        };
+        message.insert("content".to_owned(), text);
+        message
+    }
 
-/// Reads blocks of rows on threads, while this one turns those that are done into objects.
-fn on_threads(
-    py: Python<'_>,
-    rows: usize,
-    threads: usize,
-    size: usize,
-    read: &(impl Fn(usize, &mut Rows) + Sync),
-    answer: &mut Answer,
-) -> PyResult<()> {
-    let next = AtomicUsize::new(0);
-    // What is done and not yet taken is bounded, so that memory is.
-    let (tell, done) = sync_channel(2 * threads);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let (tell, next) = (tell.clone(), &next);
-            scope.spawn(move || {
-                loop {
-                    let start = next.fetch_add(size, Ordering::Relaxed);
-                    let numbers = start..rows.min(start + size);
-                    if start >= rows || tell.send((numbers.clone(), block(numbers, read))).is_err() {
-                        break;
+    /// Reads blocks of rows on threads, while this one turns those that are done into objects.
+    fn on_threads(&self, py: Python<'_>, threads: usize, size: usize, answer: &mut Answer) -> PyResult<()> {
+        let next = AtomicUsize::new(0);
+        let count = self.outputs.len();
+        // What is done and not yet taken is bounded, so that memory is.
+        let (tell, done) = sync_channel(2 * threads);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let (tell, next) = (tell.clone(), &next);
+                scope.spawn(move || {
+                    let own = match &self.templates {
+                        Each::All((template, None)) => Some((template.unshared(), None)),
+                        _ => None,
+                    };
+                    loop {
+                        let start = next.fetch_add(size, Ordering::Relaxed);
+                        let numbers = start..count.min(start + size);
+                        if start >= count || tell.send((numbers.clone(), self.block(numbers, own.as_ref()))).is_err() {
+                            break;
+                        }
                     }
-                }
-            });
-        }
-        drop(tell);
-        let mut done = done;
-        loop {
-            let (block, still) = py.detach(move || (done.recv().ok(), done));
-            done = still;
-            let Some((numbers, rows)) = block else { break Ok(()) };
-            answer.take(py, numbers, rows)?;
-        }
-    })
+                });
+            }
+            drop(tell);
+            let mut done = done;
+            loop {
+                let (block, still) = py.detach(move || (done.recv().ok(), done));
+                done = still;
+                let Some((numbers, rows)) = block else { break Ok(()) };
+                answer.take(py, numbers, rows)?;
+            }
+        })
+    }
 }
 
 /// Keeps Python's collector from going through all rows again and again as they are made: they have no cycles.

@@ -546,8 +546,7 @@ impl Reading {
             Given::Text(text) => parser.feed_into(text, &mut note).map_err(told)?,
             Given::Ids(ids) => parser.feed_tokens_into(ids, &mut note).map_err(told)?,
         }
-        let finished = parser.finish().map_err(told)?;
-        finished.events.iter().for_each(|event| note(event.borrowed()));
+        let finished = parser.finish_into(&mut note).map_err(told)?;
         match first.filter(|_| self.raises).or_else(|| missing(&finished)) {
             Some(message) => Err(message),
             None => Ok((finished.message, finished.problems)),

@@ -85,14 +85,12 @@ impl Reader {
         }
     }
 
-    /// A copy for one thread: threads that count the references to one template slow each other down.
+    /// A copy for one thread.
     fn unshared(&self) -> Self {
-        if let Self::Template(template) = self
-            && let Ok(loaded) = Template::from_value(&template.to_value())
-        {
-            return Self::Template(loaded.template);
+        match self {
+            Self::Template(template) => Self::Template(template.unshared()),
+            Self::Schema(schema) => Self::Schema(schema.clone()),
         }
-        self.clone()
     }
 }
 

@@ -133,6 +133,14 @@ impl Template {
         prepared.clone().downcast().unwrap_or_else(|_| Arc::new(make(self)))
     }
 
+    /// The same template for one thread: threads whose parsers count their references to one template wait for each other.
+    #[must_use]
+    pub fn unshared(&self) -> Self {
+        let Parts { defaults, start_anchor, fields, .. } = &*self.parts;
+        let (defaults, start_anchor, fields) = (defaults.clone(), start_anchor.clone(), fields.clone());
+        Self::new(Parts { defaults, start_anchor, fields, prepared: OnceLock::new() })
+    }
+
     /// The same template for a parser that treats some regions differently. Those that are taken as they are written
     /// join the text of `content`.
     pub(crate) fn treating(&self, regions: impl Fn(&Field) -> Regions) -> Self {
