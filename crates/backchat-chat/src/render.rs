@@ -154,7 +154,6 @@ impl RenderError {
     /// The error as something to show, with its place in the template.
     ///
     /// `source` is the template's text, `file` what the user calls it.
-    #[doc(hidden)]
     pub fn diagnostic(&self, source: &str, file: &str) -> Diagnostic {
         let source = ChatTemplate::normalize(source);
         let (id, message) = match self.kind {
@@ -199,27 +198,23 @@ impl ChatTemplate {
 
     /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
     /// line feed, and none at the end.
-    #[doc(hidden)]
     pub fn normalize(source: &str) -> String {
         syntax::normalize(source)
     }
 
     /// The variables it may ask the caller for, in the order they are first named: every name that is read
     /// before a statement is sure to have bound it, including branches that no render takes.
-    #[doc(hidden)]
     pub fn variables(&self) -> &[String] {
         &self.variables
     }
 
     /// Constants that it compares values with, by what it calls the value: `reasoning_effort` with `"high"`,
     /// `message.role` with `"tool"`. Equality, `in` a list of constants and tests such as `is eq` count.
-    #[doc(hidden)]
     pub fn compared_constants(&self) -> &IndexMap<String, Vec<json::Value>> {
         &self.compared
     }
 
     /// The strings it names in its expressions: what it compares, splits, joins or prints.
-    #[doc(hidden)]
     pub fn literals(&self) -> &[String] {
         &self.literals
     }

@@ -16,7 +16,6 @@ pub enum Effect {
 
 impl Effect {
     /// Its name in results.
-    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Self::Assumed => "assumed",
@@ -48,7 +47,6 @@ impl Note {
     }
 
     /// As JSON.
-    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         let mut out = Object::new();
         out.insert("effect".to_owned(), self.effect.name().into());

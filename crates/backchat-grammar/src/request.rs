@@ -65,7 +65,6 @@ impl<'r> Request<'r> {
     }
 
     /// Whether the request asks for an answer without reasoning.
-    #[doc(hidden)]
     pub fn is_without_reasoning(&self) -> bool {
         self.reasoning == Reasoning::Never
     }

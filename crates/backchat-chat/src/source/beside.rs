@@ -20,7 +20,6 @@ impl Source {
     /// to it: `tokenizer_config.json`, `special_tokens_map.json`, and the ids of `generation_config.json` with their
     /// texts in `tokenizer.json`. A file that cannot be read gives none, and an id that stands for several gives none.
     #[must_use]
-    #[doc(hidden)]
     pub fn with_tokens_beside(mut self) -> Self {
         // Standard input and GGUF files have no files next to them that belong to them.
         let Some(folder) = Path::new(&self.file).parent().filter(|_| !self.file.starts_with('<')) else { return self };
@@ -50,7 +49,6 @@ impl Source {
     }
 
     /// The special tokens that came from a file next to it, each with the file.
-    #[doc(hidden)]
     pub fn tokens_beside(&self) -> &[(String, &'static str)] {
         &self.tokens_beside
     }

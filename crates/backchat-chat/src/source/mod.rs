@@ -22,14 +22,12 @@ const TOOL_USE: &str = "tool_use";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
     /// The file that holds the template, as messages name it.
-    #[doc(hidden)]
     pub file: String,
     /// The template.
     pub template: String,
     /// Its name, if it has one.
     pub name: Option<String>,
     /// Names of the other templates there.
-    #[doc(hidden)]
     pub other_names: Vec<String>,
     /// The special tokens, as a template sees them: `bos_token`, `eos_token` and so on.
     pub special_tokens: Object,

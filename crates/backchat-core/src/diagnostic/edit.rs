@@ -24,7 +24,6 @@ pub struct Edit {
 
 impl Fix {
     /// The text of the file with the change.
-    #[doc(hidden)]
     pub fn apply(&self, text: &str) -> String {
         with_edits(text, self.edits.iter().collect())
     }

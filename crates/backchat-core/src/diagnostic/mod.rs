@@ -91,19 +91,16 @@ pub struct Label {
 
 impl Diagnostic {
     /// A diagnostic with a message and nothing else.
-    #[doc(hidden)]
     pub fn new(severity: Severity, id: &'static str, message: impl Into<String>) -> Self {
         Self { id, severity, message: message.into(), place: None, labels: Vec::new(), help: None, fix: None }
     }
 
     /// Something that cannot be used as it is.
-    #[doc(hidden)]
     pub fn error(id: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, id, message)
     }
 
     /// Something that loads or runs, and will hurt.
-    #[doc(hidden)]
     pub fn warning(id: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, id, message)
     }
@@ -115,7 +112,6 @@ impl Diagnostic {
 
     /// Sets its place.
     #[must_use]
-    #[doc(hidden)]
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
@@ -123,7 +119,6 @@ impl Diagnostic {
 
     /// Says what to do.
     #[must_use]
-    #[doc(hidden)]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -131,7 +126,6 @@ impl Diagnostic {
 
     /// Points at a second place.
     #[must_use]
-    #[doc(hidden)]
     pub fn label(mut self, place: Place, message: impl Into<String>) -> Self {
         self.labels.push(Label { place, message: message.into() });
         self
@@ -139,7 +133,6 @@ impl Diagnostic {
 
     /// Offers a change that removes the problem.
     #[must_use]
-    #[doc(hidden)]
     pub fn fix(mut self, message: impl Into<String>, edits: Vec<Edit>) -> Self {
         self.fix = Some(Fix { message: message.into(), edits });
         self

@@ -19,20 +19,17 @@ pub struct Place {
 
 impl Place {
     /// A file as a whole.
-    #[doc(hidden)]
     pub fn file(name: impl Into<String>) -> Self {
         Self { file: Some(name.into()), ..Self::default() }
     }
 
     /// Some bytes of a text.
-    #[doc(hidden)]
     pub fn span(text: &str, span: Range<usize>) -> Self {
         Self { line_column: Some(line_column(text, span.start)), span: Some(span), ..Self::default() }
     }
 
     /// Names the file.
     #[must_use]
-    #[doc(hidden)]
     pub fn in_file(mut self, name: impl Into<String>) -> Self {
         self.file = Some(name.into());
         self
@@ -40,7 +37,6 @@ impl Place {
 
     /// Names the JSON value.
     #[must_use]
-    #[doc(hidden)]
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self

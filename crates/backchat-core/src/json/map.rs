@@ -93,26 +93,22 @@ impl<V> Map<V> {
     }
 
     /// The value of a key, to be changed.
-    #[doc(hidden)]
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         let place = self.place(key)?;
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
     /// A key that it has, and its value.
-    #[doc(hidden)]
     pub fn get_key_value(&self, key: &str) -> Option<(&String, &V)> {
         self.entries.get(self.place(key)?).map(|(key, value)| (key, value))
     }
 
     /// The first key and its value.
-    #[doc(hidden)]
     pub fn first(&self) -> Option<(&String, &V)> {
         self.entries.first().map(|(key, value)| (key, value))
     }
 
     /// Sets a key and puts it at a place, or last if there are fewer keys, wherever it was.
-    #[doc(hidden)]
     pub fn insert_at(&mut self, place: usize, key: String, value: V) {
         self.entries.retain(|(other, _)| *other != key);
         self.entries.insert(place.min(self.entries.len()), (key, value));
@@ -148,7 +144,6 @@ impl<V> Map<V> {
     }
 
     /// The place of a key, to be looked at and filled.
-    #[doc(hidden)]
     pub fn entry(&mut self, key: String) -> MapEntry<'_, V> {
         MapEntry { place: self.place(&key), map: self, key }
     }
@@ -162,7 +157,6 @@ impl<V> Map<V> {
     }
 
     /// Keeps the entries of which the closure says so.
-    #[doc(hidden)]
     pub fn retain(&mut self, mut keep: impl FnMut(&String, &mut V) -> bool) {
         let before = self.entries.len();
         self.entries.retain_mut(|(key, value)| keep(key, value));
@@ -177,7 +171,6 @@ impl<V> Map<V> {
     }
 
     /// The keys and values in order, the values to be changed.
-    #[doc(hidden)]
     pub fn iter_mut(&mut self) -> IterMut<'_, V> {
         IterMut(self.entries.iter_mut())
     }
@@ -188,13 +181,11 @@ impl<V> Map<V> {
     }
 
     /// The values in order of their keys.
-    #[doc(hidden)]
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator {
         self.entries.iter().map(|(_, value)| value)
     }
 
     /// The values in order of their keys, to be changed.
-    #[doc(hidden)]
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
         self.entries.iter_mut().map(|(_, value)| value)
     }

@@ -8,7 +8,6 @@ pub struct Number(Box<str>);
 
 impl Number {
     /// Keeps the text of a JSON number unchanged.
-    #[doc(hidden)]
     pub fn from_text(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }

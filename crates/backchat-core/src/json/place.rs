@@ -23,40 +23,34 @@ pub struct Path(Option<Arc<(Path, Step)>>);
 
 impl Path {
     /// The path of the document itself.
-    #[doc(hidden)]
     pub fn root() -> Self {
         Self::default()
     }
 
     /// The path of a key's value below this one.
     #[must_use]
-    #[doc(hidden)]
     pub fn key(&self, name: &str) -> Self {
         self.step(Step::Key(name.to_owned()))
     }
 
     /// The path of a list's element below this one.
     #[must_use]
-    #[doc(hidden)]
     pub fn index(&self, index: usize) -> Self {
         self.step(Step::Index(index))
     }
 
     /// The path one step below this one.
     #[must_use]
-    #[doc(hidden)]
     pub fn step(&self, step: Step) -> Self {
         Self(Some(Arc::new((self.clone(), step))))
     }
 
     /// The path of the value that holds this one, and the step from there.
-    #[doc(hidden)]
     pub fn split_last(&self) -> Option<(&Path, &Step)> {
         self.0.as_deref().map(|(above, step)| (above, step))
     }
 
     /// The steps from the root.
-    #[doc(hidden)]
     pub fn steps(&self) -> Vec<&Step> {
         let mut steps: Vec<_> =
             std::iter::successors(self.split_last(), |(above, _)| above.split_last()).map(|(_, step)| step).collect();
@@ -66,7 +60,6 @@ impl Path {
 
     /// This path in a document whose `base` is its root.
     #[must_use]
-    #[doc(hidden)]
     pub fn below(&self, base: &Path) -> Self {
         self.steps().into_iter().fold(base.clone(), |path, step| path.step(step.clone()))
     }

@@ -27,7 +27,6 @@ pub enum Value {
 
 impl Value {
     /// Whether it is what a message leaves out: null, or a string, list or object with nothing in it.
-    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         match self {
             Value::Null => true,
@@ -100,7 +99,6 @@ impl Value {
     }
 
     /// The name of this kind of value, for messages: `a string`, `null`, …
-    #[doc(hidden)]
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -113,7 +111,6 @@ impl Value {
     }
 
     /// Whether Python takes it for true: anything but null, false, zero and empty values.
-    #[doc(hidden)]
     pub fn is_truthy(&self) -> bool {
         match self {
             Value::Null => false,

@@ -15,7 +15,6 @@ impl Display for Value {
 
 impl Value {
     /// Appends the value as one line of JSON, as it is displayed. A text that has room is not allocated anew.
-    #[doc(hidden)]
     pub fn write_to(&self, out: &mut String) {
         // Writing to a string does not fail.
         let _ = compact(self, out);
@@ -24,7 +23,6 @@ impl Value {
     /// The value as JSON over several lines, each level set in by `indent`; no newline at the end.
     ///
     /// Short values stay on one line, except for the value as a whole.
-    #[doc(hidden)]
     pub fn to_pretty(&self, indent: &str) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.

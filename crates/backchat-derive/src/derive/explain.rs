@@ -21,19 +21,16 @@ const REFUTED: usize = 3;
 
 impl Derivation {
     /// One line: how far it got.
-    #[doc(hidden)]
     pub fn headline(&self) -> String {
         super::report::headline(self.status, &self.verdict)
     }
 
     /// How many of the samples the draft explains, if there are any.
-    #[doc(hidden)]
     pub fn samples_line(&self) -> Option<String> {
         self.explained.describe()
     }
 
     /// The parts that the draft reads, one line each.
-    #[doc(hidden)]
     pub fn summary(&self) -> Vec<String> {
         let Some(found) = self.findings.found() else { return Vec::new() };
         let wire = &found.wire;
@@ -64,7 +61,6 @@ impl Derivation {
     }
 
     /// The whole evidence as Markdown.
-    #[doc(hidden)]
     pub fn explain(&self, name: &str) -> String {
         let mut page = String::new();
         // Writing to a string cannot fail.

@@ -63,14 +63,14 @@ use recorded::Lessons;
 /// Options of a derivation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    #[doc(hidden)]
+    /// The variables that every render gets, beside the conversation.
     pub variables: Object,
-    #[doc(hidden)]
-    pub now: Option<String>,
+    /// The time that the chat template sees, as in [`Options::now`].
+    pub(crate) now: Option<String>,
     pub(crate) reasoning_field: Option<String>,
-    #[doc(hidden)]
+    /// The texts of the tokenizer's special tokens.
     pub special_tokens: Vec<String>,
-    #[doc(hidden)]
+    /// Recorded outputs, which the draft is tested on.
     pub samples: Vec<Sample>,
     pub(crate) targets: Vec<&'static Target>,
     pub(crate) thorough: bool,
@@ -112,8 +112,8 @@ impl Options {
     }
 
     /// Whether a proof also cuts every conversation at every character, which takes long.
-    #[doc(hidden)]
     #[must_use]
+    #[doc(hidden)]
     pub fn thorough(mut self, thorough: bool) -> Self {
         self.thorough = thorough;
         self

@@ -111,7 +111,6 @@ impl Proven {
     }
 
     /// How many of the samples are explained, if there are any.
-    #[doc(hidden)]
     pub fn samples_line(&self) -> Option<String> {
         self.explained.describe()
     }

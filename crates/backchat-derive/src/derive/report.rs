@@ -79,6 +79,7 @@ pub struct Derivation {
 }
 
 impl Derivation {
+    /// No draft, and why.
     #[doc(hidden)]
     pub fn failed(diagnostic: Diagnostic) -> Self {
         Self {

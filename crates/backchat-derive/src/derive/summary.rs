@@ -12,7 +12,6 @@ const LONGEST: usize = 130;
 
 impl Derivation {
     /// The first line of the short report: how far it got, or what it needs to get further.
-    #[doc(hidden)]
     pub fn verdict_line(&self) -> String {
         let verdict = &self.verdict;
         let (cases, read) = (verdict.cases, verdict.passed + verdict.lost());
@@ -27,7 +26,6 @@ impl Derivation {
     }
 
     /// The lines after the first, each with its subject.
-    #[doc(hidden)]
     pub fn summary_lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         let scope = &self.verdict.scope;

@@ -37,7 +37,7 @@ impl Wire {
         Self { is_assumed: true, ..self }
     }
 
-    #[doc(hidden)]
+    /// Whether it is the plainest wire, and no chat template showed it.
     pub fn is_assumed(&self) -> bool {
         self.is_assumed
     }
@@ -48,11 +48,13 @@ impl Wire {
         self.varying.steady(prompt.to_owned())
     }
 
+    /// The parts of a turn, and the marks around them.
     #[doc(hidden)]
     pub fn structure(&self) -> &structure::WireFormat {
         &self.structure
     }
 
+    /// The turns as renders write them.
     #[doc(hidden)]
     pub fn written(&self) -> &Written {
         &self.written

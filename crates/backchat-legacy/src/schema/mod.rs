@@ -33,7 +33,6 @@ impl Schema {
     }
 
     /// The node of the message itself.
-    #[doc(hidden)]
     pub fn root(&self) -> &Node {
         &self.root
     }

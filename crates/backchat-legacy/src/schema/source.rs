@@ -15,13 +15,10 @@ pub struct OpenedSchema {
     /// The file as messages name it.
     pub file: String,
     /// The text of the file, for excerpts.
-    #[doc(hidden)]
     pub sources: Sources,
     /// The position of the schema in the file.
-    #[doc(hidden)]
     pub path: Path,
     /// The positions of its values in the file.
-    #[doc(hidden)]
     pub places: json::Places,
 }
 

@@ -72,7 +72,6 @@ impl ParseError {
     }
 
     /// What the parser was doing, as machine rows name it.
-    #[doc(hidden)]
     pub fn stage(&self) -> &'static str {
         match self.stage {
             Stage::Prefix => "prefix",

@@ -256,7 +256,6 @@ impl Event {
 
     /// The event as transformers writes it, and besides `start` and `end` of its span, the `captures` of an opening,
     /// the `body` of a region that ended, and the first of the `ids` that the span came from, with the one after the last.
-    #[doc(hidden)]
     pub fn to_value_with_spans(&self, ids: Option<&IdSpans>) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
         let mut add = |span: &Span| {

@@ -148,7 +148,6 @@ impl Parser {
     }
 
     /// The template that it parses with: the given one, with the regions as the options treat them.
-    #[doc(hidden)]
     pub fn template(&self) -> &Template {
         &self.template
     }

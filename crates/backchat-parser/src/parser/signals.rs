@@ -22,7 +22,6 @@ pub struct Malformed {
 
 impl Malformed {
     /// The region as the command writes it.
-    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         Value::from([
             ("field", self.field.as_str().into()),

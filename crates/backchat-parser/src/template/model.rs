@@ -51,7 +51,6 @@ pub struct Field {
     /// Whether the field is a list, to which each region appends.
     pub repeats: bool,
     /// With `repeats`: text regions are glued into one string, with this between them.
-    #[doc(hidden)]
     pub join: Option<String>,
     /// Whether the message may lack the field.
     pub optional: bool,

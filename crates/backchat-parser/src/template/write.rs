@@ -25,7 +25,6 @@ impl Template {
 
 impl Field {
     /// The field as JSON, its keys in the order a person would write them; what is the default is left out.
-    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         let mut out = Object::new();
         write_delimiter(self.open.as_ref(), ["open", "open_pattern"], &mut out);

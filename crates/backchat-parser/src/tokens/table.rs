@@ -230,14 +230,18 @@ impl Tokens {
         self.added.iter().map(|added| (added.id, added.content.as_str()))
     }
 
-    #[doc(hidden)]
-    pub fn added_content(&self, place: usize) -> &str {
+    /// The content of an added token, such as a marker; nothing for any other id.
+    pub fn added_text(&self, id: u32) -> Option<&str> {
+        self.added_place(id).map(|place| self.added_content(place))
+    }
+
+    /// The text of the added token at a place of their list.
+    pub(crate) fn added_content(&self, place: usize) -> &str {
         self.added.get(place).map_or("", |added| &added.content)
     }
 
     /// The place of an added token among them, by its id.
-    #[doc(hidden)]
-    pub fn added_place(&self, id: u32) -> Option<usize> {
+    pub(crate) fn added_place(&self, id: u32) -> Option<usize> {
         match self.token(id)? {
             Token::Added(place) => Some(place),
             _ => None,

@@ -48,10 +48,7 @@ impl Answer {
         if let (None, Some(region)) = (&open, finished.malformed.first()) {
             return Err(unparsed(format!("a region of `{}` gives no value: {}", region.field, region.reason)));
         }
-        let content_of = |id: u32| {
-            let place = tokens.tokens().added_place(id)?;
-            Some(tokens.tokens().added_content(place).to_owned())
-        };
+        let content_of = |id: u32| tokens.tokens().added_text(id).map(str::to_owned);
         Ok(Self {
             message: finished.message,
             text,

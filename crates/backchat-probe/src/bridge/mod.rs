@@ -141,7 +141,7 @@ impl Bridge {
         let before = encoded.offsets.get(..first).and_then(|before| before.iter().map(|(_, end)| *end).max());
         let is_marker = || {
             let id = first.checked_sub(1).and_then(|last| encoded.ids.get(last));
-            id.is_some_and(|id| self.tokenizer.tokens().added_place(*id).is_some())
+            id.is_some_and(|id| self.tokenizer.tokens().added_text(*id).is_some())
         };
         if before.is_some_and(|end| end > place) && !is_marker() {
             let why = "the tokenizer has one token across the end of the sample";

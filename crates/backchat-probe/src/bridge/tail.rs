@@ -217,7 +217,7 @@ const ROLES: [&str; 3] = ["user", "tool", "system"];
 /// Refuses ids after the marker that ends a plain turn.
 fn check_after_stop(turn: &TurnEnd, sample: &Sample<'_>, tokens: &Tokens) -> Result<(), Refused> {
     let Some(usual) = turn.stops.first() else { return Ok(()) };
-    let is_stop = |id: &u32| tokens.added_place(*id).is_some_and(|place| tokens.added_content(place) == usual);
+    let is_stop = |id: &u32| tokens.added_text(*id).is_some_and(|text| text == usual);
     match sample.sampled_ids.iter().position(is_stop) {
         Some(place) if place + 1 < sample.sampled_ids.len() => {
             let count = sample.sampled_ids.len() - place - 1;

@@ -25,9 +25,9 @@ pub use traps::traps;
 /// Options of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    #[doc(hidden)]
+    /// The variables that every render gets, beside the conversation.
     pub variables: Object,
-    #[doc(hidden)]
+    /// The time that the chat template sees.
     pub now: Option<String>,
 }
 

@@ -40,7 +40,6 @@ pub struct PendingSection {
 
 impl<'f> Report<'f> {
     /// The expectation the case would get, if it is another than the one it has.
-    #[doc(hidden)]
     pub fn pending(&self, which: Which) -> Option<Pending<'f>> {
         if self.diagnostics.iter().any(|found| found.id == OUT_OF_TIME) {
             // Nobody has seen whether another chunking gives another message.
@@ -61,7 +60,6 @@ impl<'f> Report<'f> {
     }
 
     /// The expectation to decide about: the case fails, and another expectation would settle at least a part of that.
-    #[doc(hidden)]
     pub fn undecided(&self) -> Option<Pending<'f>> {
         let pending = self.pending(Which::All).filter(|_| self.status == Status::Failed)?;
         let is_settled = |id| pending.settles().contains(&id);
@@ -72,7 +70,6 @@ impl<'f> Report<'f> {
     }
 
     /// Takes back the complaints that a written expectation answers.
-    #[doc(hidden)]
     pub fn settle(&mut self, written: &Pending<'_>) {
         self.diagnostics.retain(|found| !written.settles().contains(&found.id));
         if self.status == Status::Failed && self.diagnostics.iter().all(|found| found.severity < Severity::Error) {
@@ -83,7 +80,6 @@ impl<'f> Report<'f> {
 
 impl Pending<'_> {
     /// The ids of the findings that are answered when the expectation is written.
-    #[doc(hidden)]
     pub fn settles(&self) -> &'static [&'static str] {
         match self {
             Self::Output(..) => &["check-message", "check-unsaid", "check-problem", "check-problems", "check-events"],
@@ -92,7 +88,6 @@ impl Pending<'_> {
     }
 
     /// The sections that would change.
-    #[doc(hidden)]
     pub fn sections(&self) -> Vec<PendingSection> {
         let all = match self {
             Self::Output(case, new) => {

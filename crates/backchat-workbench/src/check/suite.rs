@@ -62,7 +62,6 @@ impl<'f> Entry<'f> {
     }
 
     /// Whether it is in this file of cases.
-    #[doc(hidden)]
     pub fn is_in(&self, file: &FixtureFile) -> bool {
         matches!(self, Self::Case(own, _) | Self::Chat(own, _) if std::ptr::eq(*own, file))
     }

@@ -9,7 +9,6 @@ const CLOSE: &[&str] = &["close", "close_pattern"];
 impl Recording {
     /// The field, and the keys of its delimiter, that make the end of a region wrong though another field shows it; none
     /// if the delimiters of its own field do.
-    #[doc(hidden)]
     pub fn cause(&self, event: usize) -> Option<(usize, &'static [&'static str])> {
         let seen = self.event(event).filter(|seen| matches!(seen.kind, Kind::Close | Kind::Malformed))?;
         if self.is_unclosed(event) {

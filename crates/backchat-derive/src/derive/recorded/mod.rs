@@ -16,15 +16,15 @@ pub(super) use repair::{Lessons, Proved, Trial, learn};
 /// An output a model really wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    #[doc(hidden)]
+    /// Its name, for messages.
     pub name: String,
-    #[doc(hidden)]
+    /// The prompt before it, if it is known.
     pub prefix: Option<String>,
-    #[doc(hidden)]
+    /// The output.
     pub text: String,
-    #[doc(hidden)]
+    /// The message that it stands for, if it is known.
     pub message: Option<Value>,
-    #[doc(hidden)]
+    /// The tools of its request.
     pub tools: Option<Value>,
 }
 
@@ -35,7 +35,6 @@ impl Sample {
     }
 
     /// The output.
-    #[doc(hidden)]
     pub fn text(&self) -> &str {
         &self.text
     }

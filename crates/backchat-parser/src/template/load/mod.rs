@@ -79,7 +79,6 @@ impl LoadError {
 
     /// Names the file that every place is in.
     #[must_use]
-    #[doc(hidden)]
     pub fn in_file(mut self, name: &str) -> Self {
         name_file(&mut self.diagnostics, name);
         self
@@ -89,7 +88,6 @@ impl LoadError {
 impl Loaded {
     /// Names the file that every place is in.
     #[must_use]
-    #[doc(hidden)]
     pub fn in_file(mut self, name: &str) -> Self {
         name_file(&mut self.warnings, name);
         self

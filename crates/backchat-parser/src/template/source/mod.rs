@@ -37,7 +37,6 @@ pub struct Opened {
     /// The template, and what its author should know about it.
     pub loaded: Loaded,
     /// The file as messages name it.
-    #[doc(hidden)]
     pub file: String,
     /// The text of the file, for excerpts.
     #[doc(hidden)]
