@@ -28,10 +28,9 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// An empty one, in the room of a text.
-    pub fn new(mut room: String) -> Self {
-        room.clear();
-        Self { text: room, base: 0 }
+    /// One that begins with this text, or in its room.
+    pub fn new(text: String) -> Self {
+        Self { text, base: 0 }
     }
 
     pub fn into_text(self) -> String {

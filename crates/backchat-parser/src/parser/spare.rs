@@ -18,8 +18,9 @@ impl Spare {
         self.0.try_lock().map(|mut spare| std::mem::take(&mut *spare)).unwrap_or_default()
     }
 
-    /// Leaves them to whoever comes next, unless they are large.
-    pub fn leave(&self, searches: Vec<Search>, text: String) {
+    /// Leaves them to whoever comes next, unless they are large; what the text said is nobody else's.
+    pub fn leave(&self, searches: Vec<Search>, mut text: String) {
+        text.clear();
         if text.capacity() <= MOST_TEXT
             && searches.iter().all(Search::is_small)
             && let Ok(mut spare) = self.0.try_lock()
@@ -33,5 +34,22 @@ impl Spare {
 impl Clone for Spare {
     fn clone(&self) -> Self {
         Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_of_a_text_is_left_and_not_its_words() {
+        let spare = Spare::default();
+        spare.leave(Vec::new(), "what a user asked".to_owned());
+        assert!(!format!("{spare:?}").contains("user"));
+        let (_, text) = spare.take();
+        assert!(text.is_empty() && text.capacity() >= "what a user asked".len());
+        assert_eq!(spare.take().1.capacity(), 0, "it is taken once");
+        spare.leave(Vec::new(), String::with_capacity(MOST_TEXT + 1));
+        assert_eq!(spare.take().1.capacity(), 0, "large ones are not kept");
     }
 }
