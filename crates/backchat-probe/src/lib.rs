@@ -4,3 +4,4 @@ pub mod bridge;
 pub mod chats;
 pub mod diff;
 pub mod doctor;
+pub mod probe;

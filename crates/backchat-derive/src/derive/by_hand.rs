@@ -3,8 +3,6 @@
 
 use super::compile::{Choices, compile};
 use super::proof::Proof;
-use crate::wire::conversation::{Answer, Call, RequestShape};
-use crate::wire::probe::Setting;
 use crate::wire::structure::{
     Arguments, Body, CallPart, Calls, Content, Cut, Encoding, History, ObjectBody, Pairs, Prompt, Reasoning, Source,
     Values, WireFormat,
@@ -13,6 +11,7 @@ use backchat_chat::ChatTemplate;
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
+use backchat_probe::probe::{Answer, Call, RequestShape, Setting};
 
 /// A chat template with reasoning, calls and a stop: every part between marks of its own.
 pub(super) const CHAT: &str = "{% for m in messages %}<{{ m.role }}>\

@@ -10,9 +10,9 @@ use super::needed::holds_probe;
 use super::proof::Proof;
 use super::readers::Wish;
 use super::{Attempt, Options, keep};
-use crate::wire::steady::Varying;
 use crate::wire::{self, Reading, structure::WireFormat};
 use backchat_core::json::{Step, Value};
+use backchat_probe::probe::steady::Varying;
 
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
@@ -36,9 +36,9 @@ pub(super) struct Chosen {
 /// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
 pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     let mut trials = Trials { proof, options, wish, made: HashMap::new() };
-    let varying = Varying::find(proof.prober(), proof.usage());
+    let varying = wire::varying::find(proof.prober(), proof.usage());
     // A number between the values of a call is known from three calls; one in its mark is not.
-    let counted = varying.with_calls(proof.prober());
+    let counted = wire::varying::with_calls(&varying, proof.prober());
     let known = std::iter::once(&varying).chain(Some(&counted).filter(|counted| **counted != varying));
     let readings: Vec<Reading> = Reading::ordered(proof.prober().literals()).collect();
     let mut best: Option<(usize, Chosen)> = None;

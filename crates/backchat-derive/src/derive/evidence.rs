@@ -1,12 +1,11 @@
 //! Evidence: two renders that differ in one thing, and the bytes in which they differ.
 
-use crate::wire::conversation::{Answer, Message};
-use crate::wire::probe::{Prober, Setting, call, needle};
 use crate::wire::structure::WireFormat;
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::diff::{self, DiffTag};
+use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
 /// Two renders and their differences.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,11 +7,11 @@ use super::evidence::{Change, Evidence, Printed};
 use super::findings::{Found, headers};
 use super::proof::Tried;
 use super::report::{Derivation, Status};
-use crate::wire::steady::readable;
 use crate::wire::structure::{Arguments, CallPart, Calls, Place, Prompt, WireFormat};
 use backchat_core::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use backchat_core::json::Value;
 use backchat_core::text::slice;
+use backchat_probe::probe::steady::readable;
 
 /// How much of a render an excerpt shows.
 const EXCERPT: usize = 240;

@@ -2,11 +2,11 @@
 
 use super::compile::Choices;
 use super::evidence::Evidence;
-use crate::wire::steady::readable;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
 use backchat_probe::doctor;
+use backchat_probe::probe::steady::readable;
 
 /// The findings of a derivation about the chat template.
 #[derive(Clone, Debug, Default)]

@@ -48,11 +48,11 @@ pub use report::{Derivation, Status};
 
 use crate::targets::Refusal;
 use crate::wire::Wire;
-use crate::wire::probe::Prober;
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
+use backchat_probe::probe::Prober;
 use choose::Chosen;
 pub use needed::FILLED;
 use needed::Gaps;
@@ -195,7 +195,7 @@ fn derive_and<T>(
     let options = gaps.options.as_ref().unwrap_or(options);
     match attempt(template, options, &make) {
         Some(made) => Ok((made, gaps)),
-        None => Err(no_content(template, source, &Prober::new(template, &options.variables, options.now.clone()))),
+        None => Err(no_content(source, &Prober::new(template, &options.variables, options.now.clone()))),
     }
 }
 
@@ -358,7 +358,7 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
 }
 
 /// Why there is nothing to derive from: no answer was rendered, or none left a trace.
-fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnostic {
+fn no_content(source: &str, prober: &Prober) -> Diagnostic {
     let Some(error) = prober.refuses_answers() else {
         let help =
             "render it with `backchat render` and check that the text of an assistant message appears".to_owned();
@@ -370,7 +370,7 @@ fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnos
     };
     let mut diagnostic = error.diagnostic(source, "");
     diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
-    let unset: Vec<String> = prober.unset_tokens(template).iter().map(|name| format!("`--set {name}=…`")).collect();
+    let unset: Vec<String> = prober.unset_tokens().iter().map(|name| format!("`--set {name}=…`")).collect();
     if !unset.is_empty() {
         let options = unset.join(" and ");
         diagnostic.help = Some(format!("special tokens are not known here: add {options}, or pass the model folder"));

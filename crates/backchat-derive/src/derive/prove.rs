@@ -4,11 +4,11 @@ use super::needed::Gaps;
 use super::proof::{Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
 use super::{Options, Status};
-use crate::wire::probe::Prober;
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
+use backchat_probe::probe::Prober;
 
 /// The result of the proof of a response template.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
         Some(proven) => proven.with_gaps(&gaps),
         None => {
             let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
-            failed(super::no_content(&chat_template, source, &prober))
+            failed(super::no_content(source, &prober))
         }
     }
 }
@@ -121,8 +121,8 @@ pub fn readable_turns(source: &str, template: &Template, options: &Options) -> R
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
     proof.and_then(|proof| proof.readable(template)).ok_or_else(|| {
-        let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
-        super::no_content(&chat_template, source, &prober)
+        let prober = backchat_probe::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
+        super::no_content(source, &prober)
     })
 }
 

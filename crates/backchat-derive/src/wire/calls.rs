@@ -2,16 +2,15 @@
 
 use std::ops::Range;
 
-use super::conversation::{Answer, Call, Message, RequestShape};
 use super::marks::Segmentation;
 use super::pairs;
-use super::probe::{Prober, Setting, needle};
 use super::shapes;
 use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Reasoning};
 use super::trace::{self, Kind, Slot, Trace, Whole};
 use super::turn::Turns;
 use backchat_core::json::Value;
 use backchat_core::text::{common_start, slice};
+use backchat_probe::probe::{Answer, Call, Message, Prober, RequestShape, Setting, needle};
 
 /// The known facts about the turn around the calls.
 pub(crate) struct Around<'w> {
@@ -86,7 +85,7 @@ fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_name
 fn calls(count: usize, ids_hold_names: bool) -> Vec<Call> {
     let named = |mut call: Call, index: usize| {
         if ids_hold_names {
-            call.id = format!("qzspace.{}:{index}", call.name);
+            call.id = needle::spaced_id(&call.name, index);
         }
         call
     };

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::probe::Prober;
 use super::structure::{Arguments, Cut, WireFormat};
 use super::{Reading, infer, template_usage};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
+use backchat_probe::probe::Prober;
 
 /// The parts of a drawn wire.
 #[derive(Clone, Debug)]

@@ -1,14 +1,13 @@
 //! Parts of a turn that are written as JSON: a string in quotes, or the whole turn as one object.
 
 use super::calls;
-use super::conversation::Answer;
 use super::pairs::ODD;
-use super::probe::{Setting, needle};
 use super::shapes;
 use super::structure::{Calls, Content, History, MessageObject, Reasoning};
 use super::trace::{self, Kind};
 use super::turn::Turns;
 use backchat_core::json::Value;
+use backchat_probe::probe::{Answer, Setting, needle};
 
 /// Takes the quotes of JSON strings for a part of the text between them.
 pub(crate) fn unquote(

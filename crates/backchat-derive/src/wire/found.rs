@@ -1,10 +1,10 @@
 //! The wire of a chat template, as other rooms use it.
 
 use super::infer;
-use super::probe::Prober;
-use super::steady::Varying;
 use super::structure;
 use super::written::{self, Written};
+use backchat_probe::probe::Prober;
+use backchat_probe::probe::steady::Varying;
 
 impl structure::WireFormat {
     /// The prober that hands conversations over as this format needs it, with tools offered that none of them calls.

@@ -1,10 +1,10 @@
 //! Reasoning that no key of a message carries: templates that take it out of content, and prompts that ask for it.
 
-use super::conversation::{Answer, Message, speaks_of_reasoning};
 use super::marks::{self, Segmentation};
-use super::probe::{Prober, Setting, needle};
 use super::structure::{Prompt, Reasoning, Source};
 use super::template_usage::TemplateUsage;
+use backchat_probe::probe::needle::{AFTER, BEFORE};
+use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, speaks_of_reasoning};
 
 /// Finds it; the closing mark that makes the content before it vanish first, then marks a prompt opens or asks for.
 pub(crate) fn find(
@@ -57,8 +57,6 @@ fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
 
 /// Tries every text the template names: one that makes the content before it vanish or move closes reasoning.
 fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], prompts: &[Prompt]) -> Option<Reasoning> {
-    const BEFORE: &str = "Qzbeforeq";
-    const AFTER: &str = "Qzafterq";
     let user = || Message::User(needle::USER.to_owned());
     let shown = |content: &str| -> Vec<String> {
         let answer = Message::Assistant(Answer::content(content));

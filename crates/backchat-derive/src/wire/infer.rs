@@ -2,20 +2,19 @@
 
 use super::align;
 use super::calls::{self, Around};
-use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
 use super::encoded;
 use super::hidden;
 use super::late;
 use super::marks::Segmentation;
-use super::probe::{Prober, Setting, needle};
 use super::repeated;
 use super::shapes;
-use super::steady::is_varying;
 use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, WireFormat};
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
 use super::turn::{Comparison, Leads, Turns};
 use backchat_core::text::slice;
+use backchat_probe::probe::steady::is_varying;
+use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, needle};
 
 /// One reading of what renders leave open about a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -504,7 +503,7 @@ fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
 
 /// Tools that no probe calls, so that the list in a prompt contains no needle.
 pub(super) fn other_tools(request_shape: RequestShape) -> backchat_core::json::Value {
-    let call = super::conversation::Call {
+    let call = backchat_probe::probe::Call {
         id: String::new(),
         name: "another_tool".to_owned(),
         arguments: [("some_key".to_owned(), "text".into())].into_iter().collect(),

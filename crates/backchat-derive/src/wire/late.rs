@@ -1,12 +1,11 @@
 //! Reasoning that comes after the answer or the calls.
 
-use super::conversation::{Answer, ReasoningInput};
-use super::probe::{Setting, needle};
 use super::shapes;
 use super::structure::{History, Reasoning, Source};
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
 use super::turn::Turns;
+use backchat_probe::probe::{Answer, ReasoningInput, Setting, needle};
 
 /// Finds reasoning that renders show after another part of the turn, under a name that says what it is: a note or a
 /// list of sources may come there, too.

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
-use super::steady::is_varying;
 use backchat_core::text::slice;
+use backchat_probe::probe::steady::is_varying;
 
 /// The signs that lead a word, and are one mark with it.
 const LEADING: &str = "@#$%~^";

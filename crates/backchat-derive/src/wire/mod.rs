@@ -6,7 +6,6 @@
 
 mod align;
 mod calls;
-pub(crate) mod conversation;
 #[cfg(test)]
 mod drawn;
 mod encoded;
@@ -16,18 +15,17 @@ mod infer;
 mod late;
 pub mod marks;
 mod pairs;
-pub(crate) mod probe;
 mod repeated;
 mod shapes;
-pub mod steady;
 pub mod structure;
 #[cfg(test)]
 mod support;
 pub(crate) mod template_usage;
 mod trace;
 pub(crate) mod turn;
-mod varying;
+pub(crate) mod varying;
 pub mod written;
 
+pub use backchat_probe::probe::steady;
 pub use found::Wire;
 pub(crate) use infer::{Reading, infer};

@@ -1,8 +1,6 @@
 //! The form of arguments that are written key by key: the text around each, and the spelling of values of each type.
 
-use super::conversation::Answer;
 use super::marks::Segmentation;
-use super::probe::{Setting, call_with};
 use super::shapes;
 use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
 use super::trace::{Kind, Slot, Trace};
@@ -10,6 +8,7 @@ use super::turn::Turns;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::{common_end, common_start, slice};
+use backchat_probe::probe::{Answer, Setting, call_with, needle};
 
 /// Finds the form of arguments in a render of one call with two of them.
 pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
@@ -164,8 +163,8 @@ impl Samples {
             "string" => shapes::value(0, 0).into(),
             "integer" => 73591.into(),
             "boolean" => true.into(),
-            "array" => Value::List(vec!["Qzitemq".into()]),
-            "object" => Value::from([("qzinner", "Qzitemq".into())]),
+            "array" => Value::List(vec![needle::ITEM.into()]),
+            "object" => Value::from([("qzinner", needle::ITEM.into())]),
             "odd" => ODD.into(),
             _ => Value::Null,
         }

@@ -1,12 +1,9 @@
 //! Parts of a turn that are written as several regions: a thought line by line, content in parts.
 
-use super::conversation::{Answer, PART_BREAK};
-use super::probe::{Setting, needle};
 use super::structure::{Content, History, Reasoning};
 use super::turn::Turns;
-
-/// The second half of a text that might be written as two regions.
-const SECOND: &str = "Qzsecondq";
+use backchat_probe::probe::needle::SECOND;
+use backchat_probe::probe::{Answer, PART_BREAK, Setting, needle};
 
 /// The texts at which a template may part one value into regions.
 const SEPARATORS: [&str; 2] = ["\n", "\n\n"];

@@ -1,9 +1,8 @@
 //! The probes: answers whose every value is a needle, in enough shapes to distinguish the parts.
 
-use super::conversation::{Answer, Call, Message};
-use super::probe::{call_with, needle};
 use super::structure::History;
 use backchat_core::json::Value;
+use backchat_probe::probe::{Answer, Call, Message, call_with, needle};
 
 /// The keys of call `call`'s arguments.
 pub(crate) fn key(call: usize, argument: usize) -> String {

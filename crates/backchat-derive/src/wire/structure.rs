@@ -3,9 +3,8 @@
 //! Every text is exact, white space included. If renders leave open at which sign one part ends and the next begins,
 //! the readings form a ranked list, the plainest first; the user of the structure picks one.
 
-use super::conversation::{ReasoningInput, RequestShape};
 use super::marks::Segmentation;
-use super::probe::Setting;
+use backchat_probe::probe::{ReasoningInput, RequestShape, Setting};
 
 /// How one chat template writes conversations down.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! For the tests of the phases: chat templates given as text, and a prober of one.
 
-use super::probe::Prober;
 use backchat_chat::ChatTemplate;
 use backchat_core::json::Object;
+use backchat_probe::probe::Prober;
 
 /// Works with the prober of a chat template, in the request shape that the template accepts.
 pub(super) fn with_prober<T>(source: &str, work: impl FnOnce(&Prober<'_>) -> T) -> T {

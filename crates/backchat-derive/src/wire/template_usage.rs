@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
 use super::marks::Segmentation;
-use super::probe::{Prober, Setting, after_tool, call, needle};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
+use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, needle};
 
 /// The reads of the template that are known before any probe.
 #[derive(Clone, Debug, Default)]
@@ -61,15 +60,14 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec
 
 /// Whether a variable is text for the prompt instead of a switch.
 fn is_printed(prober: &Prober, name: &str) -> bool {
-    const TEXT: &str = "Qzprintedq";
-    let setting = Setting::from([(name.to_owned(), TEXT.into())]);
+    let setting = Setting::from([(name.to_owned(), needle::PRINTED.into())]);
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut called = user.clone();
     called.push(Message::Assistant(Answer::calls(vec![call(0, 1)])));
     called.push(Message::User(needle::LATER.to_owned()));
     [user, called]
         .iter()
-        .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(TEXT)))
+        .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(needle::PRINTED)))
 }
 
 /// Whether the template renders anything under a setting: a value that it refuses whatever is said shows nothing, and

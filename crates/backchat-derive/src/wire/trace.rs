@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::conversation::Answer;
 use backchat_core::json::{self, Value};
 use backchat_core::python;
 use backchat_core::text::slice;
+use backchat_probe::probe::Answer;
 
 /// The part of an answer in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,9 +163,9 @@ fn same(a: &Value, b: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::conversation::Call;
     use super::*;
     use backchat_core::json::Object;
+    use backchat_probe::probe::Call;
 
     fn call(id: &str, name: &str, arguments: &str) -> Call {
         let arguments = json::read(arguments).unwrap();

@@ -1,13 +1,12 @@
 //! The turn: the header and the prefill that prompts write of it, and the marks that end it.
 
 use super::align;
-use super::conversation::{Answer, Message};
 use super::marks::Segmentation;
-use super::probe::{Prober, Setting, needle};
 use super::shapes;
 use super::structure::{History, Prompt};
 use super::trace::Trace;
 use backchat_core::text::slice;
+use backchat_probe::probe::{Answer, Message, Prober, Setting, needle};
 
 /// Renders turns, and cuts their marks in one way.
 #[derive(Clone, Copy)]
@@ -306,7 +305,7 @@ mod tests {
     /// The header and the prefill of a template's prompts, with leads as renders of plain content give them.
     fn ends(source: &str, close: Option<&str>, thought: Option<&Answer>) -> Vec<(History, String, String, bool)> {
         with_prober(source, |prober| {
-            let input = super::super::conversation::ReasoningInput::Key("thinking".to_owned());
+            let input = backchat_probe::probe::ReasoningInput::Key("thinking".to_owned());
             let prober = prober.with_reasoning(Some(&input));
             let leads = |turns: &Turns<'_, '_>, after: History, setting: &Setting| {
                 let lead = |answer: &Answer| turns.trace(after, answer, setting).map(|trace| trace.lead().to_owned());

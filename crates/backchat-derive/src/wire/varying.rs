@@ -1,146 +1,139 @@
 //! Finds the text that the template writes into its marks and that is never the same for long: the number of a turn or a
 //! call, a date, the length of a thought, the value of a variable. Two renders that differ only in one such thing show it.
 
-use super::conversation::{Answer, Call, Message, ReasoningInput};
-use super::probe::{Prober, Setting, needle};
 use super::shapes;
-use super::steady::{Varying, is_number, tokens};
 use super::structure::History;
 use super::template_usage::TemplateUsage;
 use backchat_core::json::Value;
 use backchat_core::text::slice;
+use backchat_probe::probe::steady::{Varying, is_number, tokens};
+use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting, needle};
 
 /// Two times that share no field, whatever the format.
 const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 
-impl Varying {
-    /// Finds the texts that vary with the clock, with the number of messages, with the values of a conversation, and
-    /// with variables that the template prints.
-    pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Self {
-        let mut found = Self::default();
-        found.with_time(prober);
-        found.with_history(prober);
-        for input in &usage.reasoning_inputs {
-            found.with_values(prober, Some(input));
-            found.with_lines(prober, input);
-        }
-        found.with_values(prober, None);
-        found.with_variables(prober);
-        found
+/// Finds the texts that vary with the clock, with the number of messages, with the values of a conversation, and
+/// with variables that the template prints.
+pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
+    let mut found = Varying::default();
+    with_time(&mut found, prober);
+    with_history(&mut found, prober);
+    for input in &usage.reasoning_inputs {
+        with_values(&mut found, prober, Some(input));
+        with_lines(&mut found, prober, input);
     }
+    with_values(&mut found, prober, None);
+    with_variables(&mut found, prober);
+    found
+}
 
-    /// The same and the numbers of calls.
-    pub(crate) fn with_calls(&self, prober: &Prober<'_>) -> Self {
-        let mut found = self.clone();
-        let [first, second] = [shapes::call(0, 2), shapes::call(1, 2)];
-        let render = |calls| turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls));
-        if let (Some(one), Some(two)) = (render(vec![second.clone()]), render(vec![first.clone(), second.clone()])) {
-            let lead = |text: &str, call: &Call| values(call).filter_map(|value| text.find(&value)).min();
-            let tail = |text: &str, call: &Call| {
-                values(call).filter_map(|value| Some(text.rfind(&value)? + value.len())).max()
-            };
-            let cut = |text: &str, call: &Call| {
-                let (start, end) = (lead(text, call)?, tail(text, call)?);
-                Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
-            };
-            if let (Some(one), Some(two), Some((before, _))) =
-                (cut(&one, &second), cut(&two, &second), cut(&two, &first))
-            {
-                found.around(&one, &two);
-                // The number of all calls may come before the first one.
-                found.compare(&tokens(&one.0), &tokens(&before), &is_number);
-            }
-        }
-        found
-    }
-
-    /// The numbers of the regions that a value is parted into, such as those of steps.
-    fn with_lines(&mut self, prober: &Prober<'_>, input: &ReasoningInput) {
-        const SECOND: &str = "Qzsecondq";
-        let prober = prober.with_reasoning(Some(input));
-        let thought = format!("{}\n{SECOND}", needle::REASONING);
-        let answer = shapes::content().with_reasoning(&thought);
-        let Some(text) = turn(&prober, &shapes::history(History::User), History::User, &answer) else { return };
-        let around = |value: &str| {
-            let (before, after) = text.split_once(value)?;
-            Some((before.to_owned(), after.to_owned()))
+/// The same and the numbers of calls.
+pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
+    let mut found = varying.clone();
+    let [first, second] = [shapes::call(0, 2), shapes::call(1, 2)];
+    let render = |calls| turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls));
+    if let (Some(one), Some(two)) = (render(vec![second.clone()]), render(vec![first.clone(), second.clone()])) {
+        let lead = |text: &str, call: &Call| values(call).filter_map(|value| text.find(&value)).min();
+        let tail =
+            |text: &str, call: &Call| values(call).filter_map(|value| Some(text.rfind(&value)? + value.len())).max();
+        let cut = |text: &str, call: &Call| {
+            let (start, end) = (lead(text, call)?, tail(text, call)?);
+            Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
         };
-        if let (Some(first), Some(second)) = (around(needle::REASONING), around(SECOND)) {
-            self.around(&first, &second);
+        if let (Some(one), Some(two), Some((before, _))) = (cut(&one, &second), cut(&two, &second), cut(&two, &first)) {
+            found.around(&one, &two);
+            // The number of all calls may come before the first one.
+            found.compare(&tokens(&one.0), &tokens(&before), &is_number);
         }
     }
+    found
+}
 
-    fn with_time(&mut self, prober: &Prober<'_>) {
-        let [one, two] = TIMES.map(|time| prober.at(time));
-        let user = shapes::history(History::User);
-        for prompt in [true, false] {
-            let mut messages = user.clone();
-            if !prompt {
-                messages.push(Message::Assistant(shapes::content()));
-            }
-            let [one, two] = [&one, &two].map(|prober| {
-                let text = prober.render(&messages, &Setting::new(), prompt)?;
-                after_history(&text, History::User).map(str::to_owned)
-            });
-            if let (Some(one), Some(two)) = (one, two) {
-                self.compare(&tokens(&one), &tokens(&two), &|_| true);
-            }
-        }
+/// The numbers of the regions that a value is parted into, such as those of steps.
+fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) {
+    let prober = prober.with_reasoning(Some(input));
+    let thought = format!("{}\n{}", needle::REASONING, needle::SECOND);
+    let answer = shapes::content().with_reasoning(&thought);
+    let Some(text) = turn(&prober, &shapes::history(History::User), History::User, &answer) else { return };
+    let around = |value: &str| {
+        let (before, after) = text.split_once(value)?;
+        Some((before.to_owned(), after.to_owned()))
+    };
+    if let (Some(first), Some(second)) = (around(needle::REASONING), around(needle::SECOND)) {
+        found.around(&first, &second);
     }
+}
 
-    fn with_history(&mut self, prober: &Prober<'_>) {
-        let tail = |after: History, answer: Option<&Answer>| match answer {
-            Some(answer) => turn(prober, &shapes::history(after), after, answer),
-            None => {
-                let text = prober.render(&shapes::history(after), &Setting::new(), true)?;
-                after_history(&text, after).map(str::to_owned)
-            }
-        };
-        for answer in [None, Some(shapes::content())] {
-            let [one, two] = [History::User, History::EarlierTurns].map(|after| tail(after, answer.as_ref()));
-            if let (Some(one), Some(two)) = (one, two) {
-                self.compare(&tokens(&one), &tokens(&two), &is_number);
-            }
+fn with_time(found: &mut Varying, prober: &Prober<'_>) {
+    let [one, two] = TIMES.map(|time| prober.at(time));
+    let user = shapes::history(History::User);
+    for prompt in [true, false] {
+        let mut messages = user.clone();
+        if !prompt {
+            messages.push(Message::Assistant(shapes::content()));
         }
-    }
-
-    fn with_values(&mut self, prober: &Prober<'_>, input: Option<&ReasoningInput>) {
-        const LONGER: &str = ", then Qzsome more words, all of them q";
-        let prober = prober.with_reasoning(input);
-        let longer = |value: &str| format!("{value}{LONGER}");
-        let said = |longer: &dyn Fn(&str) -> String| {
-            let thought = input.map(|_| longer(needle::REASONING));
-            let content = Answer { reasoning: thought, ..Answer::content(&longer(needle::CONTENT)) };
-            let mut calls = shapes::calls(1);
-            for value in calls.iter_mut().flat_map(|call| call.arguments.values_mut()) {
-                *value = value.as_str().map_or(Value::Null, |text| longer(text).into());
-            }
-            [content.clone(), Answer { calls, content: None, ..content }]
-        };
-        let history = shapes::history(History::User);
-        let lengthy = [Message::User(format!("{LONGER} {}", needle::USER))];
-        for (one, two) in said(&str::to_owned).into_iter().zip(said(&longer)) {
-            let one = turn(&prober, &history, History::User, &one);
-            let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(LONGER, ""));
-            if let (Some(one), Some(two)) = (one, two) {
-                self.compare(&tokens(&one), &tokens(&two), &|_| true);
-            }
-        }
-    }
-
-    fn with_variables(&mut self, prober: &Prober<'_>) {
-        const VALUE: &str = "Qzsettingq";
-        let user = shapes::history(History::User);
-        let shown = |setting: &Setting| {
-            let text = prober.render(&user, setting, true)?;
+        let [one, two] = [&one, &two].map(|prober| {
+            let text = prober.render(&messages, &Setting::new(), prompt)?;
             after_history(&text, History::User).map(str::to_owned)
-        };
-        let Some(usual) = shown(&Setting::new()) else { return };
-        for name in prober.switches() {
-            let other = shown(&Setting::from([(name, VALUE.into())])).filter(|other| other.contains(VALUE));
-            if let Some(other) = other {
-                self.compare(&tokens(&usual), &tokens(&other), &|_| true);
-            }
+        });
+        if let (Some(one), Some(two)) = (one, two) {
+            found.compare(&tokens(&one), &tokens(&two), &|_| true);
+        }
+    }
+}
+
+fn with_history(found: &mut Varying, prober: &Prober<'_>) {
+    let tail = |after: History, answer: Option<&Answer>| match answer {
+        Some(answer) => turn(prober, &shapes::history(after), after, answer),
+        None => {
+            let text = prober.render(&shapes::history(after), &Setting::new(), true)?;
+            after_history(&text, after).map(str::to_owned)
+        }
+    };
+    for answer in [None, Some(shapes::content())] {
+        let [one, two] = [History::User, History::EarlierTurns].map(|after| tail(after, answer.as_ref()));
+        if let (Some(one), Some(two)) = (one, two) {
+            found.compare(&tokens(&one), &tokens(&two), &is_number);
+        }
+    }
+}
+
+fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&ReasoningInput>) {
+    const LONGER: &str = ", then Qzsome more words, all of them q";
+    let prober = prober.with_reasoning(input);
+    let longer = |value: &str| format!("{value}{LONGER}");
+    let said = |longer: &dyn Fn(&str) -> String| {
+        let thought = input.map(|_| longer(needle::REASONING));
+        let content = Answer { reasoning: thought, ..Answer::content(&longer(needle::CONTENT)) };
+        let mut calls = shapes::calls(1);
+        for value in calls.iter_mut().flat_map(|call| call.arguments.values_mut()) {
+            *value = value.as_str().map_or(Value::Null, |text| longer(text).into());
+        }
+        [content.clone(), Answer { calls, content: None, ..content }]
+    };
+    let history = shapes::history(History::User);
+    let lengthy = [Message::User(format!("{LONGER} {}", needle::USER))];
+    for (one, two) in said(&str::to_owned).into_iter().zip(said(&longer)) {
+        let one = turn(&prober, &history, History::User, &one);
+        let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(LONGER, ""));
+        if let (Some(one), Some(two)) = (one, two) {
+            found.compare(&tokens(&one), &tokens(&two), &|_| true);
+        }
+    }
+}
+
+fn with_variables(found: &mut Varying, prober: &Prober<'_>) {
+    let user = shapes::history(History::User);
+    let shown = |setting: &Setting| {
+        let text = prober.render(&user, setting, true)?;
+        after_history(&text, History::User).map(str::to_owned)
+    };
+    let Some(usual) = shown(&Setting::new()) else { return };
+    for name in prober.switches() {
+        let other =
+            shown(&Setting::from([(name, needle::SETTING.into())])).filter(|other| other.contains(needle::SETTING));
+        if let Some(other) = other {
+            found.compare(&tokens(&usual), &tokens(&other), &|_| true);
         }
     }
 }
@@ -165,12 +158,12 @@ fn after_history(text: &str, after: History) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::steady::{NUMBER, WORD};
     use super::super::support::with_prober;
     use super::super::template_usage;
     use super::*;
     use backchat_chat::ChatTemplate;
     use backchat_core::json::Object;
+    use backchat_probe::probe::steady::{NUMBER, WORD};
 
     /// The text before an answer after a question, made steady.
     fn lead(header: &str) -> String {
@@ -181,7 +174,7 @@ mod tests {
         let template = ChatTemplate::compile(&source).unwrap();
         with_prober(&source, |prober| {
             let usage = template_usage::find(&template, prober, &Object::new());
-            let varying = Varying::find(prober, &usage);
+            let varying = find(prober, &usage);
             let text = turn(prober, &shapes::history(History::User), History::User, &shapes::content()).unwrap();
             let text = varying.steady(text);
             text.split(needle::CONTENT).next().unwrap().replace(NUMBER, "N").replace(WORD, "W")
@@ -209,7 +202,7 @@ mod tests {
                       <do_{{ loop.index }}>{{ c.function.name }}{{ c.function.arguments | tojson }}\
                       </do_{{ loop.index }}>{% endfor %}<end>{% endfor %}";
         with_prober(source, |prober| {
-            let counted = Varying::default().with_calls(prober);
+            let counted = with_calls(&Varying::default(), prober);
             assert_eq!(counted.steady("<do_7>f</do_12>".to_owned()), "<do_\u{2}>f</do_\u{2}>");
             assert_eq!(Varying::default().steady("<do_7>".to_owned()), "<do_7>");
         });

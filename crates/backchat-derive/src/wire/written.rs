@@ -5,10 +5,8 @@ mod ids;
 
 pub use ids::Ids;
 
-use super::conversation::{Answer, json_type};
 use super::infer::other_tools;
 use super::marks::Segmentation;
-use super::probe::{Prober, Setting, call_with, needle};
 use super::shapes;
 use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
 use super::trace::{Kind, Slot, Trace};
@@ -16,6 +14,7 @@ use super::turn::Turns;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::{common_end, slice};
+use backchat_probe::probe::{Answer, Prober, Setting, call_with, json_type, needle};
 
 /// How turns are written, found by rendering each kind of answer once more.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +122,7 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     if let Some(trace) = turned([pair(1), pair(0)].into_iter().collect()) {
         written.sorted = trace.text.find(&shapes::key(0, 0)) < trace.text.find(&shapes::key(0, 1));
     }
-    let inner = Value::from([("qzb", "Qzitemq".into()), ("qza", "Qzitemq".into())]);
+    let inner = Value::from([("qzb", needle::ITEM.into()), ("qza", needle::ITEM.into())]);
     if let Some(trace) = turned([(shapes::key(0, 0), inner)].into_iter().collect()) {
         written.sorted_inside = trace.text.find("qza") < trace.text.find("qzb");
         let places = [shapes::key(0, 0).as_str(), "qza", "qzb"].map(|key| trace.text.find(key));
@@ -196,7 +195,7 @@ fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) 
             .enumerate()
             .map(|(index, mut call)| {
                 if calls.ids_hold_names {
-                    call.id = format!("qzspace.{}:{index}", call.name);
+                    call.id = needle::spaced_id(&call.name, index);
                 }
                 call
             })
@@ -352,8 +351,8 @@ fn samples() -> [Value; 7] {
         json::read("73.25").unwrap_or(Value::Null),
         true.into(),
         Value::Null,
-        Value::List(vec!["Qzitemq".into(), true.into()]),
-        Value::from([("qzinner", "Qzitemq".into()), ("qzother", true.into())]),
+        Value::List(vec![needle::ITEM.into(), true.into()]),
+        Value::from([("qzinner", needle::ITEM.into()), ("qzother", true.into())]),
     ]
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::answer::Answer;
 use crate::diff::{DiffTag, operations};
+use crate::probe::REASONING_KEYS;
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
 use backchat_core::text::{common_end, common_start};
@@ -101,8 +102,7 @@ pub(super) fn between(text: &str, render: &str, answer: &Answer, sampled_end: us
         found.iter().map(|(span, _)| text.chars().skip(span.start).take(span.len()).collect()).collect();
     let end = text.get(..sampled_end).map_or(0, |before| before.chars().count());
     let begin = end.saturating_sub(answer.text.chars().count());
-    let reasoning =
-        ["reasoning_content", "thinking", "reasoning"].into_iter().filter_map(|name| answer.message.get(name));
+    let reasoning = REASONING_KEYS.into_iter().filter_map(|name| answer.message.get(name));
     let reasoning: Vec<&str> = reasoning.filter_map(Value::as_str).map(str::trim).collect();
     let has_calls = answer.message.get("tool_calls").is_some_and(|calls| !calls.is_empty());
     let why = |place: usize| {

@@ -19,6 +19,7 @@ use backchat_parser::parser::{
 use backchat_parser::template::Template;
 use backchat_parser::tokens::{Placed, Tokenizer};
 
+use crate::probe::Renderer;
 use answer::Answer;
 use tail::Tail;
 
@@ -112,7 +113,8 @@ impl Bridge {
     /// Nothing is appended that cannot be proved; the refusal says why.
     pub fn next(&self, sample: &Sample<'_>) -> Result<Bridged, Refused> {
         refusal::check_messages(sample.new_messages)?;
-        let conversation = Conversation { bridge: self, sample };
+        let renderer = Renderer::new(&self.chat, self.options.clone());
+        let conversation = Conversation { bridge: self, renderer, sample };
         prompt::check(&conversation)?;
         let answer = Answer::read(&self.tokens, sample)?;
         let tail = Tail::find(&conversation, &answer)?;
@@ -160,6 +162,7 @@ impl Bridge {
 /// The conversation of a sample, and renders of it.
 struct Conversation<'c> {
     bridge: &'c Bridge,
+    renderer: Renderer<'c>,
     sample: &'c Sample<'c>,
 }
 
@@ -182,8 +185,8 @@ impl Conversation<'_> {
     }
 
     fn render_of(&self, messages: Vec<Value>, add_generation_prompt: bool) -> Result<String, Refused> {
-        let context = self.context(messages, add_generation_prompt);
-        let rendered = self.bridge.chat.render(&context, &self.bridge.options);
-        rendered.map(|rendered| rendered.text).map_err(|error| Refused::new(Refusal::TemplateError, error.to_string()))
+        let rendered = self.renderer.render(&self.context(messages, add_generation_prompt));
+        let rendered = rendered.map_err(|error| Refused::new(Refusal::TemplateError, error.to_string()))?;
+        Ok(rendered.text.clone())
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn check(conversation: &Conversation<'_>) -> Result<(), Refused> {
     if prompt == render {
         return Ok(());
     }
-    let masked = chats::mask(&bridge.chat, &conversation.context(sample.messages.to_vec(), true), &bridge.options);
+    let masked = chats::mask_with(&conversation.renderer, &conversation.context(sample.messages.to_vec(), true));
     let masked = masked.map_err(|error| Refused::new(Refusal::TemplateError, error.to_string()))?;
     // The whole of a turn is the model's: its header, and what it wrote.
     let turns: Vec<(usize, usize)> =

@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use super::refusal::{Refusal, Refused};
 use super::{Conversation, Sample};
+use crate::probe::needle::Needles;
 use backchat_core::json::Value;
 use backchat_parser::tokens::Tokens;
 
@@ -48,7 +49,8 @@ impl Tail {
         let message = answer.for_render(new);
         let after = |message: Value| [&[message], new].concat();
         let render = conversation.render(&after(message.clone()), true)?;
-        let needle = needle(&[&render, &answer.text]);
+        let mut needles = Needles::new(&[render.as_str(), &answer.text].concat());
+        let needle = needles.next();
         let mut twin = message.clone();
         replace_texts(&mut twin, &needle);
         let mut found = None;
@@ -78,7 +80,7 @@ impl Tail {
         let plain = after_needle(&said).unwrap_or_default();
         let alone = after_needle(&twin).unwrap_or_else(|| plain.clone());
         let found = Self { render, start, alone, plain, twin, needle };
-        found.check_new(conversation, &message)?;
+        found.check_new(conversation, &message, needles)?;
         Ok(found)
     }
 
@@ -87,9 +89,8 @@ impl Tail {
     }
 
     /// Every new message shows in the tail.
-    fn check_new(&self, conversation: &Conversation<'_>, message: &Value) -> Result<(), Refused> {
-        let needles: Vec<String> =
-            (0..conversation.sample.new_messages.len()).map(|place| format!("{}n{place}n", self.needle)).collect();
+    fn check_new(&self, conversation: &Conversation<'_>, message: &Value, mut drawn: Needles) -> Result<(), Refused> {
+        let needles: Vec<String> = conversation.sample.new_messages.iter().map(|_| drawn.next()).collect();
         let marked = conversation.sample.new_messages.iter().zip(&needles).map(|(new, needle)| with_text(new, needle));
         let all: Vec<Value> = [message.clone()].into_iter().chain(marked).collect();
         let twin =
@@ -225,15 +226,6 @@ fn check_after_stop(turn: &TurnEnd, sample: &Sample<'_>, tokens: &Tokens) -> Res
         }
         _ => Ok(()),
     }
-}
-
-/// A text that none of these has.
-fn needle(texts: &[&str]) -> String {
-    let mut needle = "qzNeedle".to_owned();
-    while texts.iter().any(|text| text.contains(&needle)) {
-        needle.push('q');
-    }
-    needle + "x"
 }
 
 /// Replaces the texts of a message that a model chose: its content, and the texts in the arguments of its calls, or the

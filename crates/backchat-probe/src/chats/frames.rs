@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::script::{Form, Kind, Script};
 use super::text::whole_end;
-use backchat_chat::{ChatTemplate, RenderErrorKind, RenderOptions};
+use crate::probe::{REASONING_KEYS, Renderer, context};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::text::{common_end, slice};
 
@@ -117,8 +117,8 @@ pub(super) const SPECIAL: &str = "\"\n<é";
 
 impl Frames {
     /// Learns from a template under these variables.
-    pub fn learn(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Self {
-        let mut learner = Learner::new(template, variables, options);
+    pub fn learn(renderer: &Renderer<'_>, variables: &Object) -> Self {
+        let mut learner = Learner::new(renderer, variables);
         let form = learner.form();
         lessons(&form).for_each(|(shape, tools, prompt)| learner.render(shape, tools, &form, prompt));
         let spellings = learner.spellings(&form);
@@ -129,8 +129,8 @@ impl Frames {
     }
 
     /// The form in which a template takes conversations.
-    pub fn form(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Form {
-        Learner::new(template, variables, options).form()
+    pub fn form(renderer: &Renderer<'_>, variables: &Object) -> Form {
+        Learner::new(renderer, variables).form()
     }
 
     /// The same, with definitions of tools taken for one text: the text before their first word and after their
@@ -170,37 +170,25 @@ impl Frames {
 }
 
 struct Learner<'l> {
-    template: &'l ChatTemplate,
+    renderer: &'l Renderer<'l>,
     variables: &'l Object,
-    options: &'l RenderOptions,
     found: HashSet<Frame>,
     trailing: HashSet<Kind>,
     leading: HashSet<Kind>,
-    exhausted: bool,
 }
 
 impl<'l> Learner<'l> {
-    fn new(template: &'l ChatTemplate, variables: &'l Object, options: &'l RenderOptions) -> Self {
+    fn new(renderer: &'l Renderer<'l>, variables: &'l Object) -> Self {
         let (trailing, leading) = (HashSet::new(), HashSet::new());
-        Self { template, variables, options, found: HashSet::new(), trailing, leading, exhausted: false }
+        Self { renderer, variables, found: HashSet::new(), trailing, leading }
     }
 
-    fn text(&mut self, script: &Script, prompt: bool) -> Option<String> {
-        if self.exhausted {
-            return None;
-        }
-        let context = context(self.variables, &script.messages, &script.tools, prompt);
-        match self.template.render(&context, self.options) {
-            Ok(rendered) => Some(rendered.text),
-            Err(error) => {
-                self.exhausted |= error.kind() == RenderErrorKind::Exhausted;
-                None
-            }
-        }
+    fn text(&self, script: &Script, prompt: bool) -> Option<String> {
+        self.renderer.text(&context(self.variables, &script.messages, &script.tools, prompt))
     }
 
     /// The first form in which content, calls and reasoning are shown.
-    fn form(&mut self) -> Form {
+    fn form(&self) -> Form {
         let mut form = Form::default();
         let plain = |form: &Form| Script::new("UA", "", form, "");
         for parts in [false, true] {
@@ -231,8 +219,7 @@ impl<'l> Learner<'l> {
         if let Some((text_arguments, null_content)) = called {
             form = Form { text_arguments, null_content, ..form };
         }
-        let keys = ["reasoning_content", "thinking", "reasoning"];
-        form.reasoning = keys.into_iter().find(|key| {
+        form.reasoning = REASONING_KEYS.into_iter().find(|key| {
             let tried = Form { reasoning: Some(key), ..form.clone() };
             [("UR", ""), ("Ur", ""), ("UrT", "aa"), ("UR", "aa")].iter().any(|(shape, tools)| {
                 let script = Script::new(shape, tools, &tried, "");
@@ -277,7 +264,7 @@ impl<'l> Learner<'l> {
     }
 
     /// How each kind of text is spelled.
-    fn spellings(&mut self, form: &Form) -> HashMap<Kind, Spelling> {
+    fn spellings(&self, form: &Form) -> HashMap<Kind, Spelling> {
         let mut known = HashMap::new();
         for (shape, tools) in
             [("SUA", ""), ("SUcTA", ""), ("SUcTA", "aa"), ("URUrTR", ""), ("UrTR", "aa"), ("UCT", "aa")]
@@ -473,15 +460,4 @@ pub(crate) fn json_end(text: &str, start: usize) -> Option<usize> {
         }
     }
     None
-}
-
-/// The context of a conversation, with the variables that transformers always gives.
-pub(crate) fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
-    let mut context = Object::new();
-    context.insert("messages".to_owned(), Value::List(messages.to_vec()));
-    context.insert("tools".to_owned(), tools.clone());
-    context.insert("documents".to_owned(), Value::Null);
-    context.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
-    context.insert("add_generation_prompt".to_owned(), prompt.into());
-    context
 }

@@ -1,7 +1,11 @@
 //! Which characters of a rendered chat the assistant wrote, read off renders with needles instead of texts.
 
-use super::needles::{Hit, MessagePart, Needles, Text, align, substitute};
+use std::rc::Rc;
+
+use super::needles::{Hit, MessagePart, Text, align, substitute};
 use super::text::{whole_end, whole_marks};
+use crate::probe::needle::{self, Needles};
+use crate::probe::{Answer, Call, Message, Renderer, RequestShape, call_with, said};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_end, common_start, slice};
@@ -69,10 +73,15 @@ const MOST_KEPT: usize = 12;
 /// A span begins where the generation prompt of its turn ends and ends with the marker that ends the turn. It takes one
 /// render for each message of the assistant, and a few more.
 pub fn mask(template: &ChatTemplate, context: &Object, options: &RenderOptions) -> Result<Masked, RenderError> {
-    let rendered = template.render(context, options)?;
+    mask_with(&Renderer::new(template, options.clone()), context)
+}
+
+/// The same for one of many conversations with a template.
+pub(crate) fn mask_with(renderer: &Renderer<'_>, context: &Object) -> Result<Masked, RenderError> {
+    let rendered = Rc::unwrap_or_clone(renderer.render(context).map_err(Rc::unwrap_or_clone)?);
     // Without messages the assistant wrote nothing.
     let messages = context.get("messages").and_then(Value::as_list).map_or(&[][..], |messages| messages);
-    let mut work = Work::new(template, context, options, &rendered.text, messages);
+    let mut work = Work::new(renderer, context, &rendered.text, messages);
     work.align(&rendered.text);
     let mut spans = Vec::new();
     let mut headers = Vec::new();
@@ -115,9 +124,8 @@ struct Closing<'h> {
 
 /// The needle conversation of one context.
 struct Work<'w> {
-    template: &'w ChatTemplate,
+    renderer: &'w Renderer<'w>,
     context: &'w Object,
-    options: &'w RenderOptions,
     messages: &'w [Value],
     /// The render, whose texts no needle is in.
     real: &'w str,
@@ -138,17 +146,10 @@ struct Work<'w> {
 }
 
 impl<'w> Work<'w> {
-    fn new(
-        template: &'w ChatTemplate,
-        context: &'w Object,
-        options: &'w RenderOptions,
-        real: &'w str,
-        messages: &'w [Value],
-    ) -> Self {
+    fn new(renderer: &'w Renderer<'w>, context: &'w Object, real: &'w str, messages: &'w [Value]) -> Self {
         Self {
-            template,
+            renderer,
             context,
-            options,
             messages,
             real,
             needles: Needles::new(real),
@@ -170,7 +171,7 @@ impl<'w> Work<'w> {
         if let Some(prompt) = prompt {
             context.insert("add_generation_prompt".to_owned(), prompt.into());
         }
-        self.template.render(&context, self.options).ok().map(|rendered| rendered.text)
+        self.renderer.text(&context)
     }
 
     /// Finds the texts in the real render. One that the template rewrites is left as it is, and located by itself.
@@ -265,8 +266,7 @@ impl<'w> Work<'w> {
     /// The text that opens a user's turn: common to the first one and to one after an answer.
     fn user_header(&self) -> Option<String> {
         let mut needles = Needles::new(self.real);
-        let said = |role: &str, text: String| Value::from([("role", role.into()), ("content", text.into())]);
-        let messages = [said("user", needles.next()), said("assistant", needles.next()), said("user", needles.next())];
+        let messages = ["user", "assistant", "user"].map(|role| said(role, &needles.next()));
         let render = self.render_with(&messages, Some(false))?;
         let places = needles.find(&render);
         let [(0, first), (1, answer), (2, second), ..] = places.as_slice() else { return None };
@@ -295,7 +295,7 @@ impl<'w> Work<'w> {
     }
 
     fn generation_prompt(&self) -> Option<String> {
-        let user = [Value::from([("role", "user".into()), ("content", "Qzuserq".into())])];
+        let user = [said("user", needle::USER)];
         let without = self.render_with(&user, Some(false))?;
         self.render_with(&user, Some(true))?.strip_prefix(&without).map(str::to_owned)
     }
@@ -303,22 +303,16 @@ impl<'w> Work<'w> {
     /// The text that opens a tool result: common to the first and the second one after two calls.
     fn result_header(&self) -> Option<String> {
         let mut needles = Needles::new(self.real);
-        let mut next = || Value::from(needles.next());
-        let role = |role: &str| ("role", Value::from(role));
-        let ids = [Value::from("qzId1aaaa"), Value::from("qzId2bbbb")];
-        let user = Value::from([role("user"), ("content", next())]);
-        let calls = ids.clone().map(|id| {
-            let arguments = Value::from([("qzkey", next())]);
-            let function = Value::from([("name", "qzname".into()), ("arguments", arguments)]);
-            Value::from([("id", id), ("type", "function".into()), ("function", function)])
+        let user = Message::User(needles.next());
+        let calls = [0, 1].map(|index| {
+            let arguments = Object::from_iter([(needle::KEYS[0].to_owned(), needles.next().into())]);
+            Call { name: needle::NAMES[0].to_owned(), ..call_with(index, arguments) }
         });
-        let calling =
-            Value::from([role("assistant"), ("content", "".into()), ("tool_calls", Value::List(calls.to_vec()))]);
-        let results = ids.map(|id| {
-            Value::from([role("tool"), ("tool_call_id", id), ("name", "qzname".into()), ("content", next())])
-        });
-        let [first, second] = results;
-        let render = self.render_with(&[user, calling, first, second], Some(false))?;
+        let results = calls.clone().map(|Call { id, name, .. }| Message::Tool { id, name, content: needles.next() });
+        let calling = Message::Assistant(Answer::calls(calls.to_vec()));
+        let messages: Vec<Message> = [user, calling].into_iter().chain(results).collect();
+        let given = RequestShape::USUAL.messages(&messages, None);
+        let render = self.render_with(given.as_list().unwrap_or_default(), Some(false))?;
         let places = needles.find(&render);
         let [(0, _), (1, _), (2, call), (3, first), (4, second)] = places.as_slice() else { return None };
         let (opening, between) = (render.get(call.1..first.0)?, render.get(first.1..second.0)?);
@@ -330,10 +324,9 @@ impl<'w> Work<'w> {
 
     /// Whether a marker comes after plain content, as far as a render can show that.
     fn ends_turns(&self, marker: &str) -> bool {
-        let said = |role: &str, text: &str| Value::from([("role", role.into()), ("content", text.into())]);
-        let messages = [said("user", "Qzuserq"), said("assistant", "Qzanswerq")];
+        let messages = [said("user", needle::USER), said("assistant", needle::ANSWER)];
         let render = self.render_with(&messages, Some(false));
-        let tail = render.as_deref().and_then(|render| Some(render.rsplit_once("Qzanswerq")?.1));
+        let tail = render.as_deref().and_then(|render| Some(render.rsplit_once(needle::ANSWER)?.1));
         tail.is_none_or(|tail| tail.contains(marker))
     }
 
@@ -483,10 +476,9 @@ impl<'w> Work<'w> {
     /// The text after the last answer if a user message follows.
     fn followed(&self, last: &Hit, repeated: usize) -> Option<String> {
         let mut messages = self.replaced.clone();
-        let later = "Qzlaterq";
-        messages.push(Value::from([("role", "user".into()), ("content", later.into())]));
+        messages.push(said("user", needle::LATER));
         let render = self.render_with(&messages, Some(false))?;
-        let before = render.get(..render.rfind(later)?)?;
+        let before = render.get(..render.rfind(needle::LATER)?)?;
         self.after(before, last, repeated).map(str::to_owned)
     }
 
@@ -547,11 +539,10 @@ impl<'w> Work<'w> {
             return last.real.1;
         }
         // The same turn with plain content shows the marker without the call's close.
-        let plain = Value::from([("role", "assistant".into()), ("content", "Qzplainq".into())]);
         let mut messages: Vec<Value> = self.replaced.iter().take(index).cloned().collect();
-        messages.push(plain);
+        messages.push(said("assistant", needle::ANSWER));
         let render = self.render_with(&messages, Some(false));
-        let tail = render.as_deref().and_then(|render| render.rsplit_once("Qzplainq")).map_or("", |(_, tail)| tail);
+        let tail = render.as_deref().and_then(|render| render.rsplit_once(needle::ANSWER)).map_or("", |(_, tail)| tail);
         let own_tail = slice(real, last.real.1..span.1);
         span.1 - whole_end(own_tail, common_end(own_tail, tail.trim_end())).len()
     }

@@ -17,6 +17,7 @@ mod walk;
 
 pub use chat::{Ambiguity, Chat, NotRendered, Offset};
 pub use generation::{NotPatched, Patched, add_generation_blocks, check_generation_blocks};
+pub(crate) use mask::mask_with;
 pub use mask::{Masked, Part, PartSpan, mask};
 pub use token_mask::{MaskPart, MaskRule, NotTheRender, TokenMask};
 pub use unrender::{Unrenderer, unrender};

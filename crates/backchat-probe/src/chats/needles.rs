@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 
 use super::text::inside;
+use crate::probe::REASONING_KEYS;
+use crate::probe::needle::Needles;
 use backchat_core::json::{Object, Value};
 use backchat_core::python;
 
@@ -34,45 +36,6 @@ pub(crate) struct Text {
 pub(crate) struct Hit {
     pub text: usize,
     pub real: (usize, usize),
-}
-
-/// Keys that hold the assistant's reasoning.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
-
-/// Makes needles that do not occur in a text, all of one length.
-pub(crate) struct Needles {
-    salt: String,
-    next: usize,
-}
-
-impl Needles {
-    pub fn new(avoid: &str) -> Self {
-        let mut salt = "Qz".to_owned();
-        while avoid.contains(&salt) {
-            salt.push('z');
-        }
-        Self { salt, next: 0 }
-    }
-
-    pub fn next(&mut self) -> String {
-        let mut needle = self.salt.clone();
-        let _ = write!(needle, "{:06}q", self.next);
-        self.next += 1;
-        needle
-    }
-
-    /// The positions of needles in a render: the needle's number, its start and its end.
-    pub fn find(&self, text: &str) -> Vec<(usize, (usize, usize))> {
-        let mut found = Vec::new();
-        for (start, _) in text.match_indices(&self.salt) {
-            let digits = start + self.salt.len();
-            let Some(number) = text.get(digits..digits + 6).and_then(|digits| digits.parse().ok()) else { continue };
-            if text.get(digits + 6..digits + 7) == Some("q") {
-                found.push((number, (start, digits + 7)));
-            }
-        }
-        found
-    }
 }
 
 /// Replaces the texts of a conversation, but for those in `kept`, which are counted in the same way.
@@ -113,7 +76,7 @@ impl Substitution<'_> {
     /// One needle for all keys that hold the same thought.
     fn reasoning(&mut self, message: &mut Object) {
         let mut known: Vec<(String, Value)> = Vec::new();
-        for key in REASONING {
+        for key in REASONING_KEYS {
             let Some(Value::String(text)) = message.get(key) else { continue };
             let text = text.clone();
             let value = match known.iter().find(|(other, _)| *other == text) {

@@ -1,6 +1,6 @@
 //! Conversations of every shape, whose every text is a needle with a label that gives its kind and place.
 
-use super::needles::Needles;
+use crate::probe::needle::Needles;
 use backchat_core::json::{Object, Value};
 
 /// The kind of a text of a rendered chat.

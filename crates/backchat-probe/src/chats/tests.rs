@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use super::Unrenderer;
-use super::frames::{Frames, context};
+use super::frames::Frames;
 use super::script::{Form, Kind, Script};
+use crate::probe::{Renderer, context};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{self, Object, Value};
 
@@ -128,7 +129,7 @@ fn what_is_read_of_other_conversations_than_those_learned_from_is_written_again(
     for file in &files {
         let template = ChatTemplate::compile(&fs::read_to_string(file).unwrap()).unwrap();
         let unrenderer = Unrenderer::new(&template, variables.clone(), options.clone());
-        let form = Frames::form(&template, &variables, &options);
+        let form = Frames::form(&Renderer::new(&template, options.clone()), &variables);
         for shape in SHAPES.iter().filter(|shape| form.reasoning.is_some() || !shape.contains(['R', 'r', 'q'])) {
             for (tools, prompt) in [("", false), ("ab", true)] {
                 let script = talk(shape, tools, &form);

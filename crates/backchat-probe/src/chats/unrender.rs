@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use super::assemble::{assemble, fill, link_results};
 use super::chat::{Ambiguity, Chat, NotRendered, Offset};
 use super::definitions;
-use super::frames::{Frames, Step, context};
+use super::frames::{Frames, Step};
 use super::script::Kind;
 use super::walk::{Reading, Walk};
+use crate::probe::{Renderer, context};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_start, slice};
@@ -55,7 +56,7 @@ pub fn unrender(template: &ChatTemplate, text: &str) -> Result<Chat, NotRendered
 impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     /// Learns how the template writes chats down, from a few hundred renders.
     pub fn new(template: T, variables: Object, options: RenderOptions) -> Self {
-        let frames = Frames::learn(template.borrow(), &variables, &options);
+        let frames = Frames::learn(&Renderer::new(template.borrow(), options.clone()), &variables);
         Self { template, variables, options, frames, switched: OnceLock::new() }
     }
 
@@ -64,19 +65,21 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     /// It costs time linear in the text, and a few renders. A text that does not render back under the variables given
     /// is also read under each value of the template's switches.
     pub fn unrender(&self, text: &str) -> Result<Chat, NotRendered> {
+        let renderer = self.renderer();
         let none = Object::new();
-        let mut best = self.read(&self.frames, &none, text);
+        let mut best = self.read(&renderer, &self.frames, &none, text);
         if !is_exact(&best) {
-            let switched = self.switched().iter().map(|(setting, frames)| self.read(frames, setting, text));
+            let switched = self.switched().iter().map(|(setting, frames)| self.read(&renderer, frames, setting, text));
             best = switched.into_iter().find(is_exact).unwrap_or(best);
         }
         let mut unread = None;
         if !is_exact(&best)
             && let Some(frames) = self.frames.with_tools_unread()
         {
-            unread = self.read(&frames, &none, text).filter(|chat| chat.tools_text.is_some() && !chat.open);
+            unread = self.read(&renderer, &frames, &none, text).filter(|chat| chat.tools_text.is_some() && !chat.open);
         }
-        let defined = [&unread, &best].into_iter().flatten().find_map(|chat| self.with_definitions(chat, text));
+        let defined =
+            [&unread, &best].into_iter().flatten().find_map(|chat| self.with_definitions(&renderer, chat, text));
         let has_tools = best.as_ref().is_some_and(|chat| chat.tools.is_some());
         let Some(mut chat) = defined.or(unread.filter(|_| !has_tools)).or(best) else {
             return Err(self.departure(text));
@@ -89,15 +92,14 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
 
     /// The chat with its tools put together piece by piece, unless the template writes them as JSON: frames know the
     /// texts of a few definitions, and may take those of others for one text.
-    fn with_definitions(&self, chat: &Chat, text: &str) -> Option<Chat> {
+    fn with_definitions(&self, renderer: &Renderer<'_>, chat: &Chat, text: &str) -> Option<Chat> {
         let names_tools = self.frames.frames.iter().any(|frame| frame.to.kind == Kind::ToolName);
         if !names_tools || text.len() > LONG {
             return None;
         }
         let variables = self.with(&chat.variables);
         let render = |messages: &[Value], tools: &Value| {
-            let context = context(&variables, messages, tools, chat.add_generation_prompt);
-            Some(self.template.borrow().render(&context, &self.options).ok()?.text)
+            renderer.text(&context(&variables, messages, tools, chat.add_generation_prompt))
         };
         let read = |messages: &[Value], unsure: Option<usize>| {
             let rendered = definitions::Rendered { text, is_open: chat.open, messages, unsure };
@@ -132,12 +134,12 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     }
 
     /// The best reading under these further variables.
-    fn read(&self, frames: &Frames, setting: &Object, text: &str) -> Option<Chat> {
+    fn read(&self, renderer: &Renderer<'_>, frames: &Frames, setting: &Object, text: &str) -> Option<Chat> {
         let walk = Walk::new(frames, text);
         let most = if text.len() > LONG { 3 } else { MOST_PROOFS };
         let mut best: Option<(usize, Chat)> = None;
         for reading in walk.readings(most) {
-            if self.consider(frames, setting, &reading, text, &mut best) {
+            if self.consider(renderer, frames, setting, &reading, text, &mut best) {
                 break;
             }
         }
@@ -147,13 +149,14 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     /// The frames under each value of the template's switches, if they differ from those without it.
     fn switched(&self) -> &[(Object, Frames)] {
         self.switched.get_or_init(|| {
+            let renderer = self.renderer();
             let mut known: Vec<(Object, Frames)> = Vec::new();
             let switches = self.template.borrow().switches(&self.variables);
             let settings = switches.into_iter().flat_map(|(name, values)| {
                 values.into_iter().map(move |value| Object::from_iter([(name.to_owned(), value)]))
             });
             for setting in settings.take(MOST_SETTINGS) {
-                let frames = Frames::learn(self.template.borrow(), &self.with(&setting), &self.options);
+                let frames = Frames::learn(&renderer, &self.with(&setting));
                 let is_new = |other: &Frames| other.frames != frames.frames;
                 if is_new(&self.frames) && known.iter().all(|(_, other)| is_new(other)) {
                     known.push((setting, frames));
@@ -161,6 +164,10 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             }
             known
         })
+    }
+
+    fn renderer(&self) -> Renderer<'_> {
+        Renderer::new(self.template.borrow(), self.options.clone())
     }
 
     /// The variables given, and further ones.
@@ -172,6 +179,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     /// Renders a reading again and keeps it if it explains more of the text than any before; true if it explains all.
     fn consider(
         &self,
+        renderer: &Renderer<'_>,
         frames: &Frames,
         setting: &Object,
         reading: &Reading,
@@ -193,12 +201,12 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             }
             let tools = chat.tools.clone().unwrap_or(Value::Null);
             let context = context(&variables, &chat.messages, &tools, chat.add_generation_prompt);
-            let rendered = self.template.borrow().render(&context, &self.options).map(|rendered| rendered.text);
+            let rendered = renderer.text(&context);
             let agreed = rendered.as_deref().map_or(0, |rendered| common_start(text, rendered).len());
             chat.exact = match &rendered {
-                Ok(rendered) if chat.open => rendered.starts_with(text),
-                Ok(rendered) => rendered == text,
-                Err(_) => false,
+                Some(rendered) if chat.open => rendered.starts_with(text),
+                Some(rendered) => rendered == text,
+                None => false,
             };
             chat.differs_at = (!chat.exact).then(|| text.get(..agreed).map_or(0, |agreed| agreed.chars().count()));
             let exact = chat.exact;

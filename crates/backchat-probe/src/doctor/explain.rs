@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::messages::needle;
 use super::{Exhibit, Fact, Options, Report, examine, traps};
+use crate::probe::needle;
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::{Object, Value};

@@ -1,10 +1,9 @@
 //! The facts, each by its definition: which conversations are rendered, and what in the renders decides.
 
 use super::Fact;
-use super::messages::{
-    Arguments, REASONING_KEYS, answer, call, calling, later, needle, result, said, system, text_part, tools, user, with,
-};
+use super::messages::{ARGUMENTS, answer, call, calling, later, result, system, tools, user, with};
 use super::probe::{Chat, Outcome, Probe};
+use crate::probe::{REASONING_KEYS, RequestShape, needle, said, text_part};
 use backchat_core::json::Value;
 use backchat_core::text::common_start;
 
@@ -57,19 +56,19 @@ fn shows_call(text: &str) -> bool {
 }
 
 /// Everything that is known about the template so far. Later facts depend on earlier ones.
-struct Examination<'p, 't> {
-    probe: &'p Probe<'t>,
+struct Examination<'t> {
+    probe: Probe<'t>,
     facts: Vec<Fact>,
     tools: Value,
     /// The forms of arguments that show a call, in the order of trying.
-    arguments: Vec<Arguments>,
+    arguments: Vec<RequestShape>,
     reasoning: Vec<&'static str>,
 }
 
 /// Examines everything, in the order of the definitions.
 pub(super) fn find(probe: &Probe<'_>) -> Vec<Fact> {
     let mut examination = Examination {
-        probe,
+        probe: probe.clone(),
         facts: Vec::with_capacity(36),
         tools: tools(),
         arguments: Vec::new(),
@@ -88,7 +87,7 @@ pub(super) fn find(probe: &Probe<'_>) -> Vec<Fact> {
     examination.facts
 }
 
-impl Examination<'_, '_> {
+impl Examination<'_> {
     fn note(&mut self, name: &'static str, value: impl Into<Value>) {
         self.facts.push(Fact { name, value: value.into(), evidence: self.probe.exhibits() });
     }
@@ -100,7 +99,7 @@ impl Examination<'_, '_> {
     fn content(&mut self) {
         let shown = |text: &str| text.contains(needle::USER);
         let listed = |text: &str| text.contains("'type'") || text.contains("\"type\"");
-        let probe = self.probe;
+        let probe = self.probe.clone();
         let parts =
             |parts: Vec<Value>| probe.exactly(&Chat::new(vec![with(user(), [("content", Value::List(parts))])]));
         let as_text = fate([probe.exactly(&Chat::new(vec![user()]))], shown);
@@ -108,7 +107,9 @@ impl Examination<'_, '_> {
         let alone = parts(vec![text_part(needle::USER)]);
         let in_parts = fate([alone.clone()], |text| shown(text) && !listed(text));
         self.note("content_parts", in_parts.word());
-        probe.parts_first.set(!as_text.is_shown() && in_parts.is_shown());
+        if !as_text.is_shown() && in_parts.is_shown() {
+            self.probe = probe.giving_parts_first();
+        }
         for kind in ["image", "video", "audio"] {
             let both = parts(vec![Value::from([("type", kind.into())]), text_part(needle::USER)]);
             let differs = |text: &str| alone.as_ref().is_ok_and(|alone| alone != text);
@@ -165,7 +166,7 @@ impl Examination<'_, '_> {
     }
 
     /// The treatment of a part of a calling message: in every shape, with every form of arguments that is shown.
-    fn beside(&self, message: impl Fn(Arguments) -> Value, shown: impl Fn(&str) -> bool) -> Fate {
+    fn beside(&self, message: impl Fn(RequestShape) -> Value, shown: impl Fn(&str) -> bool) -> Fate {
         if self.arguments.is_empty() {
             return Fate::Dropped;
         }
@@ -174,19 +175,19 @@ impl Examination<'_, '_> {
     }
 
     /// The form of arguments to call with.
-    fn form(&self) -> Arguments {
-        self.arguments.first().copied().unwrap_or(Arguments::Object)
+    fn form(&self) -> RequestShape {
+        self.arguments.first().copied().unwrap_or(RequestShape::USUAL)
     }
 
     fn calls(&mut self) {
         let escaped = |text: &str| text.contains(&format!("\\\"{}", needle::KEYS[0]));
         let mut fates = Vec::new();
-        for (name, form) in [("call_arguments_object", Arguments::Object), ("call_arguments_text", Arguments::Text)] {
+        for (name, form) in ARGUMENTS {
             let chats = self.shapes(&calling("", vec![call(0, form)]));
             let outcomes: Vec<_> = chats.iter().map(|chat| self.probe.render(chat)).collect();
             let mut found = fate(outcomes.iter().cloned(), shows_call);
             let first = outcomes.iter().flatten().find(|text| shows_call(text));
-            if form == Arguments::Text && first.is_some_and(|text| escaped(text)) {
+            if form.arguments_text && first.is_some_and(|text| escaped(text)) {
                 found = Fate::Escaped;
             }
             if found.is_shown() {
@@ -282,7 +283,7 @@ impl Examination<'_, '_> {
             return Value::Null;
         }
         let first = self.thought(answer(), needle::REASONING);
-        let second = self.thought(said("assistant", needle::ANSWER), needle::AFTERTHOUGHT);
+        let second = self.thought(said("assistant", needle::ANSWER), needle::AFTER);
         match self.render(vec![user(), first, later(), second]) {
             Ok(text) if text.contains(needle::CONTENT) => text.contains(needle::REASONING).into(),
             _ => Value::Null,
@@ -360,7 +361,7 @@ impl Examination<'_, '_> {
                 })
             })
         };
-        let asked = self.probe.template.variables().iter();
+        let asked = self.probe.template().variables().iter();
         let other = asked.filter(|name| !GIVEN.contains(&name.as_str()) && !name.ends_with("_token"));
         other.take(MOST_VARIABLES).filter(|name| changes(name)).cloned().collect()
     }
@@ -427,7 +428,7 @@ impl Examination<'_, '_> {
 
     /// Whether the source has generation tags, and whether they mask what ends the turn.
     fn tags(&self) -> (bool, Value) {
-        let tagged = self.probe.template.has_generation_blocks();
+        let tagged = self.probe.template().has_generation_blocks();
         if !tagged {
             return (false, Value::Null);
         }

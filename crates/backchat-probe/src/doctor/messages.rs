@@ -1,42 +1,13 @@
 //! The conversations the examination renders. Every text in them is a needle: a word that no template writes by itself.
 
+use crate::probe::{self, Message, RequestShape, needle, said, text_part};
 use backchat_core::json::{Object, Value};
 
-/// The words of the conversations. One that appears in a render came from the message that held it.
-pub(crate) mod needle {
-    pub const SYSTEM: &str = "Qzsystemq";
-    pub const USER: &str = "Qzuserq";
-    pub const LATER: &str = "Qzlaterq";
-    pub const OTHER: &str = "Qzotherq";
-    pub const CONTENT: &str = "Qzcontentq";
-    pub const ANSWER: &str = "Qzanswerq";
-    pub const REASONING: &str = "Qzreasonq";
-    pub const AFTERTHOUGHT: &str = "Qzafterq";
-    pub const RESULT: &str = "Qzresultq";
-    pub const DOCUMENT: &str = "Qzdocumentq";
-    pub const SETTING: &str = "Qzsettingq";
-    pub const DESCRIPTIONS: [&str; 2] = ["Qzdescribesoneq", "Qzdescribestwoq"];
-    pub const NAMES: [&str; 2] = ["qzname_one", "qzname_two"];
-    pub const KEYS: [&str; 2] = ["qzkey_one", "qzkey_two"];
-    pub const VALUES: [&str; 2] = ["Qzvalueoneq", "Qzvaluetwoq"];
-    /// Nine letters and digits: some templates raise on any other id.
-    pub const IDS: [&str; 2] = ["qzId1aaaa", "qzId2bbbb"];
-}
-
-/// Names that templates use for what the assistant thought.
-pub(crate) const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
-
-/// How a call gives its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arguments {
-    Object,
-    Text,
-}
-
-/// A message of any role with text content.
-pub(crate) fn said(role: &str, text: &str) -> Value {
-    Value::from([("role", role.into()), ("content", text.into())])
-}
+/// The forms of a call's arguments, each with the fact that says whether it shows the call.
+pub(crate) const ARGUMENTS: [(&str, RequestShape); 2] = [
+    ("call_arguments_object", RequestShape::USUAL),
+    ("call_arguments_text", RequestShape { arguments_text: true, ..RequestShape::USUAL }),
+];
 
 pub(crate) fn user() -> Value {
     said("user", needle::USER)
@@ -55,18 +26,8 @@ pub(crate) fn answer() -> Value {
 }
 
 /// One call among a message's `tool_calls`.
-pub(crate) fn call(index: usize, arguments: Arguments) -> Value {
-    let pick = |[first, second]: &[&'static str; 2]| if index.is_multiple_of(2) { *first } else { *second };
-    let given = Value::from([(pick(&needle::KEYS), pick(&needle::VALUES).into())]);
-    let given = match arguments {
-        Arguments::Object => given,
-        Arguments::Text => given.to_string().into(),
-    };
-    Value::from([
-        ("id", pick(&needle::IDS).into()),
-        ("type", "function".into()),
-        ("function", Value::from([("name", pick(&needle::NAMES).into()), ("arguments", given)])),
-    ])
+pub(crate) fn call(index: usize, shape: RequestShape) -> Value {
+    shape.call(&probe::call(index, 1))
 }
 
 /// A message of the assistant that calls tools.
@@ -76,12 +37,8 @@ pub(crate) fn calling(content: impl Into<Value>, calls: Vec<Value>) -> Value {
 
 /// A tool's result.
 pub(crate) fn result() -> Value {
-    Value::from([
-        ("role", "tool".into()),
-        ("tool_call_id", needle::IDS[0].into()),
-        ("name", needle::NAMES[0].into()),
-        ("content", needle::RESULT.into()),
-    ])
+    let probe::Call { id, name, .. } = probe::call(0, 1);
+    RequestShape::USUAL.message(&Message::Tool { id, name, content: needle::RESULT.to_owned() }, None)
 }
 
 /// Two tools, each with a name, a description and one described parameter.
@@ -106,11 +63,6 @@ pub(crate) fn with<'k>(message: Value, entries: impl IntoIterator<Item = (&'k st
     let Value::Object(mut message) = message else { return message };
     message.extend(entries.into_iter().map(|(key, value)| (key.to_owned(), value)));
     Value::Object(message)
-}
-
-/// One text part of a content list.
-pub(crate) fn text_part(text: &str) -> Value {
-    Value::from([("type", "text".into()), ("text", text.into())])
 }
 
 /// The same messages with every text content as a list of one text part.

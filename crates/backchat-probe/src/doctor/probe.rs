@@ -1,13 +1,14 @@
 //! Renders of the examination: each conversation once, as text or in parts, all within a budget of time.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::Options;
 use super::messages::in_parts;
-use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Stopwatch};
+use crate::probe::{Renderer, context, key_of};
+use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::json::{Object, Value};
 
 /// How long all renders together may take. A real template needs a hundredth of it.
@@ -65,126 +66,114 @@ pub struct Exhibit {
     pub outcome: Result<String, RenderError>,
 }
 
-/// Renders conversations with one template, and remembers them.
+/// Renders conversations with one template, and keeps what it was given and what came of it.
+#[derive(Clone)]
 pub(crate) struct Probe<'t> {
-    pub template: &'t ChatTemplate,
-    options: &'t Options,
-    render: RenderOptions,
+    renderer: Renderer<'t>,
+    variables: &'t Object,
     /// Whether text content is given in parts first: the template shows it in no other way.
-    pub parts_first: Cell<bool>,
-    watch: Stopwatch,
-    stopped: RefCell<Option<RenderError>>,
-    known: RefCell<HashMap<String, Rc<Exhibit>>>,
+    parts_first: bool,
+    exhibits: Rc<Exhibits>,
+}
+
+#[derive(Default)]
+struct Exhibits {
+    /// Those of each context, by its key.
+    known: RefCell<HashMap<u64, Rc<Exhibit>>>,
     /// The renders since the last [`Probe::exhibits`].
     seen: RefCell<Vec<Rc<Exhibit>>>,
 }
 
 impl<'t> Probe<'t> {
     pub fn new(template: &'t ChatTemplate, options: &'t Options) -> Self {
+        let render = RenderOptions::default().now(options.now.clone());
         Self {
-            template,
-            options,
-            render: RenderOptions::default().now(options.now.clone()),
-            parts_first: Cell::new(false),
-            watch: Stopwatch::start(),
-            stopped: RefCell::default(),
-            known: RefCell::default(),
-            seen: RefCell::default(),
+            renderer: Renderer::within(template, render, BUDGET),
+            variables: &options.variables,
+            parts_first: false,
+            exhibits: Rc::default(),
         }
+    }
+
+    /// One that gives text content in parts first.
+    pub fn giving_parts_first(&self) -> Self {
+        Self { parts_first: true, ..self.clone() }
+    }
+
+    pub fn template(&self) -> &'t ChatTemplate {
+        self.renderer.template()
     }
 
     /// The text that ends a sequence, if one was given.
     pub fn eos_token(&self) -> Option<&str> {
-        self.options.variables.get("eos_token").and_then(Value::as_str)
+        self.variables.get("eos_token").and_then(Value::as_str)
     }
 
     /// Why the examination ended early, if it did.
     pub fn stopped(&self) -> Option<RenderError> {
-        self.stopped.borrow().clone()
+        self.renderer.exhausted().map(Rc::unwrap_or_clone)
     }
 
     /// How many conversations were rendered.
     pub fn renders(&self) -> usize {
-        self.known.borrow().len()
+        self.renderer.renders()
     }
 
     /// The renders since the last call.
     pub fn exhibits(&self) -> Vec<Rc<Exhibit>> {
-        std::mem::take(&mut self.seen.borrow_mut())
+        std::mem::take(&mut self.exhibits.seen.borrow_mut())
     }
 
     /// Renders with text content as text; if that raises, in parts; the other way around if only parts are shown.
     pub fn render(&self, chat: &Chat) -> Outcome {
-        let parts = || self.exactly(&Chat { messages: in_parts(&chat.messages), ..chat.clone() });
-        if self.parts_first.get() {
-            return parts().or_else(|error| self.exactly(chat).map_err(|_| error));
+        self.in_either_form(chat, |chat| self.exactly(chat))
+    }
+
+    /// A render and what the template's own generation blocks wrote in it, in code points.
+    pub fn spans(&self, chat: &Chat) -> Result<(String, Vec<(usize, usize)>), RenderError> {
+        let rendered = self.in_either_form(chat, |chat| self.renderer.render(&self.context(chat)));
+        let rendered = Rc::unwrap_or_clone(rendered.map_err(Rc::unwrap_or_clone)?);
+        Ok((rendered.text, rendered.assistant_spans))
+    }
+
+    fn in_either_form<T, E>(&self, chat: &Chat, render: impl Fn(&Chat) -> Result<T, E>) -> Result<T, E> {
+        let parts = || render(&Chat { messages: in_parts(&chat.messages), ..chat.clone() });
+        match self.parts_first {
+            true => parts().or_else(|error| render(chat).map_err(|_| error)),
+            false => render(chat).or_else(|error| parts().map_err(|_| error)),
         }
-        self.exactly(chat).or_else(|error| parts().map_err(|_| error))
     }
 
     /// Renders these very messages.
     pub fn exactly(&self, chat: &Chat) -> Outcome {
         let context = self.context(chat);
-        let key = Value::Object(context.clone()).to_string();
-        let known = self.known.borrow().get(&key).cloned();
-        let exhibit = match known {
-            Some(exhibit) => exhibit,
-            None => {
-                let exhibit = Rc::new(Exhibit {
-                    messages: Value::List(chat.messages.clone()),
-                    variables: self.shown(chat),
-                    outcome: self.try_render(&context),
-                });
-                self.known.borrow_mut().insert(key, exhibit.clone());
-                exhibit
-            }
+        let key = key_of(&context);
+        let outcome = self.renderer.render_keyed(key, |template, options| template.render(&context, options));
+        let make = || {
+            let outcome = outcome.map(|rendered| rendered.text.clone()).map_err(Rc::unwrap_or_clone);
+            Rc::new(Exhibit { messages: Value::List(chat.messages.clone()), variables: shown(chat), outcome })
         };
-        let mut seen = self.seen.borrow_mut();
+        let exhibit = self.exhibits.known.borrow_mut().entry(key).or_insert_with(make).clone();
+        let mut seen = self.exhibits.seen.borrow_mut();
         if !seen.iter().any(|other| Rc::ptr_eq(other, &exhibit)) {
             seen.push(exhibit.clone());
         }
         exhibit.outcome.clone()
     }
 
-    /// A render and what the template's own generation blocks wrote in it, in code points.
-    pub fn spans(&self, chat: &Chat) -> Result<(String, Vec<(usize, usize)>), RenderError> {
-        let render = |chat: &Chat| self.template.render(&self.context(chat), &self.render);
-        let parts = Chat { messages: in_parts(&chat.messages), ..chat.clone() };
-        let (first, second) = if self.parts_first.get() { (&parts, chat) } else { (chat, &parts) };
-        let rendered = render(first).or_else(|error| render(second).map_err(|_| error))?;
-        Ok((rendered.text, rendered.assistant_spans))
-    }
-
-    fn try_render(&self, context: &Object) -> Outcome {
-        if let Some(error) = self.stopped() {
-            return Err(error);
-        }
-        let outcome = self.template.render(context, &self.render).map(|rendered| rendered.text);
-        if let Err(error) = &outcome
-            && (error.kind() == RenderErrorKind::Exhausted || self.watch.elapsed() > BUDGET)
-        {
-            *self.stopped.borrow_mut() = Some(error.clone());
-        }
-        outcome
-    }
-
-    fn shown(&self, chat: &Chat) -> Object {
-        let mut variables = chat.variables.clone();
-        if chat.prompt {
-            variables.insert("add_generation_prompt".to_owned(), true.into());
-        }
-        variables
-    }
-
     /// The whole context: what transformers always gives, what the user gave, what the conversation sets.
-    pub fn context(&self, chat: &Chat) -> Object {
-        let mut context = Object::new();
-        context.insert("messages".to_owned(), Value::List(chat.messages.clone()));
-        context.insert("tools".to_owned(), Value::Null);
-        context.insert("documents".to_owned(), Value::Null);
-        context.extend(self.options.variables.iter().map(|(name, value)| (name.clone(), value.clone())));
-        context.extend(chat.variables.iter().map(|(name, value)| (name.clone(), value.clone())));
-        context.insert("add_generation_prompt".to_owned(), chat.prompt.into());
-        context
+    fn context(&self, chat: &Chat) -> Object {
+        let mut variables = self.variables.clone();
+        variables.extend(chat.variables.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context(&variables, &chat.messages, &Value::Null, chat.prompt)
     }
+}
+
+/// The variables that a conversation sets.
+fn shown(chat: &Chat) -> Object {
+    let mut variables = chat.variables.clone();
+    if chat.prompt {
+        variables.insert("add_generation_prompt".to_owned(), true.into());
+    }
+    variables
 }

@@ -4,9 +4,10 @@
 //! and what the template compares values with.
 
 use super::Options;
-use super::messages::{Arguments, answer, call, calling, in_parts, needle, result, said, tools, user, with};
+use super::messages::{ARGUMENTS, answer, call, calling, in_parts, result, tools, user, with};
 use super::probe::{Chat, Probe};
 use super::{Report, facts};
+use crate::probe::{RequestShape, needle, said};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
 
@@ -93,7 +94,7 @@ impl Input<'_, '_> {
         }
         roles.extend(self.calling(&answers));
         if self.takes("tool_results") {
-            let call = calling("", vec![call(0, self.arguments().first().copied().unwrap_or(Arguments::Object))]);
+            let call = calling("", vec![call(0, self.arguments().first().copied().unwrap_or(RequestShape::USUAL))]);
             let mut content = self.content(&result(), needle::RESULT, &[user(), call], &[]);
             if content.is_empty() {
                 content.push(of_type("string"));
@@ -140,9 +141,8 @@ impl Input<'_, '_> {
     }
 
     /// The forms of arguments that show a call.
-    fn arguments(&self) -> Vec<Arguments> {
-        let forms = [("call_arguments_object", Arguments::Object), ("call_arguments_text", Arguments::Text)];
-        forms.into_iter().filter(|(fact, _)| self.takes(fact)).map(|(_, form)| form).collect()
+    fn arguments(&self) -> Vec<RequestShape> {
+        ARGUMENTS.into_iter().filter(|(fact, _)| self.takes(fact)).map(|(_, form)| form).collect()
     }
 
     /// An answer that calls, if the template shows calls.
@@ -164,7 +164,7 @@ impl Input<'_, '_> {
         if !shows(without(usual, "content")) {
             required.push("content");
         }
-        let kinds = forms.iter().map(|form| of_type(if *form == Arguments::Text { "string" } else { "object" }));
+        let kinds = forms.iter().map(|form| of_type(if form.arguments_text { "string" } else { "object" }));
         let function = Value::from([
             ("type", "object".into()),
             ("properties", Value::from([("name", of_type("string")), ("arguments", any_of(kinds.collect()))])),

@@ -1,7 +1,7 @@
 //! Texts as patterns.
 
-use crate::wire::steady::{self, is_varying};
 use backchat_core::json::{Object, Value};
+use backchat_probe::probe::steady::{self, is_varying};
 
 /// The opening or closing of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]

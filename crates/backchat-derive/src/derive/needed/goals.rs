@@ -1,9 +1,8 @@
 //! The conversations that a chat template has to render for a derivation, in every form in which it may take them.
 
-use crate::wire::conversation::{Answer, Message, RequestShape};
-use crate::wire::probe::{Prober, call, needle};
 use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Watched};
 use backchat_core::json::Object;
+use backchat_probe::probe::{Answer, Message, Prober, RequestShape, call, needle};
 
 /// A conversation that should render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

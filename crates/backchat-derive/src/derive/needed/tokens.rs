@@ -3,15 +3,14 @@
 use super::super::Options;
 use super::goals::Goal;
 use super::is_token;
-use crate::wire::probe::needle;
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::Object;
 use backchat_core::text::{common_start, slice};
+use backchat_probe::probe::needle::{self, TOKEN};
 
 /// The special tokens that the turn needs, of those that are not `given`. One that the template has a text for itself is
 /// not needed.
 pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, given: &Object) -> Vec<String> {
-    const TOKEN: &str = "Qztokenq";
     let is_unknown = |name: &&String| is_token(name) && !given.contains_key(name.as_str());
     let mut names: Vec<&String> = template.variables().iter().filter(is_unknown).collect();
     if names.is_empty() {

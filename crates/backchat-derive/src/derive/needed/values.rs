@@ -1,10 +1,10 @@
 //! Values for variables that nobody gave: recognizable in a render, and put at a place inside a variable.
 
-use crate::wire::probe::needle;
 use backchat_core::json::{Object, Value};
+use backchat_probe::probe::needle;
 
 /// The placeholder of a text; no delimiter can hold it.
-pub(super) const TEXT: &str = "Qzfilledq";
+pub(super) use needle::FILLED as TEXT;
 
 /// The placeholder of a number: few templates write its digits themselves.
 const NUMBER: i64 = 918_273;

@@ -9,11 +9,10 @@ use super::judge::{Judge, Outcome};
 use super::renders::Tokens;
 use super::request::Request;
 use super::verdict::Loss;
-use crate::wire::conversation::{Answer, Message};
-use crate::wire::probe::{Prober, Setting, call, needle};
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
+use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
 /// Something that does not hold for every render, and turns for which it does not.
 pub(super) struct Assumption {

@@ -1,10 +1,10 @@
 //! The boundary of a text that a template gets wrong, given the position of each part.
 
-use crate::wire::conversation::Answer;
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Span};
+use backchat_probe::probe::Answer;
 
 use super::reading::{Part, changed_argument};
 

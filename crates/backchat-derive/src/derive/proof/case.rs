@@ -7,8 +7,7 @@ use super::ground::{Cut, Ground, shows};
 use super::renders::Tokens;
 use super::request::Request;
 use crate::derive::recorded::Prompt;
-use crate::wire::conversation::{Answer, Message, PART_BREAK};
-use crate::wire::probe::{Prober, Setting};
+use backchat_probe::probe::{Answer, Message, PART_BREAK, Prober, Setting};
 
 /// One turn to parse back.
 #[derive(Clone, Debug)]

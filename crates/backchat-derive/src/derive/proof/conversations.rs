@@ -1,7 +1,7 @@
 //! The conversations of the proof: none is a probe, and each is there for one way in which a parser can go wrong.
 
-use crate::wire::conversation::{Answer, Call, Message, PART_BREAK};
 use backchat_core::json::{self, Object, Value};
+use backchat_probe::probe::{Answer, Call, Message, PART_BREAK};
 
 /// The answer of one case, under its name in the report.
 #[derive(Clone, Debug)]
@@ -355,7 +355,7 @@ pub fn tools() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::conversation::json_type;
+    use backchat_probe::probe::json_type;
 
     fn all_answers() -> Vec<Said> {
         answers(false, &foreign(&[]))

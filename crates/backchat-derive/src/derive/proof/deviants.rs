@@ -3,11 +3,11 @@
 use super::case::Case;
 use super::deviant_bodies::{BODIES, Change, without_last_bracket};
 use super::judge::Judge;
-use crate::wire::conversation::Answer;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Policies, RecoveryPolicy};
 use backchat_parser::template::{ContentSpec, Delimiter};
+use backchat_probe::probe::Answer;
 
 /// What a model may say beside its calls.
 const ASIDE: &str = "Let me look that up.";

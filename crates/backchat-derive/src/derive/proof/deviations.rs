@@ -7,11 +7,11 @@ use super::case::Case;
 use super::judge::Judge;
 use super::reading::difference;
 use super::tolerance::Tolerance;
-use crate::wire::conversation::Answer;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{self, Value};
 use backchat_core::python;
 use backchat_parser::parser::Event;
+use backchat_probe::probe::Answer;
 
 /// Reads deviations from one true output of each kind: the shortest that came back.
 pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {

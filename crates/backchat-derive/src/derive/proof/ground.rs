@@ -3,9 +3,8 @@
 use super::conversations::History;
 use super::header::{Shift, aligned, begins_with, led, loosely_shared, overlap, repeated, whole_marks};
 use super::renders::{self, NEXT, PLAIN, Tokens, Turn, before, begins_call, generated, thought, trailer, turn};
-use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
-use crate::wire::probe::{Prober, Setting, needle};
 use backchat_core::text::{common_start, slice};
+use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, speaks_of_reasoning};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
 pub(super) struct Ground {
@@ -347,7 +346,7 @@ mod tests {
     fn ground(chat_template: &str) -> (Option<Ground>, Vec<String>) {
         let template = ChatTemplate::compile(chat_template).unwrap();
         let variables = Object::new();
-        let input = crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned());
+        let input = backchat_probe::probe::ReasoningInput::Key("reasoning_content".to_owned());
         let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
         let mut openings = Vec::new();
         let found =
@@ -410,7 +409,7 @@ mod tests {
             let source = chat(THOUGHT, prompt);
             let template = ChatTemplate::compile(&source).unwrap();
             let variables = Object::new();
-            let input = crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned());
+            let input = backchat_probe::probe::ReasoningInput::Key("reasoning_content".to_owned());
             let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
             let history = &histories(false, false)[0];
             let mut openings = Vec::new();

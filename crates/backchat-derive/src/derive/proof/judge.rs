@@ -10,14 +10,13 @@ use super::reading::{
     Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field, with_decoded_arguments,
 };
 use super::verdict::{Failure, Loss};
-use crate::wire::conversation::Message;
-use crate::wire::probe::Prober;
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Options, ParseError, Parser, Tools};
 use backchat_parser::template::Template;
+use backchat_probe::probe::{Message, Prober};
 
 /// The result of one case.
 pub(super) enum Outcome {
@@ -292,7 +291,7 @@ mod tests {
     use super::super::Proof;
     use super::*;
     use crate::derive::by_hand::{ANSWER, CHAT, calls_answer, template, value, with_proof};
-    use crate::wire::conversation::Answer;
+    use backchat_probe::probe::Answer;
 
     /// The outcome of the conversation with this name.
     fn outcome(proof: &Proof<'_>, json: &str, name: &str) -> Outcome {

@@ -44,14 +44,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::recorded::{self, Explained, Prompt, Sample};
-use crate::wire::conversation::{Answer, Message, ReasoningInput, RequestShape};
-use crate::wire::probe::{Prober, Setting};
 use crate::wire::template_usage::TemplateUsage;
 use assumptions::{Assumption, Setup};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
+use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting};
 use case::{Case, Cutter, Grounds};
 use conversations::Marks;
 use judge::{Judge, Outcome};

@@ -8,10 +8,10 @@ use super::deviants::{Deviant, Regions, replaced_once};
 use super::judge::{Judge, Outcome};
 use super::policy_rounds::{Cuts, PolicyRounds};
 use super::reading::difference;
-use crate::wire::conversation::Answer;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Options, Parser, Policies, Problem, RecoveryPolicy};
+use backchat_probe::probe::Answer;
 
 /// Reads the conforming turns with every policy, then the deviations that policies are for; with `thorough` also every
 /// cut.

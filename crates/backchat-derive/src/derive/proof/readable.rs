@@ -8,12 +8,11 @@ use super::case::{Case, Cutter, Grounds};
 use super::conversations::{History, Reach, Said, call, name_ids, one_tool, typed};
 use super::judge::{Judge, Outcome};
 use super::reading::{message_of, reasoning_field};
-use crate::wire::conversation::{Answer, Message};
-use crate::wire::probe::Prober;
 use backchat_chat::Origin;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{Options, Parser, Tools};
 use backchat_parser::template::Template;
+use backchat_probe::probe::{Answer, Message, Prober};
 
 /// The text of one turn, and its message.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! A message read back, and the part in which it differs from the answer.
 
-use crate::wire::conversation::{Answer, Call};
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::template::Template;
+use backchat_probe::probe::{Answer, Call};
 
 /// A part of a message, as verdicts name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

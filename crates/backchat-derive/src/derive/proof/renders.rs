@@ -2,10 +2,9 @@
 
 use super::conversations::History;
 use super::header::{overlap, whole_marks};
-use crate::wire::conversation::{Answer, Message};
 use crate::wire::marks::{self, Segmentation};
-use crate::wire::probe::{Prober, Setting, call, needle};
 use backchat_core::text::{common_end, common_start, slice};
+use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
 /// What a user says next, to show the text between two turns.
 pub(super) const NEXT: &str = "Quokkas blink, then.";

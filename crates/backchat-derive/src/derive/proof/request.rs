@@ -2,12 +2,11 @@
 //!
 //! The proof finds this out by itself, so that it proves any response template and shares no belief with a draft.
 
-use crate::wire::conversation::{Answer, Call, Message, ReasoningInput, RequestShape};
-use crate::wire::probe::{Prober, Setting, call, needle};
 use crate::wire::template_usage::{self, TemplateUsage};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::Object;
 use backchat_core::text::slice;
+use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
 
 /// How to write conversations down for one chat template.
 #[derive(Clone, Debug)]
@@ -76,7 +75,7 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
 fn probe_call(index: usize, named_id: bool) -> Call {
     let mut made = call(index, 1);
     if named_id {
-        made.id = format!("qzspace.{}:{index}", made.name);
+        made.id = needle::spaced_id(&made.name, index);
     }
     made
 }

@@ -73,7 +73,7 @@ fn about_calls(part: &str) -> bool {
 mod tests {
     use super::*;
     use crate::derive::by_hand::{ANSWER, CHAT, calls_answer, template, with_proof};
-    use crate::wire::conversation::Answer;
+    use backchat_probe::probe::Answer;
 
     fn scope_of(cases: &[Case], passed: &[&Case]) -> (Scope, Vec<String>) {
         let (scope, open) = with_proof(CHAT, |proof| find(&template(ANSWER), &proof.request, cases, passed));

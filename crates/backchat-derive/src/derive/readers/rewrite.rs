@@ -29,8 +29,8 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
         return Ok(None);
     }
     let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
-        let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
-        return Err(no_content(&chat_template, source, &prober));
+        let prober = backchat_probe::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
+        return Err(no_content(source, &prober));
     };
     proof.any_reasoning_name = true;
     let before = proof.judge(template).failed();

@@ -60,7 +60,7 @@ fn text_after_every_turn_follows_the_stop_of_calls_too() {
 
 #[test]
 fn a_mark_whose_words_vary_is_no_stop_beside_others() {
-    let varying = format!("<|{}|>", super::super::steady::WORD);
+    let varying = format!("<|{}|>", backchat_probe::probe::steady::WORD);
     let both = format!("<|eom|>{varying}");
     for (text, stops) in [(both.as_str(), ["<|eom|>"]), (&varying, [&varying]), ("###", ["###"])] {
         assert_eq!(stops_of(Segmentation::Words, text), stops, "{text}");

@@ -1,9 +1,8 @@
 //! The ids of calls that a chat template takes when it renders the turn again, found by rendering calls with others.
 
-use super::super::conversation::{Answer, Call, Message};
-use super::super::probe::{Prober, needle};
 use super::super::shapes;
 use super::super::structure::Calls;
+use backchat_probe::probe::{Answer, Call, Message, Prober, needle};
 
 /// The ids that a template shows as they are given.
 #[derive(Clone, Debug, PartialEq, Eq)]

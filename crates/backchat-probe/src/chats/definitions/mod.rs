@@ -4,7 +4,7 @@
 mod pattern;
 mod shape;
 
-use super::needles::Needles;
+use crate::probe::needle::Needles;
 use backchat_core::json::{Object, Value};
 use pattern::{Match, Pattern};
 use shape::{Reach, Slot, Tool, fill, grown};
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn unrendered(template: &ChatTemplate, messages: &[Value], tools: &Value) -> Chat {
-        let context = crate::chats::frames::context(&Object::new(), messages, tools, true);
+        let context = crate::probe::context(&Object::new(), messages, tools, true);
         let text = template.render(&context, &RenderOptions::default()).unwrap().text;
         let unrenderer = Unrenderer::new(template, Object::new(), RenderOptions::default());
         unrenderer.unrender(&text).unwrap_or_else(|why| panic!("{why}: {text}"))

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::shape::{Reach, Slot};
 use crate::chats::frames::json_end;
-use crate::chats::needles::Needles;
+use crate::probe::needle::Needles;
 use backchat_core::text::{common_start, slice};
 
 /// The longest text that a needle stands for, in bytes.

@@ -10,9 +10,10 @@ mod source;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::frames::{Frames, context};
-use super::mask::mask;
+use super::frames::Frames;
+use super::mask::mask_with;
 use super::script::Script;
+use crate::probe::{Renderer, context};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
@@ -236,7 +237,8 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
 }
 
 fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Vec<Case> {
-    let form = Frames::form(template, variables, options);
+    let renderer = Renderer::new(template, options.clone());
+    let form = Frames::form(&renderer, variables);
     let mut cases = Vec::new();
     for suffix in ["", OTHER_TEXT] {
         for tools in ["", "aa"] {
@@ -246,7 +248,7 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
                 }
                 let script = Script::new(shape, tools, &form, suffix);
                 let context = context(variables, &script.messages, &script.tools, false);
-                let Ok(masked) = mask(template, &context, options) else { continue };
+                let Ok(masked) = mask_with(&renderer, &context) else { continue };
                 // A call that the template drops leaves a turn without any text: nothing there can be masked.
                 let answers = script
                     .messages

@@ -15,13 +15,13 @@ pub fn is_varying(c: char) -> bool {
 }
 
 /// A text of the wire for people to read, with a name for each part that varies.
-pub(crate) fn readable(text: &str) -> String {
+pub fn readable(text: &str) -> String {
     text.replace(NUMBER, "{number}").replace(WORD, "{word}")
 }
 
 /// The varying texts of one chat template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Varying {
+pub struct Varying {
     places: Vec<Place>,
 }
 
@@ -41,7 +41,7 @@ const NEAR: usize = 6;
 
 impl Varying {
     /// Compares the numbers on both sides of two values, as far as the rest of the text there is the same.
-    pub(super) fn around(&mut self, one: &(String, String), two: &(String, String)) {
+    pub fn around(&mut self, one: &(String, String), two: &(String, String)) {
         let same = |(a, b): &(&&str, &&str)| a == b || is_number(a) && is_number(b);
         let (a, b) = (tokens(&one.0), tokens(&two.0));
         let count = a.iter().rev().zip(b.iter().rev()).take_while(same).count();
@@ -53,7 +53,7 @@ impl Varying {
     }
 
     /// Compares two texts that differ only in what varies, token by token.
-    pub(super) fn compare(&mut self, one: &[&str], two: &[&str], may_vary: &dyn Fn(&str) -> bool) {
+    pub fn compare(&mut self, one: &[&str], two: &[&str], may_vary: &dyn Fn(&str) -> bool) {
         if one.len() != two.len() || one == two {
             return;
         }
@@ -101,7 +101,7 @@ impl Varying {
     }
 
     /// A render with one sign in place of each text that varies.
-    pub(crate) fn steady(&self, text: String) -> String {
+    pub fn steady(&self, text: String) -> String {
         self.places.iter().fold(text, |text, place| place.steady(text))
     }
 }
@@ -139,7 +139,7 @@ impl Place {
 }
 
 /// Runs of letters and digits, and every other sign alone.
-pub(super) fn tokens(text: &str) -> Vec<&str> {
+pub fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -157,7 +157,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(char::is_alphanumeric)
 }
 
-pub(super) fn is_number(token: &str) -> bool {
+pub fn is_number(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
 }
 

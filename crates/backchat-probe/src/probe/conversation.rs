@@ -1,0 +1,174 @@
+//! Conversations, apart from how a chat template wants them written.
+
+use std::hash::{Hash, Hasher};
+
+use super::key::Entries;
+use super::needle;
+use backchat_core::json::{Object, Value};
+
+/// Ends a part of a text that is handed over in parts, whatever the shape of the request.
+pub const PART_BREAK: char = '\u{1e}';
+
+/// Names that templates use for what the assistant thought.
+pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// One message of a conversation, apart from how a chat template wants it written.
+#[derive(Clone, Debug, Hash)]
+pub enum Message {
+    System(String),
+    User(String),
+    Assistant(Answer),
+    Tool { id: String, name: String, content: String },
+}
+
+/// The answer of an assistant.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Answer {
+    pub content: Option<String>,
+    pub reasoning: Option<String>,
+    pub calls: Vec<Call>,
+}
+
+/// One tool call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub arguments: Object,
+}
+
+impl Hash for Call {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.id, &self.name).hash(hasher);
+        Entries(&self.arguments).hash(hasher);
+    }
+}
+
+impl Answer {
+    pub fn content(text: &str) -> Self {
+        Self { content: Some(text.to_owned()), ..Self::default() }
+    }
+
+    pub fn calls(calls: Vec<Call>) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    pub fn with_content(mut self, text: &str) -> Self {
+        self.content = Some(text.to_owned());
+        self
+    }
+
+    pub fn with_reasoning(mut self, text: &str) -> Self {
+        self.reasoning = Some(text.to_owned());
+        self
+    }
+}
+
+/// How reasoning is handed to a chat template.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub enum ReasoningInput {
+    /// Under a key of the message.
+    Key(String),
+    /// As a block of a content list, of this `type` and under this key.
+    Block { kind: String, key: String },
+}
+
+/// The usual names of the key, or the kind of block, that holds a model's reasoning.
+const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
+
+/// Whether a name, or a mark, says that it is about reasoning.
+pub fn speaks_of_reasoning(name: &str) -> bool {
+    REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
+}
+
+impl ReasoningInput {
+    /// Whether its name says that it is reasoning.
+    pub fn is_named_for_reasoning(&self) -> bool {
+        let (Self::Key(name) | Self::Block { kind: name, .. }) = self;
+        speaks_of_reasoning(name)
+    }
+
+    /// The same with a key that no template reads.
+    pub fn unread(&self) -> Self {
+        let key = needle::UNREAD.to_owned();
+        match self {
+            Self::Key(_) => Self::Key(key),
+            Self::Block { kind, .. } => Self::Block { kind: kind.clone(), key },
+        }
+    }
+}
+
+/// The call number `index` of the probes, with as many needle arguments as wanted.
+pub fn call(index: usize, arguments: usize) -> Call {
+    let argument = |at: usize| {
+        (needle::pick(needle::KEYS, index + at).to_owned(), Value::from(needle::pick(needle::VALUES, index + at)))
+    };
+    call_with(index, (0..arguments).map(argument).collect())
+}
+
+/// The call number `index` of the probes, with these arguments.
+pub fn call_with(index: usize, arguments: Object) -> Call {
+    let (id, name) = (needle::pick(needle::IDS, index), needle::pick(needle::NAMES, index));
+    Call { id: id.to_owned(), name: name.to_owned(), arguments }
+}
+
+/// A history that ends in a tool's result.
+pub fn after_tool() -> Vec<Message> {
+    let called = call(2, 1);
+    vec![
+        Message::User(needle::USER.to_owned()),
+        Message::Assistant(Answer::calls(vec![called.clone()])),
+        Message::Tool { id: called.id, name: called.name, content: needle::RESULT.to_owned() },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasoning_is_recognized_by_its_name() {
+        for (name, is_reasoning) in [
+            ("reasoning_content", true),
+            ("Thinking", true),
+            ("<|begin_of_thought|>", true),
+            ("analysis", true),
+            ("content", false),
+            ("<tool_call>", false),
+            ("", false),
+        ] {
+            assert_eq!(speaks_of_reasoning(name), is_reasoning, "{name}");
+            assert_eq!(ReasoningInput::Key(name.to_owned()).is_named_for_reasoning(), is_reasoning, "{name}");
+        }
+        // A block is named by its type, not by the key of its text.
+        let block = ReasoningInput::Block { kind: "text".to_owned(), key: "thinking".to_owned() };
+        assert!(!block.is_named_for_reasoning());
+    }
+
+    #[test]
+    fn the_unread_variant_of_a_key_differs_in_nothing_but_the_key() {
+        let key = ReasoningInput::Key("thinking".to_owned());
+        assert_eq!(key.unread(), ReasoningInput::Key("qzunread".to_owned()));
+        let block = ReasoningInput::Block { kind: "thought".to_owned(), key: "text".to_owned() };
+        let unread = ReasoningInput::Block { kind: "thought".to_owned(), key: "qzunread".to_owned() };
+        assert_eq!(block.unread(), unread);
+    }
+
+    #[test]
+    fn the_arguments_of_a_call_are_needles_of_its_own() {
+        let (first, second) = (call(0, 2), call(1, 2));
+        assert_eq!(first.arguments.keys().collect::<Vec<_>>(), ["qzkey_one", "qzkey_two"]);
+        assert_eq!(second.arguments.keys().collect::<Vec<_>>(), ["qzkey_two", "qzkey_tre"]);
+        assert_ne!((&first.id, &first.name), (&second.id, &second.name));
+    }
+
+    #[test]
+    fn a_tools_result_ends_the_history_of_its_call() {
+        let messages = after_tool();
+        let [Message::User(_), Message::Assistant(answer), Message::Tool { id, name, content }] = messages.as_slice()
+        else {
+            panic!("{messages:?}");
+        };
+        assert_eq!((&answer.calls[0].id, &answer.calls[0].name, content.as_str()), (id, name, needle::RESULT));
+    }
+}

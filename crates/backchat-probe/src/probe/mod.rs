@@ -1,0 +1,21 @@
+//! Probing a chat template: conversations whose every text is a needle, given in a form that the template takes, and each
+//! rendered once.
+
+mod conversation;
+mod key;
+pub mod needle;
+mod prober;
+mod renderer;
+mod request;
+mod request_shape;
+pub mod steady;
+mod tools;
+
+pub use conversation::{
+    Answer, Call, Message, PART_BREAK, REASONING_KEYS, ReasoningInput, after_tool, call, call_with, speaks_of_reasoning,
+};
+pub use prober::{Prober, Setting};
+pub(crate) use renderer::{Renderer, context, key_of};
+pub(crate) use request::{said, text_part};
+pub use request_shape::{Absent, Offer, RequestShape};
+pub use tools::json_type;

@@ -1,0 +1,361 @@
+//! Renders conversations in a form that the template accepts.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use foldhash::fast::FixedState;
+
+use super::conversation::{Answer, Message, ReasoningInput, call};
+use super::key::{self, Entries};
+use super::needle;
+use super::renderer::{Outcome, Renderer};
+use super::request_shape::{Offer, RequestShape};
+use super::steady::Varying;
+use super::tools::{Offered, Tools};
+use backchat_chat::{ChatTemplate, Origin, RenderError, RenderOptions};
+use backchat_core::json::{Object, Value};
+
+#[cfg(test)]
+mod tests;
+
+/// Values of the variables a template reads as switches, such as one that turns thinking off.
+pub type Setting = Object;
+
+/// Renders probes with one chat template, always in the same way: whoever wants another way makes another prober of this
+/// one. All of them share one renderer, and what is known of refusals.
+#[derive(Clone)]
+pub struct Prober<'t> {
+    renderer: Renderer<'t>,
+    /// Variables that hold for every render, such as the special tokens.
+    variables: &'t Object,
+    request_shape: RequestShape,
+    reasoning_input: Option<ReasoningInput>,
+    /// The tools to offer instead of those the conversation calls.
+    offered: Option<Rc<Offered>>,
+    /// Whether the template may ask for tools at all.
+    reads_tools: bool,
+    /// The texts of which renders show the class alone.
+    varying: Option<Rc<Varying>>,
+    known: Rc<Known>,
+}
+
+/// What probers of one renderer know of requests.
+#[derive(Default)]
+struct Known {
+    /// The contexts of requests, both by their keys.
+    contexts: RefCell<HashMap<u64, u64, FixedState>>,
+    /// Refused conversations that no request shape helps.
+    hopeless: RefCell<HashSet<Refusal>>,
+    /// Those that are refused in every form of every remedy.
+    unacceptable: RefCell<HashSet<Refusal>>,
+}
+
+/// What refusals depend on, as a hash.
+type Refusal = u64;
+
+/// A conversation as it is asked for.
+#[derive(Clone, Copy)]
+struct Request<'r> {
+    shape: RequestShape,
+    messages: &'r [Message],
+    setting: &'r Setting,
+    generation_prompt: bool,
+}
+
+impl<'t> Prober<'t> {
+    pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Self {
+        Self {
+            renderer: Renderer::new(template, RenderOptions::default().now(now)),
+            variables,
+            request_shape: RequestShape::USUAL,
+            reasoning_input: None,
+            offered: None,
+            reads_tools: template.variables().iter().any(|name| name == "tools"),
+            varying: None,
+            known: Rc::default(),
+        }
+    }
+
+    /// One that writes conversations down in this request shape.
+    pub fn with_shape(&self, request_shape: RequestShape) -> Self {
+        Self { request_shape, ..self.clone() }
+    }
+
+    /// One that hands reasoning over in this way; in none, if there is none.
+    pub fn with_reasoning(&self, reasoning_input: Option<&ReasoningInput>) -> Self {
+        Self { reasoning_input: reasoning_input.cloned(), ..self.clone() }
+    }
+
+    /// One that offers these tools; those that the conversation calls, if there are none.
+    pub fn offering(&self, tools: Option<Value>) -> Self {
+        let offered = tools.map(|tools| Rc::new(Offered::new(tools)));
+        Self { offered, ..self.clone() }
+    }
+
+    /// One whose renders have one sign in place of each text that varies.
+    pub fn steady(&self, varying: &Varying) -> Self {
+        Self { varying: Some(Rc::new(varying.clone())), ..self.clone() }
+    }
+
+    /// One whose clock says this time.
+    pub fn at(&self, time: &str) -> Self {
+        Self { renderer: self.renderer.at(time), known: Rc::default(), ..self.clone() }
+    }
+
+    /// The variables that may switch the template.
+    pub fn switches(&self) -> Vec<String> {
+        let switches = self.renderer.template().switches(self.variables);
+        switches.into_iter().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    pub fn request_shape(&self) -> RequestShape {
+        self.request_shape
+    }
+
+    /// The tools that are offered instead of those that the conversation calls.
+    pub fn offered(&self) -> Option<&Value> {
+        self.offered.as_ref().map(|offered| &offered.tools)
+    }
+
+    pub fn reasoning_input(&self) -> Option<&ReasoningInput> {
+        self.reasoning_input.as_ref()
+    }
+
+    /// Whether every request offers a tool.
+    pub fn always_tools(&self) -> bool {
+        self.request_shape.offer == Offer::Always
+    }
+
+    /// One with the first request shape in which content reaches the text.
+    pub fn settled(&self) -> Option<Self> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
+        let shows = |request_shape: &RequestShape| {
+            let text = self.render_in(*request_shape, &messages, &Setting::new(), false);
+            text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
+        };
+        // No id is given, and no tool called, that a remedy could change.
+        let mut ladder = self
+            .request_shape
+            .ladder()
+            .filter(|shape| !shape.long_ids && matches!(shape.offer, Offer::Usual | Offer::Always));
+        ladder.find(shows).map(|request_shape| self.with_shape(request_shape))
+    }
+
+    /// The chat template as its places are counted.
+    pub fn source(&self) -> &'t str {
+        self.renderer.template().source()
+    }
+
+    /// The texts that the template writes.
+    pub fn literals(&self) -> &'t [String] {
+        self.renderer.template().literals()
+    }
+
+    /// How many renders were tried.
+    pub fn renders(&self) -> usize {
+        self.renderer.renders()
+    }
+
+    /// The errors of the template, each once.
+    pub fn refused(&self) -> Vec<String> {
+        self.renderer.refused()
+    }
+
+    /// The error of the template on an answer with content, if it accepts none in any request shape.
+    pub fn refuses_answers(&self) -> Option<RenderError> {
+        self.refuses(Answer::content(needle::CONTENT))
+    }
+
+    /// The error of the template on a call, if it accepts none in any request shape.
+    pub fn refuses_calls(&self) -> Option<RenderError> {
+        self.refuses(Answer::calls(vec![call(0, 1)]))
+    }
+
+    fn refuses(&self, answer: Answer) -> Option<RenderError> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(answer)];
+        let (none, generation_prompt) = (Setting::new(), false);
+        if self.render(&messages, &none, generation_prompt).is_some() {
+            return None;
+        }
+        let own = Request { shape: self.request_shape, messages: &messages, setting: &none, generation_prompt };
+        let error = self.renderer.exhausted().or_else(|| self.outcome(own).err())?;
+        Some(RenderError::clone(&error))
+    }
+
+    /// The special tokens that the template reads and that were not given.
+    pub fn unset_tokens(&self) -> Vec<String> {
+        let names = self.renderer.template().variables().iter().filter(|name| name.ends_with("_token"));
+        names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
+    }
+
+    /// Renders in this prober's request shape or, if the template refuses that, in the first one it accepts.
+    pub fn render(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<String> {
+        let render = |shape: RequestShape| self.render_in(shape, messages, setting, generation_prompt);
+        let own = self.request_shape;
+        render(own).or_else(|| {
+            let refused = self.refusal(messages, setting, generation_prompt);
+            if self.known.hopeless.borrow().contains(&refused) {
+                return None;
+            }
+            let is_other = |shape: &RequestShape| *shape != own && shape.bare_tools == own.bare_tools;
+            let found = own.forms().filter(is_other).chain(own.remedies()).find_map(render);
+            if found.is_none() {
+                self.known.hopeless.borrow_mut().insert(refused);
+            }
+            found
+        })
+    }
+
+    /// A refused conversation as far as refusals depend on it: its setting, its request shape, and the parts of its
+    /// messages. Where no request shape helped one, none is tried for another.
+    fn refusal(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Refusal {
+        let mut hasher = FixedState::default().build_hasher();
+        Entries(setting).hash(&mut hasher);
+        (self.request_shape, self.offered.is_some(), generation_prompt).hash(&mut hasher);
+        self.reasoning_input.hash(&mut hasher);
+        for message in messages {
+            std::mem::discriminant(message).hash(&mut hasher);
+            if let Message::Assistant(answer) = message {
+                (answer.content.is_some(), answer.reasoning.is_some()).hash(&mut hasher);
+                answer.calls.iter().for_each(|call| call.arguments.len().hash(&mut hasher));
+            }
+        }
+        hasher.finish()
+    }
+
+    /// Renders in one request shape.
+    pub fn render_in(
+        &self,
+        shape: RequestShape,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Option<String> {
+        let outcome = self.outcome(Request { shape, messages, setting, generation_prompt });
+        let text = shape.with_own_ids(outcome.ok()?.text.clone());
+        Some(match &self.varying {
+            Some(varying) => varying.steady(text),
+            None => text,
+        })
+    }
+
+    fn outcome(&self, request: Request<'_>) -> Outcome {
+        let request_key = self.request_key(request);
+        let known = self.known.contexts.borrow().get(&request_key).and_then(|key| self.renderer.known(*key));
+        known.unwrap_or_else(|| {
+            // Other requests may come to the same context.
+            let mut context = self.without_tools(request);
+            let tools = self.tools(request);
+            let key = key::of((Entries(&context), tools.key()));
+            self.known.contexts.borrow_mut().insert(request_key, key);
+            self.renderer.render_keyed(key, |template, options| match tools {
+                Tools::Offered(Offered { prepared: Some(prepared), .. }) => {
+                    template.render_prepared(&context, &[("tools", prepared)], options)
+                }
+                tools => {
+                    tools.put(&mut context);
+                    template.render(&context, options)
+                }
+            })
+        })
+    }
+
+    /// The request shapes in which the template accepts a conversation: forms of its own request or, if it refuses them
+    /// all, of the first remedy that it accepts.
+    pub fn accepted(&self, messages: &[Message], setting: &Setting) -> impl Iterator<Item = RequestShape> {
+        let accepts = |shape: &RequestShape| self.render_in(*shape, messages, setting, false).is_some();
+        let refused = self.refusal(messages, setting, false);
+        let mut request = None;
+        if !self.known.unacceptable.borrow().contains(&refused) {
+            let mut requests = std::iter::once(self.request_shape).chain(self.request_shape.remedies());
+            request = requests.find(|request| request.forms().any(|shape| accepts(&shape)));
+        }
+        if request.is_none() {
+            self.known.unacceptable.borrow_mut().insert(refused);
+        }
+        request.into_iter().flat_map(RequestShape::forms).filter(accepts)
+    }
+
+    /// The keys a render asks the context for; none if the template refuses it.
+    pub fn paths(&self, shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
+        let context = self.context(shape, messages, setting, false);
+        let rendered = self.renderer.render_noting(&context, |options| options.watch(true));
+        rendered.and_then(|rendered| rendered.watched).map_or_else(Vec::new, |watched| watched.paths)
+    }
+
+    /// Which place of the template printed each piece of this render of a conversation; nothing if no request shape gives
+    /// that text.
+    pub fn origins(
+        &self,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+        text: &str,
+    ) -> Option<Vec<Origin>> {
+        let own = self.request_shape;
+        own.forms().chain(own.remedies()).find_map(|shape| {
+            let context = self.context(shape, messages, setting, generation_prompt);
+            let rendered = self.renderer.render_noting(&context, |options| options.origins(true))?;
+            (rendered.text == text).then_some(rendered.origins)
+        })
+    }
+
+    /// The context of a render.
+    pub fn context(
+        &self,
+        shape: RequestShape,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Object {
+        let request = Request { shape, messages, setting, generation_prompt };
+        let mut context = self.without_tools(request);
+        self.tools(request).put(&mut context);
+        context
+    }
+
+    fn without_tools(&self, request: Request<'_>) -> Object {
+        let mut context = self.variables.clone();
+        let messages = request.shape.messages(request.messages, self.reasoning_input.as_ref());
+        context.insert("messages".to_owned(), messages);
+        context.insert("add_generation_prompt".to_owned(), request.generation_prompt.into());
+        context.extend(request.setting.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context
+    }
+
+    /// The key of a request, which costs less to make than its context.
+    fn request_key(&self, request: Request<'_>) -> u64 {
+        let Request { shape, messages, setting, generation_prompt } = request;
+        let offered = self.offered.as_ref().map(|offered| offered.key);
+        key::of((shape, generation_prompt, &self.reasoning_input, offered, Entries(setting), messages))
+    }
+
+    /// The tools that a request offers, if the template asks for any and its setting has none.
+    fn tools(&self, request: Request<'_>) -> Tools<'_> {
+        let Request { shape, messages, setting, .. } = request;
+        if !self.reads_tools || setting.contains_key("tools") {
+            return Tools::None;
+        }
+        let called = || shape.tools(messages);
+        let own = self.offered.as_deref().map(|offered| match &offered.tools {
+            Value::List(tools) if tools.is_empty() => Tools::None,
+            _ => Tools::Offered(offered),
+        });
+        match shape.offer {
+            Offer::Never => Tools::None,
+            Offer::Usual => own.unwrap_or_else(|| Tools::of(called())),
+            Offer::Always => match own.unwrap_or_else(|| Tools::of(called())) {
+                Tools::None => Tools::Own(shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))])),
+                tools => tools,
+            },
+            Offer::Called => match (self.offered(), called()) {
+                (Some(Value::List(own)), Value::List(called)) => {
+                    Tools::of(Value::List([own.as_slice(), &called].concat()))
+                }
+                (_, called) => Tools::of(called),
+            },
+        }
+    }
+}

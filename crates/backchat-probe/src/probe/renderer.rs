@@ -1,0 +1,226 @@
+//! Renders contexts with one chat template, each once. A render that exceeds its limits ends the examination: no context
+//! is tried after it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use foldhash::fast::FixedState;
+
+use super::key::{self, Entries};
+use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered, Stopwatch};
+use backchat_core::json::{Object, Value};
+
+/// How many bytes of text the cache keeps; what comes later is rendered each time.
+const MOST_CACHED: usize = 1 << 25;
+
+/// A render, or why there is none.
+pub(crate) type Outcome = Result<Rc<Rendered>, Rc<RenderError>>;
+
+/// Renders with one chat template. Clones share the cache, the budget and the refusals.
+#[derive(Clone)]
+pub(crate) struct Renderer<'t> {
+    template: &'t ChatTemplate,
+    options: Rc<RenderOptions>,
+    memory: Rc<Memory>,
+}
+
+/// What the clones of a renderer share.
+#[derive(Default)]
+struct Memory {
+    renders: Cell<usize>,
+    budget: Option<Budget>,
+    /// The error that ended the examination.
+    exhausted: RefCell<Option<Rc<RenderError>>>,
+    /// The errors of the template, each once.
+    refused: RefCell<Vec<String>>,
+    cache: RefCell<HashMap<u64, Outcome, FixedState>>,
+    /// The bytes of text in the cache.
+    cached: Cell<usize>,
+}
+
+/// The processor time for all renders together. It is spent by the first one that fails after it.
+struct Budget {
+    watch: Stopwatch,
+    time: Duration,
+}
+
+impl<'t> Renderer<'t> {
+    pub fn new(template: &'t ChatTemplate, options: RenderOptions) -> Self {
+        Self { template, options: Rc::new(options), memory: Rc::default() }
+    }
+
+    /// One that renders for no longer than this.
+    pub fn within(template: &'t ChatTemplate, options: RenderOptions, time: Duration) -> Self {
+        let budget = Some(Budget { watch: Stopwatch::start(), time });
+        Self { memory: Rc::new(Memory { budget, ..Memory::default() }), ..Self::new(template, options) }
+    }
+
+    /// One whose clock says this time, with a cache of its own.
+    pub fn at(&self, time: &str) -> Self {
+        let exhausted = self.memory.exhausted.clone();
+        let options = self.options.as_ref().clone().now(Some(time.to_owned()));
+        Self {
+            options: Rc::new(options),
+            memory: Rc::new(Memory { exhausted, ..Memory::default() }),
+            template: self.template,
+        }
+    }
+
+    pub fn template(&self) -> &'t ChatTemplate {
+        self.template
+    }
+
+    /// How many renders were tried.
+    pub fn renders(&self) -> usize {
+        self.memory.renders.get()
+    }
+
+    /// The error that ended the examination, if one did.
+    pub fn exhausted(&self) -> Option<Rc<RenderError>> {
+        self.memory.exhausted.borrow().clone()
+    }
+
+    /// The errors of the template, each once.
+    pub fn refused(&self) -> Vec<String> {
+        self.memory.refused.borrow().clone()
+    }
+
+    /// Renders a context.
+    pub fn render(&self, context: &Object) -> Outcome {
+        self.render_keyed(key_of(context), |template, options| template.render(context, options))
+    }
+
+    /// What came of the context with this key, if it was rendered before.
+    pub fn known(&self, key: u64) -> Option<Outcome> {
+        self.memory.cache.borrow().get(&key).cloned()
+    }
+
+    /// Renders a context that has this key.
+    pub fn render_keyed(
+        &self,
+        key: u64,
+        render: impl FnOnce(&ChatTemplate, &RenderOptions) -> Result<Rendered, RenderError>,
+    ) -> Outcome {
+        let memory = &self.memory;
+        if let Some(known) = self.known(key) {
+            return known;
+        }
+        if let Some(error) = self.exhausted() {
+            return Err(error);
+        }
+        memory.renders.set(self.renders() + 1);
+        let outcome = render(self.template, &self.options).map(Rc::new).map_err(Rc::new);
+        if let Err(error) = &outcome {
+            self.note(error);
+        }
+        let cached = memory.cached.get() + outcome.as_ref().map_or(0, |rendered| rendered.text.len());
+        if cached <= MOST_CACHED {
+            memory.cached.set(cached);
+            memory.cache.borrow_mut().insert(key, outcome.clone());
+        }
+        outcome
+    }
+
+    /// The text of a context, if the template accepts it.
+    pub fn text(&self, context: &Object) -> Option<String> {
+        self.render(context).ok().map(|rendered| rendered.text.clone())
+    }
+
+    /// Renders a context, and notes what `options` asks for besides.
+    pub fn render_noting(
+        &self,
+        context: &Object,
+        options: impl FnOnce(RenderOptions) -> RenderOptions,
+    ) -> Option<Rendered> {
+        let may = self.memory.exhausted.borrow().is_none();
+        may.then(|| self.template.render(context, &options(self.options.as_ref().clone())).ok()).flatten()
+    }
+
+    fn note(&self, error: &Rc<RenderError>) {
+        let mut refused = self.memory.refused.borrow_mut();
+        if !refused.contains(&error.message) {
+            refused.push(error.message.clone());
+        }
+        let is_spent = |budget: &Budget| budget.watch.elapsed() > budget.time;
+        if error.kind() == RenderErrorKind::Exhausted || self.memory.budget.as_ref().is_some_and(is_spent) {
+            self.memory.exhausted.replace(Some(error.clone()));
+        }
+    }
+}
+
+/// The key of a context.
+pub(crate) fn key_of(context: &Object) -> u64 {
+    key::of(Entries(context))
+}
+
+/// The context of a conversation, with the variables that transformers always gives.
+pub(crate) fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
+    let mut context = Object::new();
+    context.insert("messages".to_owned(), Value::List(messages.to_vec()));
+    context.insert("tools".to_owned(), tools.clone());
+    context.insert("documents".to_owned(), Value::Null);
+    context.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
+    context.insert("add_generation_prompt".to_owned(), prompt.into());
+    context
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENDLESS: &str = "{% if endless %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}\
+                           {% endif %}{{ raise_exception(refusal) if refusal }}{{ text }}";
+
+    fn with(entries: &[(&str, Value)]) -> Object {
+        entries.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
+    #[test]
+    fn each_context_is_rendered_once_and_the_first_that_exceeds_a_limit_is_the_last() {
+        let template = ChatTemplate::compile(ENDLESS).unwrap();
+        let renderer = Renderer::new(&template, RenderOptions::default());
+        let [one, two] = ["one", "two"].map(|text| with(&[("text", text.into())]));
+        let refused = |why: &str| with(&[("refusal", why.into())]);
+        // A context, what comes of it, and how many renders were tried then.
+        for (context, wanted, renders) in [
+            (one.clone(), Ok("one"), 1),
+            (one.clone(), Ok("one"), 1),
+            (refused("no"), Err(RenderErrorKind::Raised), 2),
+            (refused("no"), Err(RenderErrorKind::Raised), 2),
+            (refused("never"), Err(RenderErrorKind::Raised), 3),
+            (with(&[("endless", true.into())]), Err(RenderErrorKind::Exhausted), 4),
+            (two, Err(RenderErrorKind::Exhausted), 4),
+            (one, Ok("one"), 4),
+        ] {
+            let outcome = renderer.clone().render(&context);
+            let found = outcome.as_ref().map(|rendered| rendered.text.as_str()).map_err(|error| error.kind());
+            assert_eq!((found, renderer.renders()), (wanted, renders), "{context:?}");
+        }
+        assert_eq!(renderer.refused()[..2], ["no", "never"]);
+        assert_eq!(renderer.exhausted().map(|error| error.kind()), Some(RenderErrorKind::Exhausted));
+        assert_eq!(renderer.at("2026-01-01T00:00:00").text(&with(&[])), None, "another clock helps nothing");
+    }
+
+    #[test]
+    fn a_budget_is_spent_by_the_first_refusal_after_it() {
+        let template = ChatTemplate::compile(ENDLESS).unwrap();
+        let (said, refused) = (with(&[("text", "one".into())]), with(&[("refusal", "no".into())]));
+        for (time, is_spent) in [(Duration::ZERO, true), (Duration::MAX, false)] {
+            let renderer = Renderer::within(&template, RenderOptions::default(), time);
+            assert_eq!(renderer.text(&said).as_deref(), Some("one"));
+            assert_eq!(renderer.text(&refused), None);
+            assert_eq!(renderer.exhausted().is_some(), is_spent, "{time:?}");
+            assert_eq!(renderer.text(&with(&[("text", "two".into())])).is_none(), is_spent, "{time:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_has_a_cache_of_its_own() {
+        let template = ChatTemplate::compile("{{ strftime_now('%Y') }}").unwrap();
+        let renderer = Renderer::new(&template, RenderOptions::default().now("2025-01-01T00:00:00".to_owned()));
+        let years = [&renderer, &renderer.at("2026-01-01T00:00:00")].map(|renderer| renderer.text(&Object::new()));
+        assert_eq!(years.map(Option::unwrap), ["2025", "2026"]);
+    }
+}

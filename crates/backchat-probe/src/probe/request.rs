@@ -1,0 +1,154 @@
+//! A conversation as a request gives it: the template's `messages`.
+
+use super::conversation::{Answer, Call, Message, PART_BREAK, ReasoningInput};
+use super::needle;
+use super::request_shape::{Absent, RequestShape};
+use backchat_core::json::{Object, Value};
+
+impl RequestShape {
+    /// The messages as the template's `messages` variable.
+    pub fn messages(&self, messages: &[Message], reasoning_input: Option<&ReasoningInput>) -> Value {
+        let begins_with_system = matches!(messages.first(), Some(Message::System(_)));
+        let system = (self.system && !begins_with_system).then(|| Message::System(needle::SYSTEM.to_owned()));
+        let all = system.iter().chain(messages);
+        Value::List(all.map(|message| self.message(message, reasoning_input)).collect())
+    }
+
+    /// An id as this request gives it.
+    pub fn id(&self, id: &str) -> String {
+        if self.long_ids { format!("{id}{}", needle::LONGER_ID) } else { id.to_owned() }
+    }
+
+    /// A render with the ids of the conversation in place of those that the request gave.
+    pub fn with_own_ids(&self, text: String) -> String {
+        if self.long_ids { text.replace(needle::LONGER_ID, "") } else { text }
+    }
+
+    pub(crate) fn message(&self, message: &Message, reasoning_input: Option<&ReasoningInput>) -> Value {
+        match message {
+            Message::System(text) => Value::from([("role", "system".into()), ("content", self.content(text))]),
+            Message::User(text) => Value::from([("role", "user".into()), ("content", self.content(text))]),
+            Message::Tool { id, name, content } => Value::from([
+                ("role", "tool".into()),
+                ("tool_call_id", self.id(id).into()),
+                ("name", name.as_str().into()),
+                ("content", self.content(content)),
+            ]),
+            Message::Assistant(answer) => self.answer(answer, reasoning_input),
+        }
+    }
+
+    fn content(&self, text: &str) -> Value {
+        match self.content_parts || text.contains(PART_BREAK) {
+            true => text.split_terminator(PART_BREAK).map(text_part).collect::<Vec<_>>().into(),
+            false => text.into(),
+        }
+    }
+
+    fn answer(&self, answer: &Answer, reasoning_input: Option<&ReasoningInput>) -> Value {
+        let mut entries = Object::new();
+        entries.insert("role".to_owned(), "assistant".into());
+        let reasoning = answer.reasoning.as_deref().zip(reasoning_input);
+        if let Some((text, ReasoningInput::Block { kind, key })) = reasoning {
+            let mut parts = vec![Value::from([("type", kind.as_str().into()), (key.as_str(), text.into())])];
+            parts.extend(answer.content.as_deref().map(text_part));
+            entries.insert("content".to_owned(), Value::List(parts));
+        } else {
+            match (&answer.content, self.absent) {
+                (Some(text), _) => entries.insert("content".to_owned(), self.content(text)),
+                (None, Absent::Empty) => entries.insert("content".to_owned(), "".into()),
+                (None, Absent::Null) => entries.insert("content".to_owned(), Value::Null),
+                (None, Absent::Missing) => None,
+            };
+        }
+        if let Some((text, ReasoningInput::Key(key))) = reasoning {
+            entries.insert(key.clone(), text.into());
+        }
+        if !answer.calls.is_empty() {
+            let calls = answer.calls.iter().map(|call| self.call(call)).collect();
+            entries.insert("tool_calls".to_owned(), Value::List(calls));
+        }
+        Value::Object(entries)
+    }
+
+    pub(crate) fn call(&self, call: &Call) -> Value {
+        let arguments = Value::Object(call.arguments.clone());
+        let arguments = if self.arguments_text { arguments.to_string().into() } else { arguments };
+        Value::from([
+            ("id", self.id(&call.id).into()),
+            ("type", "function".into()),
+            ("function", Value::from([("name", call.name.as_str().into()), ("arguments", arguments)])),
+        ])
+    }
+}
+
+/// A message of any role with text content.
+pub(crate) fn said(role: &str, text: &str) -> Value {
+    Value::from([("role", role.into()), ("content", text.into())])
+}
+
+/// One text part of a content list.
+pub(crate) fn text_part(text: &str) -> Value {
+    Value::from([("type", "text".into()), ("text", text.into())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: RequestShape = RequestShape::USUAL;
+    const PARTS: RequestShape = RequestShape { content_parts: true, ..USUAL };
+
+    fn add() -> Answer {
+        let arguments = Object::from_iter([("n".to_owned(), 1.into())]);
+        Answer::calls(vec![Call { id: "c1".to_owned(), name: "add".to_owned(), arguments }])
+    }
+
+    #[test]
+    fn a_request_shape_decides_the_form_of_content_and_calls() {
+        let called =
+            r#""tool_calls": [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": {"n": 1}}}]"#;
+        let called_as_text = called.replace(r#"{"n": 1}"#, r#""{\"n\": 1}""#);
+        let table = [
+            (USUAL, Answer::content("Hi"), r#""content": "Hi""#.to_owned()),
+            (PARTS, Answer::content("Hi"), r#""content": [{"type": "text", "text": "Hi"}]"#.to_owned()),
+            (USUAL, add(), format!(r#""content": "", {called}"#)),
+            // Absent content is not a list with an empty part: it has a form of its own.
+            (PARTS, add(), format!(r#""content": "", {called}"#)),
+            (RequestShape { absent: Absent::Null, ..USUAL }, add(), format!(r#""content": null, {called}"#)),
+            (RequestShape { absent: Absent::Missing, ..USUAL }, add(), called.to_owned()),
+            (RequestShape { arguments_text: true, ..USUAL }, add(), format!(r#""content": "", {called_as_text}"#)),
+        ];
+        for (shape, answer, expected) in table {
+            let written = shape.messages(&[Message::Assistant(answer)], None).to_string();
+            assert_eq!(written, format!(r#"[{{"role": "assistant", {expected}}}]"#), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn reasoning_is_handed_over_only_where_the_template_reads_it() {
+        let key = ReasoningInput::Key("thinking".to_owned());
+        let block = ReasoningInput::Block { kind: "thought".to_owned(), key: "text".to_owned() };
+        let both = || Answer::content("Hi").with_reasoning("Hm");
+        let alone = || Answer::default().with_reasoning("Hm");
+        let table = [
+            (Some(&key), both(), r#""content": "Hi", "thinking": "Hm""#),
+            (Some(&key), alone(), r#""content": "", "thinking": "Hm""#),
+            (Some(&block), both(), r#""content": [{"type": "thought", "text": "Hm"}, {"type": "text", "text": "Hi"}]"#),
+            (Some(&block), alone(), r#""content": [{"type": "thought", "text": "Hm"}]"#),
+            (Some(&block), Answer::content("Hi"), r#""content": "Hi""#),
+            (None, both(), r#""content": "Hi""#),
+        ];
+        for (reasoning_input, answer, expected) in table {
+            let written = USUAL.messages(&[Message::Assistant(answer)], reasoning_input).to_string();
+            assert_eq!(written, format!(r#"[{{"role": "assistant", {expected}}}]"#), "{reasoning_input:?}");
+        }
+    }
+
+    #[test]
+    fn a_result_names_the_call_it_answers() {
+        let result = Message::Tool { id: "c1".to_owned(), name: "add".to_owned(), content: "2".to_owned() };
+        let expected = r#"[{"role": "tool", "tool_call_id": "c1", "name": "add", "content": "2"}]"#;
+        assert_eq!(USUAL.messages(&[result], None).to_string(), expected);
+    }
+}
