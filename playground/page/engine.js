@@ -2,14 +2,19 @@
 // The module in workers: one that answers as fast as one types, and one that derives and proves.
 const LONGEST = 30000;
 
-const compiled = (async () => {
-  const packedModule = bytesOf(document.getElementById("module").textContent);
-  return WebAssembly.compile(await through(packedModule, new DecompressionStream("gzip")));
-})();
-
 const workerAddress = URL.createObjectURL(
   new Blob([document.getElementById("worker-text").textContent], { type: "text/javascript" }),
 );
+
+// Unpacked in a worker of its own: meanwhile the page is painted and can be used.
+const compiled = new Promise((resolve) => {
+  const worker = new Worker(workerAddress);
+  worker.onmessage = ({ data }) => {
+    worker.terminate();
+    resolve(data.module);
+  };
+  worker.postMessage({ packed: document.getElementById("module").textContent });
+});
 
 // Calls are made one after another. Of several that wait for the same answer only the last is made.
 class Engine {

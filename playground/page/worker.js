@@ -1,6 +1,10 @@
 
 // Runs the module: one call at a time, each answered with its result and how long it took.
 onmessage = ({ data }) => {
+  if (data.packed) {
+    WebAssembly.compile(unpackLzma(bytesOf(data.packed))).then((module) => postMessage({ module }));
+    return;
+  }
   if (data.module) {
     wasm_bindgen.initSync({ module: data.module });
     return;

@@ -12,13 +12,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use lzma_rust2::{LzmaOptions, LzmaWriter};
 use sha2::{Digest, Sha256};
 use wasm_bindgen_cli_support::Bindgen;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The scripts of the page, in the order in which one needs the other, after the stepper of the reports.
-const SCRIPTS: [&str; 5] = ["editor.js", "link.js", "engine.js", "show.js", "page.js"];
+const SCRIPTS: [&str; 6] = ["base64.js", "editor.js", "link.js", "engine.js", "show.js", "page.js"];
+
+/// The scripts of its workers, after the binding of the module.
+const WORKER: [&str; 3] = ["base64.js", "lzma.js", "worker.js"];
 
 /// The name of the module, and of the package.
 const NAME: &str = "backchat";
@@ -48,14 +52,14 @@ fn bindgen(module: &Path) -> Bindgen {
 fn page(module: &Path, root: &Path) -> Result<String> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
     let mut bound = bindgen(module).no_modules(true)?.typescript(false).generate_output()?;
-    let wasm = gzip(&bound.wasm_mut().emit_wasm())?;
-    let worker = format!("{}\n{}", bound.js(), read("playground/page/worker.js")?);
+    let wasm = lzma(&bound.wasm_mut().emit_wasm())?;
+    let scripts = |names: &[&str]| -> Result<String> {
+        let texts = names.iter().map(|name| read(&format!("playground/page/{name}")));
+        Ok(texts.collect::<std::result::Result<Vec<_>, _>>()?.concat())
+    };
+    let worker = format!("{}\n{}", bound.js(), scripts(&WORKER)?);
     let style = format!("{}{}", read("crates/backchat-workbench/src/report/report.css")?, read("playground/page/page.css")?);
-    let files = ["crates/backchat-workbench/src/report/stepper.js"]
-        .into_iter()
-        .map(str::to_owned)
-        .chain(SCRIPTS.map(|name| format!("playground/page/{name}")));
-    let script = files.map(|name| read(&name)).collect::<std::result::Result<Vec<_>, _>>()?.concat();
+    let script = read("crates/backchat-workbench/src/report/stepper.js")? + &scripts(&SCRIPTS)?;
     let policy = format!(
         "default-src 'none'; style-src '{}'; script-src '{}' 'wasm-unsafe-eval'; worker-src blob:; base-uri 'none'; \
          form-action 'none'",
@@ -124,6 +128,15 @@ fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes)?;
     Ok(encoder.finish()?)
+}
+
+/// Bytes as a `.lzma` file, with the settings that suit WebAssembly: what follows depends on the byte before, little on
+/// the place.
+fn lzma(bytes: &[u8]) -> Result<Vec<u8>> {
+    let options = LzmaOptions { lc: 4, pb: 1, ..LzmaOptions::with_preset(9) };
+    let mut writer = LzmaWriter::new_use_header(Vec::new(), &options, Some(bytes.len() as u64))?;
+    writer.write_all(bytes)?;
+    Ok(writer.finish()?)
 }
 
 /// The module with its types, as `npm pack` takes it.
