@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
-use super::report::Report as Page;
+use super::report::LinkedReport as Page;
 use super::{Failure, Global, chat_rows, known_values, rows};
 use backchat_chat::source::{self, Source};
 use backchat_chat::{ChatTemplate, RenderOptions};
@@ -84,10 +84,11 @@ impl Doctor {
         let options = Options::default().variables(variables).now(Some(self.now.clone()));
         let report = doctor::examine(&template, &options);
         self.check_names(&report)?;
+        let playground = self.page.playground(None)?;
         self.page.write(global, || {
             let blocks = blocks(&template, &options);
             let examined = Examined { report: &report, template: &template, options: &options, blocks };
-            report::doctor(&template_name(&source), &examined)
+            report::doctor(&template_name(&source), &examined, playground.as_ref())
         })?;
         let mut out = io::stdout().lock();
         let text = match self.format {

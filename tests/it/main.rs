@@ -51,6 +51,7 @@ mod recovery;
 mod renderings;
 mod report;
 mod report_browser;
+mod report_links;
 mod reports;
 mod response_schemas;
 mod review;

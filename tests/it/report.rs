@@ -299,63 +299,6 @@ fn assert_inert(page: &str, what: &str) {
     assert_eq!(page.chars().find(|c| *c != '\n' && (c.is_control() || escapes(*c))), None, "{what}");
 }
 
-/// What the link of a page into the playground holds.
-fn linked(page: &str, address: &str) -> backchat::Value {
-    let (_, rest) = page.split_once(&format!("<a href=\"{address}#")).unwrap_or_else(|| panic!("{page}"));
-    let (fragment, _) = rest.split_once("\">Open in the playground</a>").unwrap();
-    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut bits = fragment.chars().map(|digit| digits.find(digit).unwrap());
-    let mut data = Vec::new();
-    while let (Some(one), Some(two)) = (bits.next(), bits.next()) {
-        let (three, four) = (bits.next(), bits.next());
-        let group = one << 18 | two << 12 | three.unwrap_or(0) << 6 | four.unwrap_or(0);
-        let length = 1 + usize::from(three.is_some()) + usize::from(four.is_some());
-        data.extend(group.to_be_bytes()[5..][..length].iter());
-    }
-    // One stored block: a byte that ends the data, its length, the length again.
-    assert_eq!((data[0], u16::from_le_bytes([data[1], data[2]]) as usize), (1, data.len() - 5));
-    backchat::json::read(std::str::from_utf8(&data[5..]).unwrap()).unwrap()
-}
-
-#[test]
-fn a_page_opens_in_the_playground_where_that_is_known() {
-    let folder = folder("playground");
-    let address = ["--playground", "https://example.org/p/?a&b"];
-    let shown = "https://example.org/p/?a&amp;b";
-    fs::write(folder.join("chat.jinja"), CHAT).unwrap();
-    let of_derive = ["derive", "chat.jinja", "--set", "eos_token=<end>"];
-    let page = |arguments: &[&str]| page(&folder, arguments);
-    assert!(!page(&of_derive).contains("playground"));
-    let state = linked(&page(&[&of_derive[..], &address].concat()), shown);
-    let text = |state: &backchat::Value, key: &str| state.get(key).and_then(backchat::Value::as_str).map(str::to_owned);
-    assert_eq!((text(&state, "chat").as_deref(), text(&state, "template")), (Some(CHAT), None));
-    assert_eq!(text(&state, "variables").as_deref(), Some(r#"{"eos_token": "<end>"}"#));
-    assert_eq!(text(&state, "output"), None, "nothing fails");
-
-    // A proof that fails opens what it fails on.
-    fs::write(folder.join("wrong.json"), r#"{"start_anchor": "<assistant>", "fields": {"content": {"close": "<x>"}}}"#)
-        .unwrap();
-    let of_prove = ["prove", "wrong.json", "--chat-template", "chat.jinja"];
-    let state = linked(&page(&[&of_prove[..], &address].concat()), shown);
-    assert!(text(&state, "template").unwrap().contains("\"<x>\""), "{state}");
-    assert!(text(&state, "prefix").unwrap().ends_with("<assistant>") && text(&state, "output").is_some(), "{state}");
-
-    fs::write(folder.join("output.txt"), OUTPUT).unwrap();
-    let of_replay = ["replay", "template.json", "output.txt", "--prefix", "prompt.txt"];
-    let state = linked(&page(&[&of_replay[..], &address].concat()), shown);
-    assert_eq!(text(&state, "output").as_deref(), Some(OUTPUT));
-    assert_eq!(text(&state, "prefix"), fs::read_to_string(folder.join("prompt.txt")).ok());
-
-    // A page in this folder names a file as it is seen from there.
-    fs::create_dir_all(folder.join("my site")).unwrap();
-    fs::write(folder.join("my site/index.html"), "").unwrap();
-    linked(&page(&[&of_derive[..], &["--playground", "my site/index.html"]].concat()), "my%20site/index.html");
-    let refused =
-        backchat(&folder, &[&of_derive[..], &["--report", "r.html", "--playground", "javascript:alert(1)"]].concat());
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not an address of a page"));
-}
-
 #[test]
 fn hostile_text_is_text() {
     let folder = folder("hostile");

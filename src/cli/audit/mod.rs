@@ -13,9 +13,11 @@ use std::sync::{Mutex, PoisonError};
 use self::fixtures::Fixtures;
 use self::reader::Worker;
 use super::parse::{Asked, Doubts, Reader, load};
-use super::report::Report;
+use super::report::LinkedReport;
 use super::{Failure, Global, input, note, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
+use backchat_core::json::Value;
+use backchat_parser::template::Template;
 use backchat_workbench::audit::{Gate, Limit, Tally};
 use backchat_workbench::report;
 
@@ -58,7 +60,7 @@ pub struct Audit {
     #[arg(long, value_name = "DIR")]
     fixtures: Option<PathBuf>,
     #[command(flatten)]
-    page: Report,
+    page: LinkedReport,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -84,6 +86,7 @@ enum Format {
 
 impl Audit {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let playground = self.page.playground(None)?;
         let mut asked = Asked {
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
@@ -97,7 +100,12 @@ impl Audit {
                 .into());
         }
         let tally = self.tally(&asked, global)?;
-        self.page.write(global, || report::audit(input::name(&self.logs), self.by.key(), &tally))?;
+        let link = |row: &Value| {
+            let output = row.get("text")?.as_str()?;
+            let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
+            Some(playground.as_ref()?.of_text(&template_of(row, &asked)?, prefix, output))
+        };
+        self.page.write(global, || report::audit(input::name(&self.logs), self.by.key(), &tally, &link))?;
         if let Some(folder) = &self.fixtures {
             let fixtures = Fixtures { folder, asked: &asked, template: self.template.as_deref(), logs: &self.logs };
             fixtures.write(&tally, global)?;
@@ -158,5 +166,17 @@ impl Audit {
             }
         }
         is_exceeded
+    }
+}
+
+/// The response template that reads a row: the one that it carries or names, or else that of the command line.
+fn template_of(row: &Value, asked: &Asked) -> Option<Template> {
+    match row.get("template") {
+        Some(Value::String(name)) => Some(input::template(name).ok()?.loaded.template),
+        Some(carried) => Some(Template::from_value(carried).ok()?.template),
+        None => match &asked.template {
+            Some(Reader::Template(template)) => Some(template.clone()),
+            _ => None,
+        },
     }
 }

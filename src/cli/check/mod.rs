@@ -14,7 +14,7 @@ use super::case_selection::Cases;
 use super::chat_options::assignment;
 use super::diagnostic_outputs::Outputs;
 use super::progress::Progress;
-use super::report::Report as Page;
+use super::report::LinkedReport as Page;
 use super::{Failure, Global, input, signals};
 use backchat_core::diagnostic::{self, Diagnostic, Severity};
 use backchat_core::json::Value;
@@ -140,6 +140,7 @@ impl Check {
         }
         self.may_bless()?;
         let started = Instant::now();
+        let playground = self.page.playground(None)?;
         let limit = self.cases.limit()?;
         let files = self.cases.files()?;
         let derived = self.cases.derived();
@@ -174,14 +175,14 @@ impl Check {
             None => 0,
         };
 
+        self.page.write(global, || {
+            let paths: Vec<_> = self.cases.paths.iter().map(|path| path.display().to_string()).collect();
+            backchat_workbench::report::check(&paths.join(", "), &reports, &loaded, playground.as_ref())
+        })?;
         let mut sources = loaded.sources;
         for file in &files {
             sources = sources.with(&file.file, &file.text);
         }
-        self.page.write(global, || {
-            let paths: Vec<_> = self.cases.paths.iter().map(|path| path.display().to_string()).collect();
-            backchat_workbench::report::check(&paths.join(", "), &reports)
-        })?;
         report::write(&reports, &sources, &self.outputs, global)?;
         if !global.is_quiet() {
             super::say!("{}", report::summary(&reports, blessed, started.elapsed()));

@@ -49,10 +49,21 @@ impl Chat {
         self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
     }
 
-    /// How the template writes a turn, found once; nothing if its renders do not show it.
-    pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
+    /// The special tokens, and other variables.
+    fn all(&self, variables: &Object) -> Object {
         let mut all = self.special_tokens.clone();
         all.extend(variables.clone());
+        all
+    }
+
+    /// Its source, and what it is rendered with.
+    pub(super) fn given(&self, variables: &Object, has_tools: bool) -> (&str, Object) {
+        (self.of(has_tools).source(), self.all(variables))
+    }
+
+    /// How the template writes a turn, found once; nothing if its renders do not show it.
+    pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
+        let all = self.all(variables);
         let key = format!("{has_tools} {}", Value::Object(all.clone()));
         let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
         wires.entry(key).or_insert_with(|| Wire::find(self.of(has_tools), &all, None).map(Arc::new)).clone()
@@ -60,9 +71,7 @@ impl Chat {
 
     /// The reader of the template's renders.
     pub(super) fn unrenderer(&self, variables: &Object, has_tools: bool) -> Unrenderer<Arc<ChatTemplate>> {
-        let mut all = self.special_tokens.clone();
-        all.extend(variables.clone());
-        Unrenderer::new(self.of(has_tools).clone(), all, RenderOptions::default())
+        Unrenderer::new(self.of(has_tools).clone(), self.all(variables), RenderOptions::default())
     }
 }
 

@@ -16,7 +16,7 @@ use super::output_case::{Settings, Split, Verdict, check_case, check_schema_case
 use super::round_trip::Chat;
 use backchat_chat::{ChatTemplate, Instant};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
-use backchat_core::json::Value;
+use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::Schema;
 use backchat_legacy::schema::source::{self, Source};
 use backchat_parser::template::Template;
@@ -195,6 +195,23 @@ impl Loaded {
     fn key(case: &ChatCase) -> String {
         let variables = Value::Object(case.variables.clone());
         format!("{} {} {variables}", case.chat_template.display(), case.tools.is_some())
+    }
+
+    /// The response template that reads a case; nothing if that does not load or is a schema.
+    pub(crate) fn template_of(&self, case: &Case) -> Option<Template> {
+        match &case.template {
+            TemplateSource::File(file) => match self.templates.get(file)?.as_ref().ok()? {
+                Reader::Template(template) => Some(template.clone()),
+                Reader::Schema(_) => None,
+            },
+            TemplateSource::Inline(value) => Template::from_value(value).ok().map(|loaded| loaded.template),
+        }
+    }
+
+    /// The source of the chat template that a case names, and what it is rendered with.
+    pub(crate) fn chat_of(&self, case: &Case) -> Option<(&str, Object)> {
+        let chat = self.chats.get(case.chat_template.as_ref()?)?.as_ref().ok()?;
+        Some(chat.given(&case.variables, case.tools.is_some()))
     }
 
     /// The chat template of a case, or the error if it does not load.

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::html::Html;
-use super::page::{Head, Mood, Section, page};
+use super::page::{Head, Mood, Section, open_link, page};
 use crate::audit::{Cause, Counted, Tally};
 use backchat_core::json::{self, Value};
 
 /// How much of an output is shown, in characters.
 const SHOWN: usize = 20_000;
 
-/// The page of an audit. `by` says what groups are: models or servers.
-pub fn audit(name: &str, by: &str, tally: &Tally) -> String {
+/// The page of an audit. `by` says what groups are: models or servers. `link` gives a link to the output of a row.
+pub fn audit(name: &str, by: &str, tally: &Tally, link: &dyn Fn(&Value) -> Option<String>) -> String {
     let ranked = tally.ranked();
     let share = tally.share(tally.with_problems) * 100.0;
     let (badge, mood) = match tally.with_problems {
@@ -19,13 +19,26 @@ pub fn audit(name: &str, by: &str, tally: &Tally) -> String {
         _ => (format!("{share:.2}% with problems"), Mood::Doubtful),
     };
     let line = format!("{} of {} outputs have problems", tally.with_problems, tally.outputs);
-    let head = Head { title: "Audit", name, badge: (&badge, mood), line: &line, playground: None };
+    let examples: Vec<(Value, Option<String>)> = ranked
+        .iter()
+        .map(|(_, counted)| {
+            let row = row_of(counted);
+            let link = link(&row);
+            (row, link)
+        })
+        .collect();
+    let playground = examples.first().and_then(|(_, link)| link.clone());
+    let head = Head { title: "Audit", name, badge: (&badge, mood), line: &line, playground };
     let mut sections = vec![Section::new("causes", "Causes", |html| causes(html, tally, &ranked))];
     if tally.groups.len() > 1 {
         sections.push(Section::new("groups", "Outputs with problems", |html| groups(html, by, tally, &ranked)));
     }
     sections.push(Section::new("examples", "Smallest outputs", |html| {
-        ranked.iter().enumerate().for_each(|(index, (cause, counted))| example(html, index, cause, counted));
+        for (index, ((cause, counted), (row, link))) in ranked.iter().zip(&examples).enumerate() {
+            example(html, index, cause, counted.example.line, row);
+            link.iter().for_each(|link| html.of_class("p", "", |html| open_link(html, link)));
+            html.gap();
+        }
     }));
     page(&head, sections)
 }
@@ -84,11 +97,15 @@ fn row(html: &mut Html, name: &str, all: u64, cause: &Cause, counts: &BTreeMap<S
     });
 }
 
-fn example(html: &mut Html, index: usize, cause: &Cause, counted: &Counted) {
-    let row = std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default();
+/// The smallest row of a cause.
+fn row_of(counted: &Counted) -> Value {
+    std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default()
+}
+
+fn example(html: &mut Html, index: usize, cause: &Cause, line: u64, row: &Value) {
     html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
         html.tag("h3", "", &cause.to_string());
-        html.tag("p", "", &format!("Line {} of the log.", counted.example.line));
+        html.tag("p", "", &format!("Line {line} of the log."));
         let text = match row.get("text").and_then(Value::as_str) {
             Some(text) => text.to_owned(),
             None => row.get("token_ids").map(ToString::to_string).unwrap_or_default(),
@@ -99,5 +116,4 @@ fn example(html: &mut Html, index: usize, cause: &Cause, counted: &Counted) {
             html.tag("p", "", &format!("The first {SHOWN} characters."));
         }
     });
-    html.gap();
 }

@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use super::cause::{self, FOLDED, folded, groups};
 use super::html::Html;
 use super::notes;
-use super::page::{Head, Mood, Section, page};
+use super::page::{Head, Mood, Section, open_link, page};
+use super::playground::Playground;
 use super::sides;
-use crate::check::{Entry, Meaning, Report, Status, differences};
+use crate::check::{Entry, Loaded, Meaning, Report, Status, differences};
 use backchat_core::diagnostic::{Diagnostic, Place, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Mode;
@@ -26,8 +27,8 @@ const MOST_IN_ALL: usize = 200;
 /// Cases that fare alike for one reason.
 type Group<'r> = cause::Group<'r, Status, Report<'r>>;
 
-/// The page of a check of some files.
-pub fn check(name: &str, reports: &[Report<'_>]) -> String {
+/// The page of a check of some files. With a playground, each case that is shown in full links to it.
+pub fn check(name: &str, reports: &[Report<'_>], loaded: &Loaded, playground: Option<&Playground>) -> String {
     let count = |status| reports.iter().filter(|report| report.status == status).count();
     let (passed, failed, not_run) = (count(Status::Passed), count(Status::Failed), count(Status::NotRun));
     let badge = match (failed, not_run) {
@@ -37,11 +38,14 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
     };
     let cases = if reports.len() == 1 { "case" } else { "cases" };
     let line = format!("{} {cases}: {passed} passed, {failed} failed, {not_run} could not run", reports.len());
-    let head = Head { title: "Check of", name, badge, line: &line, playground: None };
     let why = |report: &Report<'_>| worst(report).map_or_else(String::new, |found| found.message.clone());
     let groups = groups(reports, |report| (report.status, why(report)), rank);
     let groups = &groups;
     let in_full = &in_full(groups);
+    let link = &|report: &Report<'_>| playground?.of_case(report.entry.case()?, loaded);
+    let fails = |report: &&Report<'_>| report.status != Status::Passed;
+    let first = groups.iter().flat_map(|group| &group.items).map(|(_, report)| *report).filter(fails).find_map(link);
+    let head = Head { title: "Check of", name, badge, line: &line, playground: first };
     let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, groups, in_full, reports.len()))];
     for (id, title, holds) in [("failures", "Failures", false), ("doubts", "Passed with notes", true)] {
         let shown = move |group: &&Group<'_>| (group.kind == Status::Passed) == holds && !group.cause.is_empty();
@@ -51,7 +55,7 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
                     .iter()
                     .filter(shown)
                     .enumerate()
-                    .for_each(|(at, group)| group_in_full(html, group, in_full, at == 0 && !holds));
+                    .for_each(|(at, group)| group_in_full(html, group, in_full, link, at == 0 && !holds));
             }));
         }
     }
@@ -124,14 +128,20 @@ fn rows(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>) {
 }
 
 /// The cases of a group with all there is to say, folded but for the first of all.
-fn group_in_full(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>, is_first: bool) {
+fn group_in_full(
+    html: &mut Html,
+    group: &Group<'_>,
+    in_full: &HashSet<usize>,
+    link: &dyn Fn(&Report<'_>) -> Option<String>,
+    is_first: bool,
+) {
     html.of_class("h3", "", |html| {
         let cases = if group.items.len() == 1 { "case" } else { "cases" };
         html.prose(&format!("{} {cases}: {}", group.items.len(), shortened(&group.cause, OUTPUT / 100)));
     });
     let shown: Vec<_> = group.items.iter().filter(|(index, _)| in_full.contains(index)).collect();
     for (at, (index, report)) in shown.iter().enumerate() {
-        case(html, *index, report, is_first && at == 0);
+        case(html, *index, report, link(report), is_first && at == 0);
     }
     if let Some(more) = group.items.len().checked_sub(shown.len()).filter(|more| *more > 0) {
         html.tag("p", "fold", &format!("… {more} more like these"));
@@ -157,7 +167,7 @@ fn findings(html: &mut Html, report: &Report<'_>) {
 }
 
 /// A case with all there is to say.
-fn case(html: &mut Html, index: usize, report: &Report<'_>, is_open: bool) {
+fn case(html: &mut Html, index: usize, report: &Report<'_>, link: Option<String>, is_open: bool) {
     let (class, sign, words) = mark(report.status);
     let open: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
     html.element("details", open, |html| {
@@ -168,6 +178,7 @@ fn case(html: &mut Html, index: usize, report: &Report<'_>, is_open: bool) {
         });
         html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
             notes::list(html, &report.diagnostics);
+            link.iter().for_each(|link| html.of_class("p", "", |html| open_link(html, link)));
             difference(html, report);
             for split in &report.splits {
                 let whose = match split.mode {

@@ -6,6 +6,7 @@ use super::conversation;
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, page};
+use super::playground::Playground;
 use super::sides::{Piece, columns};
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
@@ -35,7 +36,7 @@ pub struct Examined<'a> {
 }
 
 /// The page of an examination of a chat template.
-pub fn doctor(name: &str, examined: &Examined<'_>) -> String {
+pub fn doctor(name: &str, examined: &Examined<'_>, playground: Option<&Playground>) -> String {
     let report = examined.report;
     let traps = doctor::traps(report);
     let count = traps.len();
@@ -49,7 +50,9 @@ pub fn doctor(name: &str, examined: &Examined<'_>) -> String {
         line.push_str(&format!("; the examination stopped early: {error}"));
     }
     let mood = if count == 0 && report.stopped.is_none() { Mood::Good } else { Mood::Doubtful };
-    let head = Head { title: "Chat template", name, badge: (&badge, mood), line: &line, playground: None };
+    let given = (examined.template.source(), &examined.options.variables);
+    let playground = playground.map(|known| known.link(Some(given), None, None));
+    let head = Head { title: "Chat template", name, badge: (&badge, mood), line: &line, playground };
     let exhibits = exhibits(report);
     let mut sections = Vec::new();
     if !traps.is_empty() || examined.blocks.is_some() {

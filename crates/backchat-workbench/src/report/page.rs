@@ -93,7 +93,7 @@ pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
                         html.text(" ");
                     }
                     if let Some(address) = &head.playground {
-                        html.element("a", &[("href", address)], |html| html.text("Open in the playground"));
+                        open_link(html, address);
                     }
                 });
             });
@@ -114,4 +114,9 @@ pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
     });
     html.gap();
     html.finish()
+}
+
+/// A link into the playground.
+pub(super) fn open_link(html: &mut Html, address: &str) {
+    html.element("a", &[("href", address)], |html| html.text("Open in the playground"));
 }

@@ -4,6 +4,8 @@ use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
 
 use super::output::Output;
+use crate::check::Loaded;
+use crate::check::fixture::Case;
 
 /// Where the playground is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +48,24 @@ impl Playground {
         format!("{}#{}", self.0, base64(&stored(Value::Object(state).to_string().as_bytes())))
     }
 
+    /// A link to an output of a response template.
+    pub fn of_text(&self, template: &Template, prefix: &str, output: &str) -> String {
+        self.link(None, Some(template), Some((prefix, output)))
+    }
+
+    /// A link to the output of a case, with its chat template if it names one; nothing if no response template reads it.
+    pub(super) fn of_case(&self, case: &Case, loaded: &Loaded) -> Option<String> {
+        let template = loaded.template_of(case)?;
+        let chat = loaded.chat_of(case);
+        let chat = chat.as_ref().map(|(source, variables)| (*source, variables));
+        Some(self.link(chat, Some(&template), Some((&case.prefix, &case.output))))
+    }
+
     /// A link to an output as it is read here.
     pub(super) fn of_output(&self, output: &Output) -> Option<String> {
         let recording = &output.sides.first()?.recording;
         let (prefix, text) = recording.text().split_at_checked(recording.output_start())?;
-        Some(self.link(None, Some(recording.template()), Some((prefix, text))))
+        Some(self.of_text(recording.template(), prefix, text))
     }
 }
 
