@@ -2,9 +2,10 @@
 
 use super::chat::{Chat, Offset};
 use super::frames::{Frames, Step};
-use super::script::{Form, Kind, PARAMETERS};
+use super::script::{Kind, PARAMETERS};
 use super::text::CodePoints;
 use super::walk::Reading;
+use crate::probe::RequestShape;
 use backchat_core::json::{self, Object, Value};
 
 /// The messages of a reading.
@@ -82,7 +83,7 @@ impl Builder<'_> {
             }
             Kind::Content => {
                 self.assistant(step);
-                let content = self.frames.form.content(&text);
+                let content = self.frames.form.shape.text(&text);
                 self.put("content", content);
                 self.offset("content", place);
             }
@@ -137,7 +138,7 @@ impl Builder<'_> {
     }
 
     fn say(&mut self, role: &str, text: &str, place: (usize, usize)) {
-        let content = self.frames.form.content(text);
+        let content = self.frames.form.shape.text(text);
         self.chat.messages.push(Value::from([("role", role.into()), ("content", content)]));
         self.offset("content", place);
     }
@@ -363,14 +364,14 @@ impl Builder<'_> {
 }
 
 /// Gives every message content, and calls their arguments, in the form that the template takes.
-pub(crate) fn fill(messages: &mut [Value], form: &Form, null_content: bool) {
-    let absent = if null_content { Value::Null } else { form.content("") };
+pub(crate) fn fill(messages: &mut [Value], shape: RequestShape) {
+    let absent = shape.absent_content().unwrap_or_default();
     for message in messages {
         let Value::Object(entries) = message else { continue };
         if !entries.contains_key("content") {
             entries.insert_at(1, "content".to_owned(), absent.clone());
         }
-        if form.text_arguments
+        if shape.arguments_text
             && let Some(Value::List(calls)) = entries.get_mut("tool_calls")
         {
             calls.iter_mut().for_each(arguments_as_text);

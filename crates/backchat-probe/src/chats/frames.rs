@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::script::{Form, Kind, Script};
 use super::text::whole_end;
-use crate::probe::{REASONING_KEYS, Renderer, context};
+use crate::probe::{Absent, REASONING_KEYS, Renderer, RequestShape, context};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::text::{common_end, slice};
 
@@ -189,46 +189,43 @@ impl<'l> Learner<'l> {
 
     /// The first form in which content, calls and reasoning are shown.
     fn form(&self) -> Form {
-        let mut form = Form::default();
-        let plain = |form: &Form| Script::new("UA", "", form, "");
-        for parts in [false, true] {
-            let tried = Form { parts, ..form.clone() };
-            let script = plain(&tried);
-            let shown = self.text(&script, false).is_some_and(|text| {
-                script.find(&text).len() >= 2 && !text.contains("'type'") && !text.contains("\"type\"")
-            });
-            if shown {
-                form = tried;
-                break;
-            }
-        }
-        let calls = [(false, false), (false, true), (true, false), (true, true)];
+        let usual = Form::default();
+        let contents = [false, true].map(|content_parts| RequestShape { content_parts, ..usual.shape });
+        let form = contents.map(|shape| Form { shape, ..usual }).into_iter().find(|form| self.shows_content(form));
+        let form = form.unwrap_or(usual);
+        let calls = [(false, Absent::Empty), (false, Absent::Null), (true, Absent::Empty), (true, Absent::Null)];
+        let calls = calls.map(|(arguments_text, absent)| RequestShape { arguments_text, absent, ..form.shape });
+        let called = calls.map(|shape| Form { shape, ..form }).into_iter().find(|form| self.shows_calls(form));
+        let form = called.unwrap_or(form);
+        let thinks = |key: &&'static str| self.shows_reasoning(&Form { reasoning: Some(key), ..form });
+        Form { reasoning: REASONING_KEYS.into_iter().find(thinks), ..form }
+    }
+
+    /// A render of a shape, and the kinds of the texts in it.
+    fn shown(&self, shape: &str, tools: &str, form: &Form) -> Option<(String, Vec<Kind>)> {
+        let script = Script::new(shape, tools, form, "");
+        let text = self.text(&script, false)?;
+        let kinds = script.find(&text).into_iter().filter_map(|(at, _)| Some(script.labels.get(at)?.kind)).collect();
+        Some((text, kinds))
+    }
+
+    fn shows_content(&self, form: &Form) -> bool {
+        let is_plain = |text: &str| !text.contains("'type'") && !text.contains("\"type\"");
+        self.shown("UA", "", form).is_some_and(|(text, kinds)| kinds.len() >= 2 && is_plain(&text))
+    }
+
+    fn shows_calls(&self, form: &Form) -> bool {
         let shapes = [("UC", ""), ("UC", "aa"), ("UCT", ""), ("UCT", "aa")];
-        let called = calls.into_iter().find(|(text_arguments, null_content)| {
-            let tried = Form { text_arguments: *text_arguments, null_content: *null_content, ..form.clone() };
-            shapes.iter().any(|(shape, tools)| {
-                let script = Script::new(shape, tools, &tried, "");
-                self.text(&script, false).is_some_and(|text| {
-                    let found = script.find(&text);
-                    let shows =
-                        |kind| found.iter().any(|(at, _)| script.labels.get(*at).is_some_and(|l| l.kind == kind));
-                    shows(Kind::Key) && shows(Kind::Value) && !(*null_content && text.contains("None"))
-                })
-            })
-        });
-        if let Some((text_arguments, null_content)) = called {
-            form = Form { text_arguments, null_content, ..form };
-        }
-        form.reasoning = REASONING_KEYS.into_iter().find(|key| {
-            let tried = Form { reasoning: Some(key), ..form.clone() };
-            [("UR", ""), ("Ur", ""), ("UrT", "aa"), ("UR", "aa")].iter().any(|(shape, tools)| {
-                let script = Script::new(shape, tools, &tried, "");
-                let is_reasoning = |at: usize| script.labels.get(at).is_some_and(|label| label.kind == Kind::Reasoning);
-                let text = self.text(&script, false);
-                text.is_some_and(|text| script.find(&text).into_iter().any(|(at, _)| is_reasoning(at)))
-            })
-        });
-        form
+        shapes.iter().filter_map(|(shape, tools)| self.shown(shape, tools, form)).any(|(text, kinds)| {
+            let prints_none = form.shape.absent == Absent::Null && text.contains("None");
+            kinds.contains(&Kind::Key) && kinds.contains(&Kind::Value) && !prints_none
+        })
+    }
+
+    fn shows_reasoning(&self, form: &Form) -> bool {
+        let shapes = [("UR", ""), ("Ur", ""), ("UrT", "aa"), ("UR", "aa")];
+        let mut shown = shapes.iter().filter_map(|(shape, tools)| self.shown(shape, tools, form));
+        shown.any(|(_, kinds)| kinds.contains(&Kind::Reasoning))
     }
 
     /// Renders a shape and notes every frame in it.

@@ -1,6 +1,9 @@
 //! Conversations of every shape, whose every text is a needle with a label that gives its kind and place.
 
+use std::collections::VecDeque;
+
 use crate::probe::needle::Needles;
+use crate::probe::{Answer, Call, Message, ReasoningInput, RequestShape};
 use backchat_core::json::{Object, Value};
 
 /// The kind of a text of a rendered chat.
@@ -71,36 +74,16 @@ pub(crate) struct Label {
 }
 
 /// How a template wants a conversation written down.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
-    /// Content as one text part.
-    pub parts: bool,
-    /// Arguments as JSON text.
-    pub text_arguments: bool,
-    /// Content of a message that only calls is null.
-    pub null_content: bool,
+    pub shape: RequestShape,
     /// The key that shows reasoning.
     pub reasoning: Option<&'static str>,
 }
 
-impl Form {
-    /// Text content, as the template wants it.
-    pub fn content(&self, text: &str) -> Value {
-        match self.parts {
-            true => Value::List(vec![Value::from([("type", "text".into()), ("text", text.into())])]),
-            false => text.into(),
-        }
-    }
-
-    /// The content of a message that only calls.
-    pub fn absent(&self) -> Value {
-        if self.null_content { Value::Null } else { self.content("") }
-    }
-
-    /// Arguments, as the template wants them.
-    pub fn arguments(&self, arguments: Object) -> Value {
-        let arguments = Value::Object(arguments);
-        if self.text_arguments { arguments.to_string().into() } else { arguments }
+impl Default for Form {
+    fn default() -> Self {
+        Self { shape: RequestShape::USUAL, reasoning: None }
     }
 }
 
@@ -135,23 +118,24 @@ impl Script {
             let definitions = tools.chars().map(|tool| script.tool(tool)).collect();
             script.tools = Value::List(definitions);
         }
-        let mut pending: Vec<(String, String)> = Vec::new();
+        let input = form.reasoning.map(|key| ReasoningInput::Key(key.to_owned()));
+        let mut pending: VecDeque<Call> = VecDeque::new();
         for (index, letter) in shape.chars().enumerate() {
             let message = match letter {
-                'S' => script.said("system", Kind::System, index, form),
-                'U' => script.said("user", Kind::User, index, form),
+                'S' => Message::System(script.text(Kind::System, index, 0)),
+                'U' => Message::User(script.text(Kind::User, index, 0)),
                 'T' => {
-                    let (id, name) = if pending.is_empty() { Default::default() } else { pending.remove(0) };
-                    let mut message = script.said("tool", Kind::Result, index, form);
-                    if let Value::Object(entries) = &mut message {
-                        entries.insert("tool_call_id".to_owned(), id.into());
-                        entries.insert("name".to_owned(), name.into());
-                    }
-                    message
+                    let called = pending.pop_front();
+                    let (id, name) = called.map_or_else(Default::default, |call| (call.id, call.name));
+                    Message::Tool { id, name, content: script.text(Kind::Result, index, 0) }
                 }
-                _ => script.answer(letter, index, form, &mut pending),
+                _ => {
+                    let answer = script.answer(letter, index, input.is_some());
+                    pending.extend(answer.calls.iter().cloned());
+                    Message::Assistant(answer)
+                }
             };
-            script.messages.push(message);
+            script.messages.push(form.shape.message(&message, input.as_ref()));
         }
         script
     }
@@ -165,13 +149,7 @@ impl Script {
         self.needle(kind, message, call) + self.suffix
     }
 
-    fn said(&mut self, role: &str, kind: Kind, message: usize, form: &Form) -> Value {
-        let text = self.text(kind, message, 0);
-        Value::from([("role", role.into()), ("content", form.content(&text))])
-    }
-
-    fn answer(&mut self, letter: char, message: usize, form: &Form, pending: &mut Vec<(String, String)>) -> Value {
-        let mut entries = Object::from_iter([("role".to_owned(), Value::from("assistant"))]);
+    fn answer(&mut self, letter: char, message: usize, may_think: bool) -> Answer {
         let calls: &[&str] = match letter {
             'C' | 'c' | 'r' | 'q' => &["s"],
             'D' | 'd' => &["s", "s"],
@@ -185,30 +163,15 @@ impl Script {
             'Z' => &["sn", "sn"],
             _ => &[],
         };
-        let content = match letter {
-            'A' | 'R' | 'c' | 'd' | 'q' => {
-                let text = self.text(Kind::Content, message, 0);
-                form.content(&text)
-            }
-            _ => form.absent(),
-        };
-        entries.insert("content".to_owned(), content);
-        if let ('R' | 'r' | 'q', Some(key)) = (letter, form.reasoning) {
-            let text = self.text(Kind::Reasoning, message, 0);
-            entries.insert(key.to_owned(), text.into());
-        }
-        if !calls.is_empty() {
-            let calls = calls.iter().enumerate().map(|(call, arguments)| {
-                let (id, name) = (self.needle(Kind::Id, message, call), self.needle(Kind::Name, message, call));
-                pending.push((id.clone(), name.clone()));
-                let arguments = self.arguments(arguments, message, call);
-                let function = Value::from([("name", name.into()), ("arguments", form.arguments(arguments))]);
-                Value::from([("id", id.into()), ("type", "function".into()), ("function", function)])
-            });
-            let calls = calls.collect();
-            entries.insert("tool_calls".to_owned(), Value::List(calls));
-        }
-        Value::Object(entries)
+        let says = matches!(letter, 'A' | 'R' | 'c' | 'd' | 'q');
+        let thinks = may_think && matches!(letter, 'R' | 'r' | 'q');
+        let content = says.then(|| self.text(Kind::Content, message, 0));
+        let reasoning = thinks.then(|| self.text(Kind::Reasoning, message, 0));
+        let calls = calls.iter().enumerate().map(|(call, arguments)| {
+            let (id, name) = (self.needle(Kind::Id, message, call), self.needle(Kind::Name, message, call));
+            Call { id, name, arguments: self.arguments(arguments, message, call) }
+        });
+        Answer { calls: calls.collect(), content, reasoning }
     }
 
     fn arguments(&mut self, arguments: &str, message: usize, call: usize) -> Object {

@@ -9,7 +9,7 @@ use super::definitions;
 use super::frames::{Frames, Step};
 use super::script::Kind;
 use super::walk::{Reading, Walk};
-use crate::probe::{Renderer, context};
+use crate::probe::{Absent, Renderer, RequestShape, context};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_start, slice};
@@ -191,12 +191,13 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
         // Properties that a call does not show may still decide how the template writes it: whether its content is
         // null, and which result answers it.
-        let manners: &[(bool, bool)] =
-            if calls { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
-        for (other_content, ids) in manners {
+        let shape = frames.form.shape;
+        let other = if shape.absent == Absent::Null { Absent::Empty } else { Absent::Null };
+        let all = [(shape.absent, false), (shape.absent, true), (other, false), (other, true)];
+        for (absent, ids) in all.into_iter().take(if calls { 4 } else { 1 }) {
             let mut chat = plain.clone();
-            fill(&mut chat.messages, &frames.form, frames.form.null_content != *other_content);
-            if *ids {
+            fill(&mut chat.messages, RequestShape { absent, ..shape });
+            if ids {
                 link_results(&mut chat.messages);
             }
             let tools = chat.tools.clone().unwrap_or(Value::Null);

@@ -39,9 +39,23 @@ impl RequestShape {
     }
 
     fn content(&self, text: &str) -> Value {
-        match self.content_parts || text.contains(PART_BREAK) {
+        match text.contains(PART_BREAK) {
             true => text.split_terminator(PART_BREAK).map(text_part).collect::<Vec<_>>().into(),
-            false => text.into(),
+            false => self.text(text),
+        }
+    }
+
+    /// A text, in one part if content is given in parts.
+    pub(crate) fn text(&self, text: &str) -> Value {
+        if self.content_parts { Value::List(vec![text_part(text)]) } else { text.into() }
+    }
+
+    /// The content of an answer that has none.
+    pub(crate) fn absent_content(&self) -> Option<Value> {
+        match self.absent {
+            Absent::Empty => Some("".into()),
+            Absent::Null => Some(Value::Null),
+            Absent::Missing => None,
         }
     }
 
@@ -54,12 +68,8 @@ impl RequestShape {
             parts.extend(answer.content.as_deref().map(text_part));
             entries.insert("content".to_owned(), Value::List(parts));
         } else {
-            match (&answer.content, self.absent) {
-                (Some(text), _) => entries.insert("content".to_owned(), self.content(text)),
-                (None, Absent::Empty) => entries.insert("content".to_owned(), "".into()),
-                (None, Absent::Null) => entries.insert("content".to_owned(), Value::Null),
-                (None, Absent::Missing) => None,
-            };
+            let content = answer.content.as_ref().map(|text| self.content(text)).or_else(|| self.absent_content());
+            entries.extend(content.map(|content| ("content".to_owned(), content)));
         }
         if let Some((text, ReasoningInput::Key(key))) = reasoning {
             entries.insert(key.clone(), text.into());
@@ -142,6 +152,21 @@ mod tests {
         for (reasoning_input, answer, expected) in table {
             let written = USUAL.messages(&[Message::Assistant(answer)], reasoning_input).to_string();
             assert_eq!(written, format!(r#"[{{"role": "assistant", {expected}}}]"#), "{reasoning_input:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_divided_at_its_breaks_and_given_in_one_part_else() {
+        let part = |text: &str| format!(r#"{{"type": "text", "text": "{text}"}}"#);
+        let table = [
+            (USUAL, "Hi", "\"Hi\"".to_owned()),
+            (USUAL, "", "\"\"".to_owned()),
+            (PARTS, "Hi", format!("[{}]", part("Hi"))),
+            (PARTS, "", format!("[{}]", part(""))),
+            (USUAL, "H\u{1e}i\u{1e}", format!("[{}, {}]", part("H"), part("i"))),
+        ];
+        for (shape, text, expected) in table {
+            assert_eq!(shape.content(text).to_string(), expected, "{shape:?} {text:?}");
         }
     }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use backchat_core::diagnostic::{Diagnostic, Edit, Place};
 use backchat_core::json::{self, Object, Path, Places, Value};
-use backchat_derive::targets::{Reader, Reason, Refusal, THINKING, Target};
+use backchat_derive::targets::{Reader, Reason, Refusal, Target};
 use backchat_parser::pattern::Pattern;
 use backchat_parser::template::source::Opened;
 use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
 use backchat_parser::tokens::Tokens;
+pub(super) use backchat_probe::probe::REASONING_KEYS as REASONING;
 
 /// A template to lint.
 #[derive(Debug)]
@@ -244,9 +245,6 @@ impl<'t> Subject<'t> {
         Some(vec![Edit { span: self.key_span(path)?, text: Value::from(name).to_string() }])
     }
 }
-
-/// The names that programs use for the model's reasoning.
-pub(super) const REASONING: [&str; 3] = ["reasoning_content", THINKING, "reasoning"];
 
 /// The token that ends a sequence, if the document says so.
 pub(super) fn stop_token(document: &Value) -> Option<String> {

@@ -50,7 +50,7 @@ use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
-use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting};
+use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
 use case::{Case, Cutter, Grounds};
 use conversations::Marks;
 use judge::{Judge, Outcome};
@@ -306,8 +306,7 @@ impl<'t> Proof<'t> {
     }
 }
 
-/// Names of reasoning that transformers copies before it renders, and those that it copies them to.
-const ALIASES: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+/// What transformers copies any name of reasoning to before it renders.
 const COPIES: [&str; 2] = ["reasoning_content", "thinking"];
 
 impl Proof<'_> {
@@ -318,7 +317,7 @@ impl Proof<'_> {
         let mut cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
         let first = cases.clone().min_by_key(|case| case.text.len())?;
         // The template may read several keys, and each reads this field: the turn as it is with one settles it.
-        let copies: &[&str] = if ALIASES.contains(&field) { &COPIES } else { &[] };
+        let copies: &[&str] = if REASONING_KEYS.contains(&field) { &COPIES } else { &[] };
         let prober = if first.offers_tools { &self.offering } else { &self.plain };
         let mut messages = first.history.clone();
         messages.push(Message::Assistant(first.said.clone()));

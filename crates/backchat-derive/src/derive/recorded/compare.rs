@@ -2,9 +2,7 @@
 
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
-
-/// Keys that mean reasoning, whichever of them a template uses.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+use backchat_probe::probe::REASONING_KEYS;
 
 /// Keys that are not written in the text.
 const IGNORED: [&str; 2] = ["role", "type"];
@@ -12,15 +10,16 @@ const IGNORED: [&str; 2] = ["role", "type"];
 /// The first part in which two messages differ: a key, or a part of a call. Outer white space of texts, empty values,
 /// the name of the reasoning among the usual ones, and types that the text does not carry make no difference.
 pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
-    let plain = |key: &str| !IGNORED.contains(&key) && !REASONING.contains(&key) && key != "tool_calls";
+    let plain = |key: &str| !IGNORED.contains(&key) && !REASONING_KEYS.contains(&key) && key != "tool_calls";
     let keys = wanted.keys().chain(got.keys()).map(String::as_str).filter(|key| plain(key));
     for key in keys {
         if !same_text(wanted.get(key), got.get(key)) {
             return Some(format!("`{key}`"));
         }
     }
-    let reasoning =
-        |message: &Object| REASONING.iter().filter_map(|key| message.get(key)).find(|value| !is_empty(value)).cloned();
+    let reasoning = |message: &Object| {
+        REASONING_KEYS.iter().filter_map(|key| message.get(key)).find(|value| !is_empty(value)).cloned()
+    };
     if !same_text(reasoning(wanted).as_ref(), reasoning(got).as_ref()) {
         return Some("the reasoning".to_owned());
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::super::compare::same;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
+use backchat_probe::probe::REASONING_KEYS;
 
 /// The message of a sample.
 #[derive(Clone, Debug, Default)]
@@ -74,8 +75,7 @@ impl SampleMessage {
             let text = message.get(key).and_then(Value::as_str).map(str::trim);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
         };
-        let names = ["reasoning_content", "thinking", "reasoning"];
-        let reasoning = names.into_iter().chain(own).find_map(text);
+        let reasoning = REASONING_KEYS.into_iter().chain(own).find_map(text);
         let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|call| {
             let function = call.get("function").unwrap_or(call);
             let arguments = match function.get("arguments") {
