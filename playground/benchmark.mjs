@@ -43,10 +43,10 @@ for (const [what, text] of [["64 KB in lines", lines], ["64 KB in one line", lin
     await pause(1500);
     const figures = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const before = await page.used();
-      await page.send("Input.insertText", { text: "x" });
-      await pause(250);
-      figures.push((await page.used()) - before);
+      figures.push(await page.worked(async () => {
+        await page.send("Input.insertText", { text: "x" });
+        await pause(250);
+      }));
     }
     console.log(`a keystroke at the ${place} of ${what}: ${spread(figures)}`);
     await page.close();

@@ -1,4 +1,21 @@
 
+// How many characters two texts share at their starts, or at their ends; at most so many.
+const shared = (one, other, most, atEnd) => {
+  const part = (text, from, to) => (atEnd ? text.slice(text.length - to, text.length - from) : text.slice(from, to));
+  let count = 0;
+  for (const step of [4096, 64, 1]) {
+    while (count + step <= most && part(one, count, count + step) === part(other, count, count + step)) count += step;
+  }
+  return count;
+};
+
+// Letters that are written from right to left, and what turns the direction: what stands where in a row then depends on the
+// whole line.
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\ud802\ud803\ud83a\ud83b]/;
+
+// A line is copied from its start unless that lies so many characters above what is in view.
+const FAR = 4000;
+
 // A text field with colors behind its text: a copy of the rows in view, in letters that cannot be seen. However long the
 // text is, nothing but these rows is made again for a keystroke.
 class Editor {
@@ -33,7 +50,7 @@ class Editor {
       this.area.value = text;
       this.learn();
     }
-    this.paint([]);
+    this.paint([], true);
   }
 
   // Asks the field for its text, which takes its time.
@@ -43,14 +60,21 @@ class Editor {
     if (this.numbers) this.numbers.style.minWidth = `calc(${String(this.lines).length}ch + 1.2rem)`;
   }
 
-  // Stretches of the text with classes: [start, end, class] in order; of two that overlap, the first counts.
-  paint(stretches) {
+  // Stretches of the text with classes: [start, end, class] in order; of two that overlap, the first counts. If they and the
+  // text are those from before, there is nothing to show.
+  paint(stretches, isNew = false) {
     let at = 0;
+    const before = this.stretches;
     this.stretches = stretches.filter(([start, end]) => {
       if (start < at || end <= start) return false;
       at = end;
       return true;
     });
+    const isSame = ([start, end, name], index) => {
+      const [from, to, other] = before[index];
+      return start === from && end === to && name === other;
+    };
+    if (!isNew && before.length === this.stretches.length && this.stretches.every(isSame)) return;
     this.show();
   }
 
@@ -59,19 +83,16 @@ class Editor {
     const before = this.known;
     this.learn();
     const { text } = this;
-    let start = 0;
-    while (start < before.length && before[start] === text[start]) start++;
-    let kept = 0;
-    const most = Math.min(before.length, text.length) - start;
-    while (kept < most && before[before.length - 1 - kept] === text[text.length - 1 - kept]) kept++;
-    const end = before.length - kept;
+    const most = Math.min(before.length, text.length);
+    const start = shared(before, text, most, false);
+    const end = before.length - shared(before, text, most - start, true);
     const more = text.length - before.length;
     const moved = this.stretches.map(([from, to, name]) => {
       if (to < start) return [from, to, name];
       if (from >= end) return [from + more, to + more, name];
       return [Math.min(from, start), Math.max(to + more, start), name];
     });
-    this.paint(moved);
+    this.paint(moved, true);
   }
 
   // The height of a row as the browser rounds it, and the room around the text.
@@ -109,10 +130,9 @@ class Editor {
     }
     const at = row && this.offsetAt(seen.left + area.clientWidth / 2, from);
     if (at === null) return;
-    // A row is wrapped as in the whole text only if its line is copied from its start.
-    const start = this.text.lastIndexOf("\n", at - 1) + 1;
     // No letter of a fixed width is narrower than that.
     const most = Math.ceil(area.clientWidth / 4);
+    const start = this.startOfCopy(at, at + rows * most, seen.left, from);
     const end = wraps ? at + rows * most : this.endOfLines(start, rows);
     const pieces = this.pieces(start, Math.max(start, at - most), end);
     const key = JSON.stringify(pieces);
@@ -130,6 +150,14 @@ class Editor {
   offsetAt(x, y) {
     const caret = document.caretPositionFromPoint?.(x, y);
     return caret?.offsetNode === this.area ? caret.offset : null;
+  }
+
+  // Where the copy of what is in view starts: where its line does, as rows are wrapped from there. What lies far above is
+  // left out, and the copy starts with the row itself.
+  startOfCopy(at, end, left, top) {
+    const line = this.text.lastIndexOf("\n", at - 1) + 1;
+    if (!this.wraps || at - line < FAR || RIGHT_TO_LEFT.test(this.text.slice(line, end))) return line;
+    return this.offsetAt(left + parseFloat(getComputedStyle(this.area).paddingLeft) + 1, top) ?? line;
   }
 
   // Where so many lines end that begin at an offset.

@@ -47,10 +47,13 @@ const verdict = (word, mood, text) => {
 
 // Fills a part of the page, unless it shows this already: what stays the same is not laid out again.
 const shown = new Map();
+const isSame = (one, other) =>
+  Array.isArray(one) && Array.isArray(other)
+    ? one.length === other.length && one.every((part, index) => isSame(part, other[index]))
+    : one === other;
 const fill = (id, what, make) => {
-  const key = JSON.stringify(what);
-  if (shown.get(id) === key) return;
-  shown.set(id, key);
+  if (shown.has(id) && isSame(shown.get(id), what)) return;
+  shown.set(id, what);
   $(id).replaceChildren(...make());
 };
 

@@ -92,9 +92,6 @@ class Page {
   }
 
   async prepare({ width, height, dark }) {
-    // Processor time of the page's own thread: what other programs do does not count.
-    await this.send("Performance.setTimeDomain", { timeDomain: "threadTicks" });
-    await this.send("Performance.enable");
     for (const domain of ["Page", "Runtime", "Log", "Network"]) await this.send(`${domain}.enable`);
     await this.send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 600 });
     const features = [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }];
@@ -163,10 +160,38 @@ class Page {
     return Buffer.from(data, "base64");
   }
 
-  // The milliseconds of processor time that the page's thread has used.
-  async used() {
-    const { metrics } = await this.send("Performance.getMetrics");
-    return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+  // The milliseconds of processor time that the page's own thread works while something is done: what other programs do
+  // does not count.
+  async worked(act) {
+    const events = [];
+    const { browser } = this;
+    const ended = new Promise((resolve) => {
+      browser.listeners.push(function listen(method, params) {
+        if (method === "Tracing.dataCollected") events.push(...params.value);
+        if (method !== "Tracing.tracingComplete") return;
+        browser.listeners.splice(browser.listeners.indexOf(listen), 1);
+        resolve();
+      });
+    });
+    const traceConfig = { includedCategories: ["toplevel"] };
+    await browser.send("Tracing.start", { traceConfig, transferMode: "ReportEvents" });
+    await act();
+    await browser.send("Tracing.end");
+    await ended;
+    const pages = events.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain");
+    const works = pages.map(({ pid, tid }) => {
+      const tasks = events.filter((event) => event.pid === pid && event.tid === tid && event.tdur);
+      let [end, sum] = [0, 0];
+      for (const { ts, dur, tdur } of tasks.sort((one, other) => one.ts - other.ts)) {
+        // A task inside another counts with it.
+        if (ts < end) continue;
+        end = ts + dur;
+        sum += tdur;
+      }
+      return sum / 1000;
+    });
+    // Of several, one shows the page, and the others wait for one.
+    return Math.max(...works);
   }
 
   close() {
