@@ -116,6 +116,28 @@ fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
     }
 }
 
+/// The prompt begins an answer, and a call begins otherwise. Both open with the same sign, which is a part of either mark.
+#[test]
+fn a_turn_that_departs_from_its_prompt_begins_with_a_whole_mark() {
+    let chat = context(
+        r#"{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "", "tool_calls": [
+            {"type": "function", "function": {"name": "f", "arguments": {"n": "x"}}}]}]}"#,
+    );
+    for [say, call, end] in [["⟦say⟧", "⟦call⟧", "⟦end⟧"], ["*say*", "*call*", "*end*"], ["<say>", "<call>", "<end>"]]
+    {
+        let source = format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.tool_calls %}}{{% for c in m.tool_calls %}}{call}\
+             {{{{ c.function | tojson }}}}{{% endfor %}}{{% else %}}{say}{{{{ m.content }}}}{{% endif %}}{end}\
+             {{% endfor %}}{{% if add_generation_prompt %}}<assistant>{say}{{% endif %}}"
+        );
+        let masked = mask(&compiled(&source), &chat, &RenderOptions::default()).unwrap();
+        let characters: Vec<char> = masked.text.chars().collect();
+        let [(start, _)] = masked.spans.as_slice() else { panic!("{:?}", masked.spans) };
+        let rest: String = characters[*start..].iter().collect();
+        assert!(rest.starts_with(call), "{rest}");
+    }
+}
+
 /// The prompt writes an empty thought: a turn without a thought repeats it, one with a thought only its beginning.
 #[test]
 fn a_header_that_some_turns_go_on_is_left_out_of_the_blocks() {

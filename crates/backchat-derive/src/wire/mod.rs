@@ -13,7 +13,6 @@ mod found;
 mod hidden;
 mod infer;
 mod late;
-pub mod marks;
 mod pairs;
 mod repeated;
 mod shapes;
@@ -26,6 +25,6 @@ pub(crate) mod turn;
 pub(crate) mod varying;
 pub mod written;
 
-pub use backchat_probe::probe::steady;
+pub use backchat_probe::probe::{marks, steady};
 pub use found::Wire;
 pub(crate) use infer::{Reading, infer};

@@ -5,10 +5,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::script::{Form, Kind, Script};
-use super::text::whole_end;
+use crate::probe::marks::Segmentation;
 use crate::probe::{Absent, REASONING_KEYS, Renderer, RequestShape, context};
 use backchat_core::json::{self, Object, Value};
-use backchat_core::text::{common_end, slice};
+use backchat_core::text::slice;
 
 /// A kind of text, at its first appearance or repeated by the template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -147,7 +147,7 @@ impl Frames {
                 (false, true) => frames.push(Frame { to: unread, ..frame.clone() }),
                 // Text that follows every definition alike is not part of one.
                 (true, false) => {
-                    let alike = |known: &str| whole_end(&frame.gap, common_end(&frame.gap, known)).len();
+                    let alike = |known: &str| Segmentation::Words.shared_end(&frame.gap, known).len();
                     let (_, after) = afters.entry(frame.to).or_insert((frame.step, &frame.gap));
                     *after = slice(after, after.len() - alike(after)..);
                 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::needles::{Hit, MessagePart, Text, align, substitute};
-use super::text::{whole_end, whole_marks};
+use crate::probe::marks::Segmentation;
 use crate::probe::needle::{self, Needles};
 use crate::probe::{Answer, Call, Message, Renderer, RequestShape, call_with, said};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
@@ -272,7 +272,7 @@ impl<'w> Work<'w> {
         let [(0, first), (1, answer), (2, second), ..] = places.as_slice() else { return None };
         let opening = render.get(..first.0)?;
         let between = render.get(answer.1..second.0)?;
-        let mut header = whole_end(between, common_end(opening, between));
+        let mut header = Segmentation::Words.shared_end(between, opening);
         // A system turn before the user's ends like any turn: the render's first marker opens one, or else the turn's end
         // is no part of the header.
         match first_marker(self.without_bos(opening)).and_then(|marker| header.find(marker)) {
@@ -280,7 +280,7 @@ impl<'w> Work<'w> {
             None => {
                 let ended = self.render_with(messages.get(..2)?, Some(false));
                 let tail = ended.as_deref().and_then(|ended| ended.get(needles.find(ended).get(1)?.1.1..));
-                let stop = tail.map_or(0, |tail| whole_marks(between, common_start(between, tail).len(), tail));
+                let stop = tail.map_or(0, |tail| Segmentation::Words.shared_start(between, tail).len());
                 header = slice(between, stop.max(between.len() - header.len())..);
             }
         }
@@ -316,7 +316,7 @@ impl<'w> Work<'w> {
         let places = needles.find(&render);
         let [(0, _), (1, _), (2, call), (3, first), (4, second)] = places.as_slice() else { return None };
         let (opening, between) = (render.get(call.1..first.0)?, render.get(first.1..second.0)?);
-        let header = whole_end(opening, common_end(opening, between));
+        let header = Segmentation::Words.shared_end(opening, between);
         let is_turn = first_marker(self.without_bos(&render)).is_some_and(|marker| header.contains(marker));
         let marker = first_marker(header)?;
         (!is_turn && header.starts_with(marker) && !self.ends_turns(marker)).then(|| header.to_owned())
@@ -372,7 +372,7 @@ impl<'w> Work<'w> {
         let tail = prompt.as_deref().and_then(|prompt| self.tail(prompt, before));
         match tail {
             Some(tail) => {
-                let agreed = whole_marks(gap, common_start(gap, tail).len(), tail);
+                let agreed = Segmentation::Words.shared_start(gap, tail).len();
                 let rest = slice(gap, agreed..);
                 from + agreed + self.prompt.as_deref().map_or(0, |prompt| header_length(rest, prompt))
             }
@@ -427,7 +427,7 @@ impl<'w> Work<'w> {
         let is_last = self.next_message(last) == self.messages.len();
         let followed = if is_last { self.followed(last, *repeated) } else { None };
         for other in [alone, followed].into_iter().flatten() {
-            let shared = slice(stop, ..whole_marks(stop, common_start(stop, &other).len(), &other));
+            let shared = slice(stop, ..Segmentation::Words.shared_start(stop, &other).len());
             stop = match self.other_stop(stop, &other) {
                 Some(own) if shared.trim().is_empty() => own,
                 _ => shared,
@@ -544,7 +544,7 @@ impl<'w> Work<'w> {
         let render = self.render_with(&messages, Some(false));
         let tail = render.as_deref().and_then(|render| render.rsplit_once(needle::ANSWER)).map_or("", |(_, tail)| tail);
         let own_tail = slice(real, last.real.1..span.1);
-        span.1 - whole_end(own_tail, common_end(own_tail, tail.trim_end())).len()
+        span.1 - Segmentation::Words.shared_end(own_tail, tail.trim_end()).len()
     }
 }
 
@@ -552,7 +552,7 @@ impl<'w> Work<'w> {
 fn header_length(text: &str, prompt: &str) -> usize {
     let shared = common_start(text, prompt);
     let whole = first_marker(prompt).is_some_and(|marker| shared.starts_with(marker));
-    if whole { whole_marks(text, shared.len(), prompt) } else { 0 }
+    if whole { Segmentation::Words.shared_start(text, prompt).len() } else { 0 }
 }
 
 /// The first marker of a render, such as `<turn>` or `[turn]`.

@@ -1,37 +1,10 @@
-//! Comparing texts without ever cutting a character, or a marker, in two.
+//! Places in a text: inside its quotes, and in code points.
 
 use backchat_core::text::slice;
-
-/// A cut of `text` at `length`, moved to the front of a marker that it would divide.
-///
-/// `other` agrees with the text up to the cut. If both end there, or one does, nothing is divided.
-pub(crate) fn whole_marks(text: &str, length: usize, other: &str) -> usize {
-    if length >= text.len() || length >= other.len() {
-        return length;
-    }
-    let before = slice(text, ..length);
-    let opens = before.rfind(['<', '[', '(', '{']);
-    let closes = before.rfind(['>', ']', ')', '}', '\n', ' ']);
-    match (opens, closes) {
-        (Some(open), Some(close)) if open > close => open,
-        (Some(open), None) => open,
-        _ => length,
-    }
-}
 
 /// The text between the quotes of a JSON string, as it is written there.
 pub(crate) fn inside(string: &str) -> &str {
     slice(string, 1..string.len() - 1)
-}
-
-/// An end of `text` without the rest of a marker that it would divide.
-pub(crate) fn whole_end<'e>(text: &str, end: &'e str) -> &'e str {
-    let before = slice(text, ..text.len() - end.len());
-    let opens = before.rfind(['<', '[', '(', '{']);
-    let closes = before.rfind(['>', ']', ')', '}', '\n', ' ']);
-    let divides = opens > closes;
-    let close = end.find(['>', ']', ')', '}']).filter(|_| divides);
-    close.map_or(end, |close| slice(end, close + 1..))
 }
 
 /// Code points before each byte of a text, asked for in any order.

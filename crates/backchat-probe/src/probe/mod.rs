@@ -3,6 +3,7 @@
 
 mod conversation;
 mod key;
+pub mod marks;
 pub mod needle;
 mod prober;
 mod renderer;

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
+use super::steady::is_varying;
 use backchat_core::text::slice;
-use backchat_probe::probe::steady::is_varying;
 
 /// The signs that lead a word, and are one mark with it.
 const LEADING: &str = "@#$%~^";
@@ -31,10 +31,10 @@ pub enum Segmentation {
 }
 
 impl Segmentation {
-    pub(crate) const ALL: [Segmentation; 3] = [Segmentation::Words, Segmentation::Spans, Segmentation::Signs];
+    pub const ALL: [Segmentation; 3] = [Segmentation::Words, Segmentation::Spans, Segmentation::Signs];
 
     /// The readings in the order in which to try them, for a template that writes these literals.
-    pub(crate) fn ordered(literals: &[String]) -> [Segmentation; 3] {
+    pub fn ordered(literals: &[String]) -> [Segmentation; 3] {
         let [words, spans, signs] = Self::ALL;
         // Where two such marks touch, the signs of the second one would seem to close the first.
         if literals.iter().any(|literal| has_led_word(literal)) { [signs, words, spans] } else { Self::ALL }
@@ -68,12 +68,12 @@ impl Segmentation {
     }
 
     /// The first mark that is not white space.
-    pub(crate) fn first(self, text: &str) -> Option<&str> {
+    pub fn first(self, text: &str) -> Option<&str> {
         self.marks(text.trim_start()).first().copied()
     }
 
     /// The last mark that is not white space.
-    pub(crate) fn last(self, text: &str) -> Option<&str> {
+    pub fn last(self, text: &str) -> Option<&str> {
         self.marks(text.trim_end()).last().copied()
     }
 
@@ -87,7 +87,7 @@ impl Segmentation {
     }
 
     /// Whether two marks say the same word, as those that open and close one thing mostly do.
-    pub(crate) fn share_a_word(self, a: &str, b: &str) -> bool {
+    pub fn share_a_word(self, a: &str, b: &str) -> bool {
         self.words(a).any(|word| self.words(b).any(|other| word.eq_ignore_ascii_case(other)))
     }
 
@@ -281,7 +281,7 @@ fn ranges(class: &str) -> Vec<(char, char)> {
 }
 
 /// The mark that closes what an opening mark opens, as people write such pairs.
-pub(crate) fn counterpart(open: &str) -> Option<String> {
+pub fn counterpart(open: &str) -> Option<String> {
     for (from, to) in [("start", "end"), ("begin", "end"), ("START", "END"), ("BEGIN", "END")] {
         if open.contains(from) {
             return Some(open.replacen(from, to, 1));
