@@ -66,6 +66,10 @@ impl<'t> Haystack<'t> {
         }
     }
 
+    pub fn byte_before(&self, place: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.offset(place).wrapping_sub(1)).copied()
+    }
+
     pub fn char_before(&self, place: usize) -> Option<char> {
         self.before(place).chars().next_back()
     }

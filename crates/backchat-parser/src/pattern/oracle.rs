@@ -185,6 +185,8 @@ fn generated() -> impl Strategy<Value = String> {
         "(?=a)",
         "(?!b)",
         "(?<=a)",
+        "(?<=[^a])<x>",
+        r"a(?=\s*<)",
         "(?<!b)",
         r"(?<!\w)",
         "(?=[ab]+<)",

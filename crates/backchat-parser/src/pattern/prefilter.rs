@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use super::class::{self, Class};
 use super::haystack::{Edge, Haystack};
-use super::prefixes::prefixes;
+use super::prefixes::{Prefix, prefixes};
 use super::tree::{Assertion, Greed, Node};
 
 /// From this many bytes on a search for a whole literal beats one for its first byte.
@@ -26,8 +26,8 @@ enum Kind {
     Any,
     /// At the beginning of the text only.
     First,
-    /// At one of the bytes.
-    Byte,
+    /// At one of the bytes, where a byte of `then` comes next, if anything does.
+    Byte { then: Option<Bytes> },
     /// At one of several literals.
     Literals(Box<Literals>),
     /// At the first character of a run, which `then` follows.
@@ -37,9 +37,16 @@ enum Kind {
 /// The literals with which matches begin.
 #[derive(Clone, Debug)]
 struct Literals {
-    all: Vec<Box<[u8]>>,
+    all: Vec<Literal>,
     /// Finds what they all begin with.
     common: memmem::Finder<'static>,
+}
+
+#[derive(Clone, Debug)]
+struct Literal {
+    text: Box<[u8]>,
+    /// The bytes of which one stands before a match that begins so, where a look-behind asks for that.
+    after: Option<Bytes>,
 }
 
 /// The text a match may have before the characters that identify it, such as the space of `\s{0,4}<x>`, or the space
@@ -195,7 +202,7 @@ impl Prefilter {
             Literals::of(node)
                 .map(|literals| Kind::Literals(Box::new(literals)))
                 .or_else(|| special(node))
-                .unwrap_or(Kind::Byte)
+                .unwrap_or_else(|| Kind::Byte { then: second_bytes(node) })
         };
         Self { bytes: Bytes::new(found.table), at_end: found.at_end, kind }
     }
@@ -225,7 +232,8 @@ impl Prefilter {
     pub fn may_begin(&self, first: u8, second: u8) -> bool {
         match &self.kind {
             Kind::Run { then, .. } => then.may_begin(first, second),
-            Kind::Literals(literals) => literals.all.iter().any(|literal| match **literal {
+            Kind::Byte { then: Some(then) } => self.bytes.has(first) && then.has(second),
+            Kind::Literals(literals) => literals.all.iter().any(|literal| match *literal.text {
                 [one] => one == first,
                 [one, other, ..] => (one, other) == (first, second),
                 [] => true,
@@ -242,8 +250,9 @@ impl Prefilter {
             Kind::Any => None,
             Kind::First if at == 0 && bytes.first().is_some_and(|&byte| self.bytes.has(byte)) => Some(0),
             Kind::First => None,
-            Kind::Byte => self.bytes.find(bytes).map(|offset| at + offset),
-            Kind::Literals(literals) => literals.next(&self.bytes, hay.edge, bytes).map(|offset| at + offset),
+            Kind::Byte { then: None } => self.bytes.find(bytes).map(|offset| at + offset),
+            Kind::Byte { then: Some(then) } => self.next_pair(then, hay, at),
+            Kind::Literals(literals) => literals.next(&self.bytes, hay, at),
             Kind::Run { .. } if at < *run_end => Some(at),
             Kind::Run { run, then } => {
                 let found = then.next(hay, at, &mut 0);
@@ -263,42 +272,83 @@ impl Prefilter {
             found => found,
         }
     }
+
+    /// The first of the bytes from `at` on with one of `then` behind it, or with nothing yet.
+    fn next_pair(&self, then: &Bytes, hay: Haystack<'_>, mut at: usize) -> Option<usize> {
+        loop {
+            let bytes = hay.bytes_after(at);
+            let offset = self.bytes.find(bytes)?;
+            match bytes.get(offset + 1) {
+                Some(&next) if !then.has(next) => at += offset + 1,
+                None if hay.edge == Edge::End => return None,
+                _ => return Some(at + offset),
+            }
+        }
+    }
+}
+
+/// The bytes of which one follows the first of every match, as far as the text goes: what a look-ahead wants to see, in
+/// `\)(?=\s*<x>)`, counts as well.
+fn second_bytes(node: &Node) -> Option<Bytes> {
+    let Node::Concat(items) = node else { return None };
+    let [Node::Char(first), rest @ ..] = items.as_slice() else { return None };
+    let mut found = Beginning::default();
+    let is_decided = first.is_ascii() && !found.add_all(rest) && !found.anything && !found.at_end;
+    is_decided.then(|| Bytes::new(found.table))
+}
+
+impl Literal {
+    fn new(prefix: Prefix) -> Self {
+        let after = prefix.after.map(|class| {
+            let mut last = [false; 256];
+            (0..128).zip(&mut last).for_each(|(byte, is_member)| *is_member = class.has_ascii(byte));
+            // Beyond ASCII a character ends with any of these.
+            let is_beyond = !class.beyond_ascii().is_empty();
+            last.iter_mut().take(0xC0).skip(0x80).for_each(|is_member| *is_member = is_beyond);
+            Bytes::new(last)
+        });
+        Self { text: prefix.text.into_bytes().into(), after }
+    }
+
+    /// Whether it stands at a place, or may have begun there at the end of the text so far.
+    fn fits(&self, hay: Haystack<'_>, at: usize) -> bool {
+        let rest = hay.bytes_after(at);
+        // Most places differ in the first byte or two, for which a comparison of memory is too much ado.
+        rest.iter().zip(&self.text).all(|(one, other)| one == other)
+            && (rest.len() >= self.text.len() || hay.edge != Edge::End)
+            && self.after.as_ref().is_none_or(|after| hay.byte_before(at).is_some_and(|byte| after.has(byte)))
+    }
 }
 
 impl Literals {
     fn of(node: &Node) -> Option<Self> {
-        let mut all: Vec<Box<[u8]>> = prefixes(node)?.into_iter().map(|literal| literal.into_bytes().into()).collect();
-        all.sort();
-        all.dedup();
-        let first = all.first()?;
+        let all: Vec<Literal> = prefixes(node)?.into_iter().map(Literal::new).collect();
+        let first = &*all.first()?.text;
         let shared = |other: &[u8]| first.iter().zip(other).take_while(|(one, other)| one == other).count();
-        let length = all.iter().map(|literal| shared(literal)).min()?;
+        let length = all.iter().map(|literal| shared(&literal.text)).min()?;
         // One byte is looked for without a literal search.
-        let is_worth_it = all.iter().any(|literal| literal.len() > 1);
+        let is_worth_it = all.iter().any(|literal| literal.text.len() > 1);
         let common = memmem::Finder::new(first.get(..length)?).into_owned();
         is_worth_it.then_some(Self { all, common })
     }
 
-    /// The position of a literal, or of one that may have begun at the end of the text so far.
-    fn next(&self, starts: &Bytes, edge: Edge, bytes: &[u8]) -> Option<usize> {
-        let fits = |rest: &[u8]| {
-            self.all.iter().any(|literal| rest.starts_with(literal) || (edge != Edge::End && literal.starts_with(rest)))
-        };
-        let mut at = 0;
+    /// The first place from `at` on of a literal, or of one that may have begun at the end of the text so far.
+    fn next(&self, starts: &Bytes, hay: Haystack<'_>, mut at: usize) -> Option<usize> {
+        let fits = |at: usize| self.all.iter().any(|literal| literal.fits(hay, at));
         let common = self.common.needle().len();
         if common > 1 {
-            while bytes.len() - at >= WORTH_A_LITERAL_SEARCH {
-                match self.common.find(bytes.get(at..)?) {
-                    Some(offset) if fits(bytes.get(at + offset..)?) => return Some(at + offset),
+            while hay.bytes_after(at).len() >= WORTH_A_LITERAL_SEARCH {
+                match self.common.find(hay.bytes_after(at)) {
+                    Some(offset) if fits(at + offset) => return Some(at + offset),
                     Some(offset) => at += offset + 1,
                     // The common beginning may be incomplete itself.
-                    None => at = bytes.len() + 1 - common,
+                    None => at = hay.end() + 1 - common,
                 }
             }
         }
         loop {
-            at += starts.find(bytes.get(at..)?)?;
-            if fits(bytes.get(at..)?) {
+            at += starts.find(hay.bytes_after(at))?;
+            if fits(at) {
                 return Some(at);
             }
             at += 1;
@@ -509,6 +559,28 @@ mod tests {
             (r"\s*[ab]+b:", Some(1), "ab"),
         ] {
             assert_eq!(lead(source), (runs, identifying.to_owned()), "{source}");
+        }
+    }
+    #[test]
+    fn places_where_no_match_can_begin_are_passed_over() {
+        let places = |source: &str, text: &str, edge: Edge| {
+            let filter = Prefilter::of(&super::super::read_regex::read(source).unwrap().node);
+            let hay = Haystack { text, base: 0, edge };
+            let next = |at: usize| filter.next(hay, at, &mut 0);
+            std::iter::successors(next(0), |at| next(at + 1)).collect::<Vec<_>>()
+        };
+        for (source, text, so_far, ended) in [
+            // What stands behind a literal has to be what a look-behind asks for.
+            ("(?<=[)é]), ", "a, b), c, é, ,", &[5, 12][..], &[5, 12][..]),
+            ("<x>|(?<=a),b", ",b a,b <x> a,", &[4, 7, 12], &[4, 7]),
+            // So has the byte after the first one.
+            (r"\)(?=\s*<)", ") )<).) <)", &[0, 2, 6, 9], &[0, 2, 6]),
+            ("a(?!b)[bc]", "ab ac ad a", &[0, 3, 9], &[0, 3]),
+            // Nothing has to follow.
+            ("a(?:b|$)", "ab ac a", &[0, 3, 6], &[0, 3, 6]),
+        ] {
+            assert_eq!(places(source, text, Edge::Open), so_far, "{source}");
+            assert_eq!(places(source, text, Edge::End), ended, "{source}");
         }
     }
 }

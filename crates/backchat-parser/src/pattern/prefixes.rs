@@ -1,5 +1,6 @@
 //! The literals of which every match of a pattern begins with one.
 
+use super::class::{self, Class};
 use super::tree::Node;
 
 /// More literals than this are not worth comparing one by one.
@@ -8,22 +9,24 @@ const MOST: usize = 8;
 /// Longer beginnings than this say no more.
 const LONGEST: usize = 24;
 
-/// A beginning of matches, and whether what follows in the pattern goes on with it.
+/// A beginning of matches.
 #[derive(Clone, Debug)]
-struct Prefix {
-    text: String,
+pub(super) struct Prefix {
+    pub text: String,
+    /// What a look-behind asks of the character before the match.
+    pub after: Option<Class>,
+    /// Whether what follows in the pattern goes on with it.
     is_open: bool,
 }
 
 /// The literals, unless some match begins with none or they are too many.
-pub(super) fn prefixes(node: &Node) -> Option<Vec<String>> {
-    let mut all = vec![Prefix { text: String::new(), is_open: true }];
-    extend(node, &mut all);
-    let mut found: Vec<String> = all.into_iter().map(|prefix| prefix.text).collect();
-    found.sort();
+pub(super) fn prefixes(node: &Node) -> Option<Vec<Prefix>> {
+    let mut found = vec![Prefix { text: String::new(), after: None, is_open: true }];
+    extend(node, &mut found);
+    found.sort_by(|one, other| (&one.text, one.after.is_some()).cmp(&(&other.text, other.after.is_some())));
     // A literal that begins with another adds nothing; in this order it comes after that one.
-    found.dedup_by(|longer, shorter| longer.starts_with(&**shorter));
-    let is_useful = found.len() <= MOST && found.iter().all(|literal| !literal.is_empty());
+    found.dedup_by(|longer, shorter| shorter.after.is_none() && longer.text.starts_with(&shorter.text));
+    let is_useful = found.len() <= MOST && found.iter().all(|prefix| !prefix.text.is_empty());
     is_useful.then_some(found)
 }
 
@@ -33,6 +36,13 @@ fn extend(node: &Node, all: &mut Vec<Prefix>) {
         return close(all);
     }
     match node {
+        Node::Look { node, behind: true, negate: false } => {
+            let Some(class) = single(node) else { return };
+            for prefix in all.iter_mut().filter(|prefix| prefix.is_open && prefix.text.is_empty()) {
+                // One of several look-behinds does: more would rule out more, and none has to.
+                prefix.after.get_or_insert_with(|| class.clone());
+            }
+        }
         Node::Empty | Node::Keep | Node::Look { behind: true, .. } | Node::Assert(_) => {}
         // A look ahead may run into the end of the text, and partial matching waits there whatever would follow it.
         Node::Look { node, negate, .. } => {
@@ -83,6 +93,16 @@ fn extend(node: &Node, all: &mut Vec<Prefix>) {
     }
 }
 
+/// The characters of a node that is always one.
+fn single(node: &Node) -> Option<Class> {
+    match node {
+        Node::Class(class) => Some(class.clone()),
+        Node::Char(c) => Some(Class::new(&class::of([(*c, *c)]))),
+        Node::Group { node, .. } | Node::Atomic(node) => single(node),
+        _ => None,
+    }
+}
+
 /// Replaces the open prefixes by what a closure makes of them.
 fn branch(all: &mut Vec<Prefix>, ways: impl FnOnce(Vec<Prefix>) -> Vec<Prefix>) {
     let open = all.extract_if(.., |prefix| prefix.is_open).collect();
@@ -108,6 +128,13 @@ mod tests {
             (r"a(?=b)c\b", Some("ab")),
             (r"a(?!b)c", Some("a")),
             (r"(?<!x)ab\b", Some("ab")),
+            (r"(?<=x)ab|(?<=[xy])a|(?<=xy)c", Some("xy|a x|ab c")),
+            // What begins with a literal that needs nothing before it adds nothing, but not the other way around.
+            ("a|(?<=x)ab", Some("a")),
+            ("(?<=x)a|ab", Some("x|a ab")),
+            ("(?:(?<=x)|y)a", Some("x|a ya")),
+            // Behind a character the look is not one at the beginning.
+            ("a(?<=a)b", Some("ab")),
             (r"(?=\[CALL\])|</s>", Some("</s> [CALL]")),
             ("a(?:b|c)d", Some("abd acd")),
             ("ab*c", Some("ab ac")),
@@ -118,7 +145,15 @@ mod tests {
             ("[ab]c", None),
             ("(?:a|b|c|d|e|f|g|h|i)", None),
         ] {
-            let found = prefixes(&read_regex::read(pattern).unwrap().node).map(|found| found.join(" "));
+            let shown = |prefix: Prefix| match &prefix.after {
+                Some(class) => {
+                    let before = (0..128u8).filter(|&byte| class.has_ascii(byte)).map(char::from);
+                    before.chain(['|']).collect::<String>() + &prefix.text
+                }
+                None => prefix.text,
+            };
+            let found = prefixes(&read_regex::read(pattern).unwrap().node);
+            let found = found.map(|found| found.into_iter().map(shown).collect::<Vec<_>>().join(" "));
             assert_eq!(found.as_deref(), expected, "{pattern}");
         }
     }
