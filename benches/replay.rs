@@ -64,7 +64,7 @@ fn endless() -> String {
 fn record(text: &str, mode: Mode) -> Recording {
     let template = Template::load(TEMPLATE).unwrap().template;
     let run = Run { template: &template, prefix: "<bot>", mode, tools: None, recovery: Default::default() };
-    Recording::new(&run, Chunks::Every(CHUNK).of(text)).unwrap()
+    Recording::new(&run, Chunks::Every(CHUNK).split(text)).unwrap()
 }
 
 struct OneOutput {

@@ -28,7 +28,7 @@ fn replay(text: &str) -> String {
     let run =
         Run { template: &template, prefix: "<bot>", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let chunks = Chunks::Every(text.chars().count().div_ceil(MOST_STEPS));
-    let recording = Recording::new(&run, chunks.of(text)).unwrap();
+    let recording = Recording::new(&run, chunks.split(text)).unwrap();
     let sides = vec![Side { name: String::new(), recording }];
     report::replay("output", &[Output { name: "output".to_owned(), sides, expected: None, tools: None }], None)
 }

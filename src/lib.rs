@@ -203,9 +203,9 @@ pub mod parser {
     //! The streaming parser: text or token ids in, events out.
 
     pub use backchat_parser::parser::{
-        Capture, ChunkText, ClosersInStrings, Event, EventRef, Events, Finished, Malformed, Mode, Options, ParseError,
-        ParseErrorKind, Parser, Policies, Policy, Problem, ProblemKind, Reasoning, RecoveryPolicy, Span, TokenTemplate,
-        TokenTemplateError, Tools, ToolsError, UnknownPolicy, parse,
+        Capture, ChunkText, ClosersInStrings, Event, EventRef, Events, Finished, IdSpans, Malformed, Mode, Options,
+        ParseError, ParseErrorKind, Parser, Policies, Policy, Problem, ProblemKind, Reasoning, RecoveryPolicy, Span,
+        TokenTemplate, TokenTemplateError, Tools, ToolsError, UnknownPolicy, parse,
     };
 }
 

@@ -59,8 +59,8 @@ pub struct Grammars {
     #[arg(long, value_enum)]
     reasoning: Option<Thinking>,
     /// Select whether the model writes content beside calls
-    #[arg(long, value_enum, default_value_t = Wish::Auto)]
-    content: Wish,
+    #[arg(long, value_enum, default_value_t = PresenceArgument::Auto)]
+    content: PresenceArgument,
     /// Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
     #[arg(long, value_enum, default_value_t = Format::Gbnf)]
     format: Format,
@@ -113,7 +113,7 @@ pub struct Grammars {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Wish {
+enum PresenceArgument {
     Auto,
     Always,
     Never,
@@ -139,7 +139,7 @@ impl Thinking {
     }
 }
 
-impl Wish {
+impl PresenceArgument {
     fn presence(self) -> Presence {
         match self {
             Self::Auto => Presence::Auto,

@@ -50,7 +50,7 @@ struct Log {
 impl Init {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let given = self.samples.as_deref().map(samples).transpose()?.unwrap_or_default();
-        let home = Home::of(&self.model, self.folder.as_deref());
+        let home = Home::choose(&self.model, self.folder.as_deref());
         let mut log = Log::default();
         let source = self.open(&home)?;
         let options = options(&source, given);

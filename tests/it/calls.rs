@@ -135,7 +135,7 @@ fn early_calls_join_to_what_the_region_closes_with_at_every_cut() {
                 assert_eq!(reported(&events), closed(&events), "{name} cut at {cut}");
                 assert_eq!(reported(&events), closed(&whole), "{name} cut at {cut}");
             }
-            let events = parse(&template, Chunks::Every(1).of(&text), tools);
+            let events = parse(&template, Chunks::Every(1).split(&text), tools);
             assert_eq!(reported(&events), closed(&whole), "{name}");
         }
     }
@@ -145,7 +145,7 @@ fn early_calls_join_to_what_the_region_closes_with_at_every_cut() {
 fn arguments_come_as_they_are_written() {
     for (name, field, format) in FORMATS {
         let text = wire(format, "add", &format!(r#"{{"city": "{}", "days": 1}}"#, "Rome ".repeat(40)));
-        let events = parse(&template(field), Chunks::Every(4).of(&text), Some(tools()));
+        let events = parse(&template(field), Chunks::Every(4).split(&text), Some(tools()));
         let close = events.iter().position(|event| matches!(event, Event::Close { .. })).unwrap();
         let start = events.iter().position(|event| matches!(event, Event::CallStart { .. })).unwrap();
         let last_chunk = events[..close].iter().rposition(|event| matches!(event, Event::Chunk { .. })).unwrap();
@@ -173,7 +173,7 @@ fn a_key_written_twice_is_reported_twice_and_reads_as_the_value() {
         let arguments = r#"{"a": 1, "b": 2, "a": {"c": 1, "c": 3}}"#;
         let tags = "<p=a>1</p><p=b>2</p><p=a>3</p>";
         let text = format.replace("NAME", "f").replace("ARGUMENTS", arguments).replace("TAGS", tags);
-        let events = parse(&template(field), Chunks::Every(3).of(&text), None);
+        let events = parse(&template(field), Chunks::Every(3).split(&text), None);
         let (reported, closed) = (reported(&events), closed(&events));
         assert_eq!(reported.len(), closed.len());
         for (reported, closed) in reported.iter().zip(closed) {

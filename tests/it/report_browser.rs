@@ -102,7 +102,7 @@ fn each_step_in_the_browser_is_the_moment_that_was_recorded() {
         tools: None,
         recovery: Default::default(),
     };
-    let recording = Recording::new(&run, Chunks::Every(1).of(output)).unwrap();
+    let recording = Recording::new(&run, Chunks::Every(1).split(output)).unwrap();
     let steps = steps.as_list().unwrap();
     assert_eq!(steps.len(), recording.feed_count());
     for (feed, step) in steps.iter().enumerate() {

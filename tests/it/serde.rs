@@ -126,7 +126,7 @@ fn events_are_written_as_the_command_writes_them() {
                 let options = Options::default().tools(tools.clone());
                 let mut parser = Parser::new(&template.template, &case.prefix, options).unwrap();
                 let mut events = parser.initial_events().to_vec();
-                for feed in backchat_parser::parser::Chunks::Every(length).of(&case.output) {
+                for feed in backchat_parser::parser::Chunks::Every(length).split(&case.output) {
                     let mut check = |event: EventRef<'_>| {
                         assert_eq!(written(&event), event.to_owned().to_value().to_string());
                         events.push(event.to_owned());

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::marks::Clear;
+use super::marks::FreeTexts;
 use super::native;
 use super::notes::Note;
 use super::rules::{Node, Rules};
@@ -78,14 +78,14 @@ impl<'r> AnswerFormat<'r> {
     }
 
     /// Why this wire cannot carry an answer that is JSON, if it cannot.
-    pub fn refused(wire: &WireFormat, written: &Written, clear: &Clear) -> Option<Diagnostic> {
+    pub fn refused(wire: &WireFormat, written: &Written, free_texts: &FreeTexts) -> Option<Diagnostic> {
         if let Some(turn) = &written.changed_json {
             let message =
                 format!("the chat template changes an answer that is JSON: it writes {JSON_ANSWER:?} as {turn:?}");
             let help = "remove the filter from the assistant's content in the chat template";
             return Some(Diagnostic::error("grammar-format", message).help(help));
         }
-        let is_whole = wire.content.is_json || clear.content.accepts(JSON_ANSWER);
+        let is_whole = wire.content.is_json || free_texts.content.accepts(JSON_ANSWER);
         (!is_whole).then(|| {
             let message = format!("the response template does not read all of {JSON_ANSWER:?} as `content`");
             let help = "a delimiter of the template matches inside JSON, or at its beginning";
@@ -97,13 +97,13 @@ impl<'r> AnswerFormat<'r> {
     pub fn node(
         &self,
         rules: &mut Rules,
-        clear: &Clear,
+        free_texts: &FreeTexts,
         is_json: bool,
         open: bool,
         strict_space: bool,
         notes: &mut Vec<Note>,
     ) -> Result<Node, Diagnostic> {
-        let mut reader = Reader::new(rules, &self.schema, "answer", &clear.answer, open || self.is_open);
+        let mut reader = Reader::new(rules, &self.schema, "answer", &free_texts.answer, open || self.is_open);
         let mut style = Style { inside: is_json, ..Style::json() };
         if strict_space {
             style.space = Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() };
@@ -115,7 +115,7 @@ impl<'r> AnswerFormat<'r> {
             &self.schema,
             &style,
             open || self.is_open,
-            rules.excludes_in_json(&clear.answer),
+            rules.excludes_in_json(&free_texts.answer),
             most_blanks,
         );
         let failed = |path: &str, message: &str| {

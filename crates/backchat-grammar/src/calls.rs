@@ -2,7 +2,7 @@
 
 use super::automaton::Automaton;
 use super::custom::Input;
-use super::marks::Clear;
+use super::marks::FreeTexts;
 use super::native;
 use super::notes::{Effect, Note};
 use super::reads::Reads;
@@ -59,19 +59,19 @@ pub(crate) fn call<'r>(
     tool: &'r Tool,
     calls: &'r Calls,
     written: &'r Written,
-    clear: &'r Clear,
+    free_texts: &'r FreeTexts,
     reading: Reading<'r>,
     notes: &mut Vec<Note>,
 ) -> Result<Node, Fault> {
     // Inside a value without quotes even the text of a JSON string ends at the value's mark.
     let text = match &calls.body.arguments {
-        Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &clear.bare,
-        _ => &clear.nested,
+        Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &free_texts.bare,
+        _ => &free_texts.nested,
     };
     let reading = Reading { open: reading.open || tool.is_open, ..reading };
     let mut reader = Reader::new(rules, &tool.parameters, &tool.name, text, reading.open);
     reader.input = tool.input.as_ref();
-    let arguments = arguments(&mut reader, tool, calls, written, clear, reading);
+    let arguments = arguments(&mut reader, tool, calls, written, free_texts, reading);
     notes.append(&mut reader.notes);
     let arguments = arguments?;
     if arguments.is_never() {
@@ -81,25 +81,25 @@ pub(crate) fn call<'r>(
     let mut parts = Vec::new();
     for pieces in [&calls.body.head, &calls.body.tail] {
         for piece in pieces {
-            parts.push(self::piece(rules, piece, tool, in_json, &written.ids, clear));
+            parts.push(self::piece(rules, piece, tool, in_json, &written.ids, free_texts));
         }
         if std::ptr::eq(pieces, &calls.body.head) {
             parts.push(arguments.clone());
         }
     }
     let node = Node::sequence(parts);
-    if let Some(mark) = forbidden_name(&tool.name, clear) {
+    if let Some(mark) = forbidden_name(&tool.name, free_texts) {
         let message = format!("the name {mark:?} contains a marker of this wire format");
         return Err(Fault { problem: Problem::at("", &message), of_wire: true });
     }
     Ok(rules.add(&format!("call-{}", tool.name), node))
 }
 
-fn forbidden_name<'n>(name: &'n str, clear: &Clear) -> Option<&'n str> {
-    (!clear.value.accepts(name) || name.chars().any(char::is_control)).then_some(name)
+fn forbidden_name<'n>(name: &'n str, free_texts: &FreeTexts) -> Option<&'n str> {
+    (!free_texts.value.accepts(name) || name.chars().any(char::is_control)).then_some(name)
 }
 
-fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &Ids, clear: &Clear) -> Node {
+fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &Ids, free_texts: &FreeTexts) -> Node {
     let class = |ranges: &[(char, char)]| {
         let mut ranges: Vec<(u32, u32)> =
             ranges.iter().map(|(low, high)| (u32::from(*low), u32::from(*high))).collect();
@@ -115,7 +115,7 @@ fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &
             let Ids { alphabet, least, most } = ids;
             let id = Regular::Repeat { node: Box::new(class(alphabet)), min: *least, max: *most };
             let id = Automaton::of(&id);
-            let id = id.and_then(|id| id.both(&clear.value)).unwrap_or_else(Automaton::nothing);
+            let id = id.and_then(|id| id.both(&free_texts.value)).unwrap_or_else(Automaton::nothing);
             rules.text("id", id)
         }
         CallPart::NamedId => {
@@ -135,7 +135,7 @@ fn arguments<'r>(
     tool: &Tool,
     calls: &'r Calls,
     written: &'r Written,
-    clear: &'r Clear,
+    free_texts: &'r FreeTexts,
     reading: Reading<'r>,
 ) -> Result<Node, Fault> {
     let schema = Schema::new(&tool.parameters, String::new());
@@ -154,7 +154,7 @@ fn arguments<'r>(
         Arguments::Pairs(pairs) => {
             let mut nodes = Vec::new();
             for shape in &shapes {
-                nodes.push(Paired { pairs, written, clear, reading }.arguments(reader, shape)?);
+                nodes.push(Paired { pairs, written, free_texts, reading }.arguments(reader, shape)?);
             }
             return Ok(Node::choice(nodes));
         }
@@ -174,8 +174,10 @@ fn arguments<'r>(
         }
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
     }
-    let excludes =
-        reader.rules.excludes_in_json(reader.clear).filter(|_| tool.input.is_none() && reading.order == Order::Schema);
+    let excludes = reader
+        .rules
+        .excludes_in_json(reader.free_texts)
+        .filter(|_| tool.input.is_none() && reading.order == Order::Schema);
     let most_blanks = reader.rules.blanks();
     let native = native::json_schema(&tool.parameters, &style, reading.open, excludes, most_blanks);
     let node = reader.rules.add_native(&format!("{}-arguments", tool.name), Node::choice(nodes), native);
@@ -204,7 +206,7 @@ fn dialect(unquoted: bool, quotes: Option<&(String, String)>, written: &Written)
 struct Paired<'r> {
     pairs: &'r Pairs,
     written: &'r Written,
-    clear: &'r Clear,
+    free_texts: &'r FreeTexts,
     reading: Reading<'r>,
 }
 
@@ -425,10 +427,10 @@ impl<'r> Paired<'r> {
             (before, after)
         };
         let marked = |open: &str, close: &str| Strings::Marked(open.to_owned(), close.to_owned());
-        let clear = self.clear;
-        // Each way to write it, with the texts that are clear of marks there.
+        let free_texts = self.free_texts;
+        // Each way to write it, with the texts that hold no mark there.
         let (ways, (before, after)) = match &self.pairs.values.strings {
-            Encoding::Json => (vec![(Strings::Json, &clear.value)], quoted("\"", "\"")),
+            Encoding::Json => (vec![(Strings::Json, &free_texts.value)], quoted("\"", "\"")),
             Encoding::Quoted { open, close, escaped } => {
                 // The quotes in which Python's escapes are written, and the other ones.
                 let python: Option<(&'static [char], &str)> = match open.as_str() {
@@ -437,9 +439,9 @@ impl<'r> Paired<'r> {
                     _ => None,
                 };
                 let either = || Strings::Python(&['\'', '"']);
-                let ways = match (python, &clear.quoted) {
-                    (None, None) => vec![(marked(open, close), &clear.nested)],
-                    (Some(_), None) => vec![(either(), &clear.nested)],
+                let ways = match (python, &free_texts.quoted) {
+                    (None, None) => vec![(marked(open, close), &free_texts.nested)],
+                    (Some(_), None) => vec![(either(), &free_texts.nested)],
                     (Some(_), Some(texts)) if shape.values.is_some() => vec![(either(), &texts.plain)],
                     (_, Some(texts)) => {
                         let mut ways = vec![(marked(open, close), &texts.plain)];
@@ -457,7 +459,7 @@ impl<'r> Paired<'r> {
             }
             Encoding::Python => {
                 let around = (spelling.before.clone(), spelling.after.clone());
-                (vec![(Strings::Python(&['\'', '"']), &clear.nested)], around)
+                (vec![(Strings::Python(&['\'', '"']), &free_texts.nested)], around)
             }
             Encoding::Bare => {
                 let node = self.bare(reader, shape, name)?;
@@ -465,10 +467,10 @@ impl<'r> Paired<'r> {
             }
         };
         let mut nodes = Vec::new();
-        for (strings, clear) in ways {
-            let was = std::mem::replace(&mut reader.clear, clear);
+        for (strings, free_texts) in ways {
+            let was = std::mem::replace(&mut reader.free_texts, free_texts);
             let node = reader.shape(shape, &Style { strings, ..Style::json() }, name);
-            reader.clear = was;
+            reader.free_texts = was;
             nodes.push(node?);
         }
         Ok(around(&before, Node::choice(nodes), &after))
@@ -480,17 +482,18 @@ impl<'r> Paired<'r> {
         if let Some(values) = &shape.values {
             let mut nodes = Vec::new();
             for text in reader.fitting(shape, values).into_iter().filter_map(Value::as_str) {
-                if self.clear.bare.accepts(text) {
+                if self.free_texts.bare.accepts(text) {
                     nodes.push(style.literal(text));
                 }
             }
             return Ok(Node::choice(nodes));
         }
-        let node = reader.bare_text(shape, name, &self.clear.bare)?;
+        let node = reader.bare_text(shape, name, &self.free_texts.bare)?;
         let Some((open, close)) = &self.pairs.values.frame else { return Ok(node) };
-        let clear = Automaton::without(&[&Regular::text(close)], &[]).and_then(|free| free.both(&self.clear.bare));
-        let Some(clear) = clear else { return Ok(node) };
-        let inner = reader.bare_text(shape, &format!("{name}-framed"), &clear)?;
+        let free_texts =
+            Automaton::without(&[&Regular::text(close)], &[]).and_then(|free| free.both(&self.free_texts.bare));
+        let Some(free_texts) = free_texts else { return Ok(node) };
+        let inner = reader.bare_text(shape, &format!("{name}-framed"), &free_texts)?;
         Ok(Node::choice([node, around(open, inner, close)]))
     }
 }

@@ -8,10 +8,10 @@ use backchat_parser::pattern::Regular;
 /// A pattern that a text must not match, and whether it matches at the beginning alone.
 pub(super) type Forbidden = (Regular, bool);
 
-/// Text that is clear of marks, and the marks as plain texts.
+/// Text without marks, and the marks as plain texts.
 #[derive(Clone, Debug)]
 pub(crate) struct Excluded {
-    pub clear: Automaton,
+    pub free_texts: Automaton,
     pub texts: Vec<String>,
     /// The texts say the same inside a JSON string alone: what else a pattern matches holds a quote, which is escaped
     /// there.
@@ -20,7 +20,7 @@ pub(crate) struct Excluded {
 
 impl Excluded {
     /// The texts that forbid the same as the patterns, if texts can.
-    pub fn find(patterns: &[&Forbidden], clear: &Automaton) -> Option<Self> {
+    pub fn find(patterns: &[&Forbidden], free_texts: &Automaton) -> Option<Self> {
         let anywhere = patterns.iter().filter(|(_, is_at_start)| !is_at_start);
         let mut texts: Vec<String> = anywhere.filter_map(|(pattern, _)| shortest_texts(pattern)).flatten().collect();
         texts.sort();
@@ -30,11 +30,11 @@ impl Excluded {
         texts.retain(|text| !all.iter().any(|other| other != text && text.contains(other.as_str())));
         let plain: Vec<Forbidden> = texts.iter().map(|text| (Regular::text(text), false)).collect();
         let plain = without(&plain.iter().collect::<Vec<_>>())?;
-        let in_json_only = plain != *clear;
-        if in_json_only && in_json(&plain)? != in_json(clear)? {
+        let in_json_only = plain != *free_texts;
+        if in_json_only && in_json(&plain)? != in_json(free_texts)? {
             return None;
         }
-        Some(Self { clear: clear.clone(), texts, in_json_only })
+        Some(Self { free_texts: free_texts.clone(), texts, in_json_only })
     }
 }
 

@@ -6,7 +6,7 @@ use backchat_core::text::{common_start, slice};
 /// Several sequences as one node; those that match nothing are left out.
 pub(crate) fn factored(ways: &[Vec<Node>]) -> Node {
     let alive = ways.iter().filter(|way| !way.iter().any(Node::is_never));
-    join(alive.map(|way| Rest::of(None, way)).collect())
+    join(alive.map(|way| Rest::new(None, way)).collect())
 }
 
 /// What is left of a sequence.
@@ -26,7 +26,7 @@ enum Head<'n> {
 
 impl<'n> Rest<'n> {
     /// Without the literals that are empty.
-    fn of(begun: Option<&'n str>, mut nodes: &'n [Node]) -> Self {
+    fn new(begun: Option<&'n str>, mut nodes: &'n [Node]) -> Self {
         let begun = begun.filter(|text| !text.is_empty());
         while let (None, Some((Node::Literal(text), rest))) = (begun, nodes.split_first())
             && text.is_empty()
@@ -47,9 +47,9 @@ impl<'n> Rest<'n> {
     /// The rest after a beginning of this length, if it is text.
     fn after(self, length: usize) -> Self {
         match (self.begun, self.nodes.split_first()) {
-            (Some(text), _) => Self::of(Some(slice(text, length..)), self.nodes),
-            (None, Some((Node::Literal(text), nodes))) => Self::of(Some(slice(text, length..)), nodes),
-            (None, Some((_, nodes))) => Self::of(None, nodes),
+            (Some(text), _) => Self::new(Some(slice(text, length..)), self.nodes),
+            (None, Some((Node::Literal(text), nodes))) => Self::new(Some(slice(text, length..)), nodes),
+            (None, Some((_, nodes))) => Self::new(None, nodes),
             (None, None) => self,
         }
     }

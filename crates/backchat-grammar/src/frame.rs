@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Lazily;
-use super::marks::Clear;
+use super::marks::FreeTexts;
 use super::notes::Note;
 use super::rules::{Node, Rules};
 use super::turn::{Kind, Start, Turn};
@@ -28,14 +28,14 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// The frame of a kind of requests, in rules that hold nothing yet; nothing if the renders show no such turn.
-    fn new(kind: &Kind, mut rules: Rules, wire: &Wire, clear: &Clear) -> Option<Self> {
+    fn new(kind: &Kind, mut rules: Rules, wire: &Wire, free_texts: &FreeTexts) -> Option<Self> {
         let call = kind.calls.then(|| rules.open("call"));
         let content = kind.has_format.then(|| rules.open("content"));
         let mut notes = Vec::new();
         let turn = Turn {
             wire: wire.structure(),
             written: wire.written(),
-            clear,
+            free_texts,
             kind,
             answer: content.map(Node::Rule),
             call: call.map(Node::Rule),
@@ -53,13 +53,19 @@ pub(crate) struct Frames(Mutex<Vec<(Kind, Option<Arc<Frame>>)>>);
 
 impl Frames {
     /// The frame of a kind of requests, made in these rules if it is not there.
-    pub fn get(&self, kind: Kind, rules: impl FnOnce() -> Rules, wire: &Wire, clear: &Clear) -> Option<Arc<Frame>> {
+    pub fn get(
+        &self,
+        kind: Kind,
+        rules: impl FnOnce() -> Rules,
+        wire: &Wire,
+        free_texts: &FreeTexts,
+    ) -> Option<Arc<Frame>> {
         // What is in the list is whole, whatever a thread that held it ran into.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, frame)) = known.iter().find(|(known, _)| *known == kind) {
             return frame.clone();
         }
-        let frame = Frame::new(&kind, rules(), wire, clear).map(Arc::new);
+        let frame = Frame::new(&kind, rules(), wire, free_texts).map(Arc::new);
         if known.len() == MOST_KEPT {
             known.remove(0);
         }

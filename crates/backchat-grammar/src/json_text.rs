@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::automaton::{Automaton, except};
+use super::automaton::{Automaton, difference};
 
 const JSON_ESCAPES: [(char, &str); 8] = [
     ('"', "\\\""),
@@ -17,7 +17,7 @@ const JSON_ESCAPES: [(char, &str); 8] = [
 
 /// The texts of JSON strings without their quotes.
 pub(super) fn json_text(text: &Automaton) -> Option<Automaton> {
-    let plain = |low, high| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
+    let plain = |low, high| difference(low, high, &[(0, 31), (34, 34), (92, 92)]);
     text.spelled(&plain, &JSON_ESCAPES)
 }
 

@@ -66,7 +66,7 @@ use backchat_parser::template::Template;
 use calls::{Reading, Tool};
 use frame::{Frame, Frames};
 use machine::Machine;
-use marks::Clear;
+use marks::FreeTexts;
 use prompt_end::PromptEnd;
 use reads::Reads;
 use request::Wants;
@@ -142,7 +142,7 @@ pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<
 pub struct Builder {
     template: Template,
     wire: Wire,
-    clear: Clear,
+    free_texts: FreeTexts,
     /// Segmenting every text of the wire takes as long as the rest of a request.
     preserved: Vec<String>,
     shared_texts: Arc<SharedTexts>,
@@ -152,9 +152,9 @@ pub struct Builder {
 impl Builder {
     /// For a response template and the wire of its chat template.
     pub fn new(template: Template, wire: Wire) -> Self {
-        let clear = marks::clear(&template, wire.structure(), wire.written());
+        let free_texts = marks::free_texts(&template, wire.structure(), wire.written());
         let preserved = preserved::preserved(wire.structure(), wire.written());
-        Self { template, wire, clear, preserved, shared_texts: Arc::default(), frames: Arc::default() }
+        Self { template, wire, free_texts, preserved, shared_texts: Arc::default(), frames: Arc::default() }
     }
 
     /// Builds the grammar of a request.
@@ -168,7 +168,7 @@ impl Builder {
         let (callable, wants) = request::tools(request, &mut notes)?;
         let is_forced = matches!(wants, Wants::Some | Wants::One);
         let (prompt, told) = self.prompt(request);
-        let end = PromptEnd::of(self.wire.written(), prompt.as_deref());
+        let end = PromptEnd::find(self.wire.written(), prompt.as_deref());
         let mut frame = self.frame(request, &end, wants, wants != Wants::Nothing);
         let mut rules = self.rules_of(frame.as_deref());
         let calls = match wants {
@@ -212,7 +212,7 @@ impl Builder {
 
     /// What is not exact before anything is built: of the wire, and of the request.
     fn assumptions(&self, request: &Request<'_>) -> Vec<Note> {
-        let mut notes = self.clear.notes.clone();
+        let mut notes = self.free_texts.notes.clone();
         if self.wire.is_assumed() {
             let message = "no chat template is known: the order of parts, and the texts between them, are the plainest that read back";
             notes.push(Note::new(Effect::Assumed, message));
@@ -240,7 +240,7 @@ impl Builder {
             may_be_silent: !is_forced,
             several: request.parallel.unwrap_or(wants != Wants::One),
         };
-        self.frames.get(kind, || self.rules(), &self.wire, &self.clear)
+        self.frames.get(kind, || self.rules(), &self.wire, &self.free_texts)
     }
 
     fn rules_of(&self, frame: Option<&Frame>) -> Rules {
@@ -252,11 +252,11 @@ impl Builder {
         if wants != Wants::Nothing || self.wire.structure().calls.is_none() {
             return None;
         }
-        if self.clear.bans.is_empty() {
+        if self.free_texts.bans.is_empty() {
             let message = "calls have no markers of their own: without this grammar nothing can forbid them";
             notes.push(Note::new(Effect::Assumed, message));
         }
-        Some(self.clear.bans.clone())
+        Some(self.free_texts.bans.clone())
     }
 
     /// Puts what varies from render to render where its signs stand: as the prompt tells, or whatever is possible.
@@ -270,7 +270,7 @@ impl Builder {
     ) {
         let mut roots: Vec<&mut Node> = std::iter::once(root).chain(lazy.map(|lazy| &mut lazy.root)).collect();
         let known: Vec<&Node> = roots.iter().map(|root| &**root).collect();
-        let Some(signs) = varying::Signs::of(rules, &known, &self.clear, told, notes) else { return };
+        let Some(signs) = varying::Signs::nodes(rules, &known, &self.free_texts, told, notes) else { return };
         roots.extend(rules.rules.iter_mut().map(|rule| &mut rule.node));
         for node in roots {
             *node = signs.resolved(std::mem::replace(node, Node::empty()));
@@ -287,7 +287,7 @@ impl Builder {
     /// Rules that hold nothing yet.
     fn rules(&self) -> Rules {
         let mut rules = Rules::default();
-        rules.excluded = Arc::clone(&self.clear.excluded);
+        rules.excluded = Arc::clone(&self.free_texts.excluded);
         rules.shared_texts = Arc::clone(&self.shared_texts);
         // A value inside is indented further than the one that was seen.
         rules.most_blanks = u32::try_from(self.wire.written().widest).unwrap_or(0).saturating_mul(2);
@@ -303,7 +303,7 @@ impl Builder {
         wants: Wants,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Node>, Vec<Diagnostic>> {
-        let Self { template, wire, clear, .. } = self;
+        let Self { template, wire, free_texts, .. } = self;
         let Some(calls) = wire.structure().calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
             let message = "this template reads no calls, but the request has tools";
             return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
@@ -317,7 +317,7 @@ impl Builder {
         let mut nodes = Vec::new();
         let mut faults = Vec::new();
         for tool in callable {
-            match calls::call(rules, tool, calls, wire.written(), clear, reading, notes) {
+            match calls::call(rules, tool, calls, wire.written(), free_texts, reading, notes) {
                 Ok(node) => nodes.push(node),
                 Err(fault) => {
                     // A tool that cannot be called is left out. One with a schema that is too much can be.
@@ -359,11 +359,11 @@ impl Builder {
             return Ok(None);
         }
         let structure = self.wire.structure();
-        if let Some(problem) = AnswerFormat::refused(structure, self.wire.written(), &self.clear) {
+        if let Some(problem) = AnswerFormat::refused(structure, self.wire.written(), &self.free_texts) {
             return Err(vec![problem]);
         }
         let (is_json, open) = (structure.content.is_json, request.open_properties);
-        let node = format.node(rules, &self.clear, is_json, open, request.wire_space, notes);
+        let node = format.node(rules, &self.free_texts, is_json, open, request.wire_space, notes);
         Ok(Some(node.map_err(|problem| vec![problem])?))
     }
 }

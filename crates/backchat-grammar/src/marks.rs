@@ -12,9 +12,9 @@ use backchat_derive::wire::written::{Part, Written};
 use backchat_parser::pattern::{Regular, of_delimiter};
 use backchat_parser::template::{Delimiter, Template};
 
-/// The texts without marks, for each place in which text is unconstrained.
+/// The texts that hold no mark, for each place where a grammar leaves text free.
 #[derive(Clone, Debug)]
-pub(crate) struct Clear {
+pub(crate) struct FreeTexts {
     pub content: Automaton,
     /// Text inside a string of an answer that is JSON: what a marker would have to be at the beginning for is no marker.
     pub answer: Automaton,
@@ -52,11 +52,11 @@ pub(crate) struct Quoted {
 pub(crate) const CALLS: &str = "tool_calls";
 
 /// Finds what each kind of text must not hold: the opens and closes of the template, and the stops of the wire.
-pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -> Clear {
+pub(crate) fn free_texts(template: &Template, wire: &WireFormat, written: &Written) -> FreeTexts {
     let mut notes = Vec::new();
     let thought = thought(template, wire);
     let bans = bans::find(wire, written, thought.as_ref());
-    let marks = Marks::of(template, wire, written, thought.as_ref(), &mut notes);
+    let marks = Marks::find(template, wire, written, thought.as_ref(), &mut notes);
     let mut texts = Texts { excluded: Vec::new(), notes };
     let content = marks.content.iter().filter(|(_, is_at_start)| !is_at_start);
     // The marks by which a call is known are marks even where the template needs more of them.
@@ -76,7 +76,7 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     let quoted = quoted(wire, &value, &nested);
     let Texts { excluded, notes } = texts;
     let excluded = Arc::new(excluded);
-    Clear { content, answer, reasoning, value, bare, nested, quoted, thought, bans, excluded, notes }
+    FreeTexts { content, answer, reasoning, value, bare, nested, quoted, thought, bans, excluded, notes }
 }
 
 /// A text that is forbidden wherever it stands.
@@ -92,7 +92,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn of(
+    fn find(
         template: &Template,
         wire: &WireFormat,
         written: &Written,
@@ -136,7 +136,7 @@ fn forbidden(delimiter: Option<&Delimiter>, notes: &mut Vec<Note>) -> Vec<Forbid
     }
 }
 
-/// The texts that keep clear of marks, and what is to say about them.
+/// The texts without marks, and what is to say about them.
 struct Texts {
     excluded: Vec<Excluded>,
     notes: Vec<Note>,
@@ -146,9 +146,9 @@ impl Texts {
     /// Text without any of these.
     fn without(&mut self, patterns: &[Forbidden]) -> Automaton {
         let all: Vec<&Forbidden> = patterns.iter().collect();
-        if let Some(clear) = without(&all) {
-            self.excluded.extend(Excluded::find(&all, &clear));
-            return clear;
+        if let Some(free_texts) = without(&all) {
+            self.excluded.extend(Excluded::find(&all, &free_texts));
+            return free_texts;
         }
         let message = "the markers of this template need too many states: free text may contain some of them";
         self.notes.push(Note::new(Effect::Looser, message));

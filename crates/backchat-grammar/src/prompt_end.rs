@@ -18,7 +18,7 @@ pub(crate) struct PromptEnd {
 
 impl PromptEnd {
     /// Of this prompt; of the plainest if none is given.
-    pub fn of(written: &Written, prompt: Option<&str>) -> Self {
+    pub fn find(written: &Written, prompt: Option<&str>) -> Self {
         let found = prompt.and_then(|prompt| begun_by(&written.groups, prompt));
         let group = found.unwrap_or_default();
         let tail = written.groups.get(group).map(|group| match prompt {

@@ -49,8 +49,8 @@ pub(crate) struct FreeString {
     pub strings: Strings,
     /// Inside a JSON string.
     pub inside: bool,
-    /// What it keeps clear of.
-    pub clear: Automaton,
+    /// What it must not contain.
+    pub free_texts: Automaton,
     pub node: Node,
 }
 
@@ -215,18 +215,18 @@ impl Rules {
         node
     }
 
-    /// The plain texts that a text is clear of, if these are all.
-    pub fn excludes(&self, clear: &Automaton) -> Option<&[String]> {
-        self.excluded(clear).filter(|known| !known.in_json_only).map(|known| known.texts.as_slice())
+    /// The plain texts that a text must not contain, if these are all.
+    pub fn excludes(&self, free_texts: &Automaton) -> Option<&[String]> {
+        self.excluded(free_texts).filter(|known| !known.in_json_only).map(|known| known.texts.as_slice())
     }
 
     /// The same for the text of JSON strings.
-    pub fn excludes_in_json(&self, clear: &Automaton) -> Option<&[String]> {
-        self.excluded(clear).map(|known| known.texts.as_slice())
+    pub fn excludes_in_json(&self, free_texts: &Automaton) -> Option<&[String]> {
+        self.excluded(free_texts).map(|known| known.texts.as_slice())
     }
 
-    fn excluded(&self, clear: &Automaton) -> Option<&Excluded> {
-        self.excluded.iter().find(|known| known.clear == *clear)
+    fn excluded(&self, free_texts: &Automaton) -> Option<&Excluded> {
+        self.excluded.iter().find(|known| known.free_texts == *free_texts)
     }
 
     /// How much white space two tokens may have between them.

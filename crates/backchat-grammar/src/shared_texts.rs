@@ -17,8 +17,8 @@ struct SharedText {
     spelling: Spelling,
     /// Inside a JSON string.
     inside: bool,
-    /// What it keeps clear of.
-    clear: Automaton,
+    /// What it must not contain.
+    free_texts: Automaton,
     /// Nothing if it needs too many states.
     text: Option<Arc<Automaton>>,
 }
@@ -30,20 +30,23 @@ impl SharedTexts {
         said: &Automaton,
         spelling: &Spelling,
         inside: bool,
-        clear: &Automaton,
+        free_texts: &Automaton,
         make: impl FnOnce() -> Option<Automaton>,
     ) -> Option<Arc<Automaton>> {
         // What is in the list is whole, whatever a thread that held it ran into.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &&SharedText| {
-            known.spelling == *spelling && known.inside == inside && known.said == *said && known.clear == *clear
+            known.spelling == *spelling
+                && known.inside == inside
+                && known.said == *said
+                && known.free_texts == *free_texts
         };
         if let Some(known) = known.iter().find(is_same) {
             return known.text.clone();
         }
         let text = make().map(Arc::new);
-        let (said, spelling, clear) = (said.clone(), spelling.clone(), clear.clone());
-        known.push(SharedText { said, spelling, inside, clear, text: text.clone() });
+        let (said, spelling, free_texts) = (said.clone(), spelling.clone(), free_texts.clone());
+        known.push(SharedText { said, spelling, inside, free_texts, text: text.clone() });
         text
     }
 }

@@ -1,6 +1,6 @@
 //! How the characters of a string are spelled between its quotes.
 
-use super::automaton::{Automaton, except};
+use super::automaton::{Automaton, difference};
 use super::json_text::{ANY_JSON, json_text};
 use backchat_parser::pattern::Regular;
 
@@ -16,13 +16,13 @@ pub(crate) enum Spelling {
 
 impl Spelling {
     /// The texts as they are written; nothing if they need too many states.
-    pub fn of(&self, text: &Automaton) -> Option<Automaton> {
+    pub fn spell(&self, text: &Automaton) -> Option<Automaton> {
         match self {
             Self::Json if *text == Automaton::anything() => Some(ANY_JSON.clone()),
             Self::Json => json_text(text),
             Self::Python(quote) => {
                 let sign = u32::from(*quote);
-                let plain = |low, high| except(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
+                let plain = |low, high| difference(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
                 text.respelled(&plain, &PYTHON_ESCAPES)
             }
             // No string is quoted by nothing: all of it is raw.

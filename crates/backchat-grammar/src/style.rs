@@ -1,6 +1,6 @@
 //! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
 
-use super::automaton::{Automaton, except};
+use super::automaton::{Automaton, difference};
 use super::custom::ContextFree;
 use super::format::is_format;
 use super::rules::{FreeString, Node, Rules};
@@ -88,13 +88,13 @@ impl Style {
         if self.inside { Node::Literal(unquoted_json(text)) } else { Node::literal(text) }
     }
 
-    /// Regular text of the value's spelling that keeps clear of marks.
-    pub fn text(&self, rules: &mut Rules, name: &str, automaton: &Automaton, clear: &Automaton) -> Option<Node> {
-        Some(rules.text(name, self.clear_text(automaton, clear)?))
+    /// Regular text of the value's spelling that contains no mark.
+    pub fn text(&self, rules: &mut Rules, name: &str, automaton: &Automaton, free_texts: &Automaton) -> Option<Node> {
+        Some(rules.text(name, self.clear_text(automaton, free_texts)?))
     }
 
-    fn clear_text(&self, automaton: &Automaton, clear: &Automaton) -> Option<Automaton> {
-        if self.inside { within_json(automaton)?.both(clear) } else { automaton.both(clear) }
+    fn clear_text(&self, automaton: &Automaton, free_texts: &Automaton) -> Option<Automaton> {
+        if self.inside { within_json(automaton)?.both(free_texts) } else { automaton.both(free_texts) }
     }
 
     /// White space between two tokens.
@@ -137,18 +137,19 @@ impl Style {
     }
 
     /// Strings whose text the automaton accepts; nothing if they need too many states.
-    pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
+    pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, free_texts: &Automaton) -> Option<Node> {
         let is_free = *text == Automaton::anything();
-        let is_same =
-            |known: &&FreeString| known.strings == self.strings && known.inside == self.inside && known.clear == *clear;
+        let is_same = |known: &&FreeString| {
+            known.strings == self.strings && known.inside == self.inside && known.free_texts == *free_texts
+        };
         let known = rules.free_strings.iter().filter(|_| is_free).find(is_same);
         if let Some(known) = known {
             return Some(known.node.clone());
         }
-        let node = self.constrained(rules, name, text, is_free, clear)?;
+        let node = self.constrained(rules, name, text, is_free, free_texts)?;
         if is_free {
-            let (strings, inside, clear) = (self.strings.clone(), self.inside, clear.clone());
-            rules.free_strings.push(FreeString { strings, inside, clear, node: node.clone() });
+            let (strings, inside, free_texts) = (self.strings.clone(), self.inside, free_texts.clone());
+            rules.free_strings.push(FreeString { strings, inside, free_texts, node: node.clone() });
         }
         Some(node)
     }
@@ -159,13 +160,13 @@ impl Style {
         name: &str,
         text: &Automaton,
         is_free: bool,
-        clear: &Automaton,
+        free_texts: &Automaton,
     ) -> Option<Node> {
         let mut ways = Vec::new();
         for (open, close, spelling) in self.spellings() {
-            let make = || self.clear_text(&spelling.of(text)?, clear);
+            let make = || self.clear_text(&spelling.spell(text)?, free_texts);
             let text = match is_free || is_format(text) {
-                true => Automaton::clone(&*rules.shared_texts.get(text, &spelling, self.inside, clear, make)?),
+                true => Automaton::clone(&*rules.shared_texts.get(text, &spelling, self.inside, free_texts, make)?),
                 false => make()?,
             };
             let body = rules.text(name, text);
@@ -175,11 +176,17 @@ impl Style {
     }
 
     /// Strings of a grammar with recursion, each terminal spelled by itself; nothing if one needs too many states.
-    pub fn grammar(&self, rules: &mut Rules, name: &str, grammar: &ContextFree, clear: &Automaton) -> Option<Node> {
+    pub fn grammar(
+        &self,
+        rules: &mut Rules,
+        name: &str,
+        grammar: &ContextFree,
+        free_texts: &Automaton,
+    ) -> Option<Node> {
         let mut ways = Vec::new();
         for (open, close, spelling) in self.spellings() {
             let mut spell = |rules: &mut Rules, name: &str, terminal: &Automaton| {
-                self.text(rules, name, &spelling.of(terminal)?, clear)
+                self.text(rules, name, &spelling.spell(terminal)?, free_texts)
             };
             let body = grammar.node(rules, name, &mut spell)?;
             ways.push(self.quoted_text(&open, body, &close));
@@ -206,11 +213,11 @@ impl Style {
     }
 
     /// One exact value, in every spelling it has; the spelling that a parser takes for a mark is left out.
-    pub fn value(&self, value: &Value, clear: &Automaton) -> Node {
+    pub fn value(&self, value: &Value, free_texts: &Automaton) -> Node {
         let keep = |text: String| {
             let node = self.literal(&text);
             match &node {
-                Node::Literal(raw) if !clear.accepts(raw) => Node::never(),
+                Node::Literal(raw) if !free_texts.accepts(raw) => Node::never(),
                 _ => node,
             }
         };
@@ -254,7 +261,7 @@ impl Style {
                     if at > 0 {
                         parts.push(comma.clone());
                     }
-                    parts.push(self.value(item, clear));
+                    parts.push(self.value(item, free_texts));
                 }
                 parts.push(self.literal("]"));
                 Node::sequence(parts)
@@ -273,7 +280,7 @@ impl Style {
                     if at > 0 {
                         parts.push(comma.clone());
                     }
-                    parts.extend([self.key(key), colon.clone(), self.value(value, clear)]);
+                    parts.extend([self.key(key), colon.clone(), self.value(value, free_texts)]);
                 }
                 parts.push(self.literal("}"));
                 Node::sequence(parts)
@@ -338,7 +345,7 @@ fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
 
 /// Regular text as it is written inside a JSON string.
 fn within_json(automaton: &Automaton) -> Option<Automaton> {
-    let plain = |low: u32, high: u32| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
+    let plain = |low: u32, high: u32| difference(low, high, &[(0, 31), (34, 34), (92, 92)]);
     let escapes = [('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
     automaton.respelled(&plain, &escapes)
 }

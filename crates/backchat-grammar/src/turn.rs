@@ -4,7 +4,7 @@ use super::automaton::Automaton;
 use super::begun::begun;
 use super::factored::factored;
 use super::machine::Machine;
-use super::marks::Clear;
+use super::marks::FreeTexts;
 use super::notes::{Effect, Note};
 use super::own_mark::first_of_its_own;
 use super::prompt_end::PromptEnd;
@@ -64,7 +64,7 @@ pub(crate) struct Kind {
 pub(crate) struct Turn<'t> {
     pub wire: &'t WireFormat,
     pub written: &'t Written,
-    pub clear: &'t Clear,
+    pub free_texts: &'t FreeTexts,
     pub kind: &'t Kind,
     /// The content, if it is not free.
     pub answer: Option<Node>,
@@ -92,7 +92,7 @@ impl Turn<'_> {
     /// The rule of the whole turn from the end of the prompt on.
     pub fn root(&self, rules: &mut Rules, notes: &mut Vec<Note>) -> Option<(Node, Start)> {
         let content = self.free_or_answer(rules);
-        let thought = self.clear.reasoning.as_ref().map_or_else(Node::never, |thought| {
+        let thought = self.free_texts.reasoning.as_ref().map_or_else(Node::never, |thought| {
             let is_required = self.kind.reasoning == Reasoning::Always;
             rules.text("reasoning", if is_required { not_empty(thought) } else { thought.clone() })
         });
@@ -215,7 +215,8 @@ impl Turn<'_> {
     /// The text that ends a thought. Who forces the end writes the mark alone, in the middle of a word: the white space
     /// around it may be there or not.
     fn thought_end(&self, text: &str) -> Vec<Node> {
-        let parts = self.clear.thought.as_ref().and_then(|(_, close)| Some((text.split_once(close.as_str())?, close)));
+        let parts =
+            self.free_texts.thought.as_ref().and_then(|(_, close)| Some((text.split_once(close.as_str())?, close)));
         let Some(((before, after), close)) = parts else { return vec![Node::literal(text)] };
         // White space before it is the end of the thought, if there is one.
         let is_thoughts = before.trim().is_empty() && self.kind.reasoning != Reasoning::Never;
@@ -232,12 +233,12 @@ impl Turn<'_> {
     /// Whether a shape shows a thought, if only as an empty one.
     fn leaves_thought(&self, shape: &Shape) -> bool {
         let lead = |close: &str| matches!(shape.parts.first(), Some(Part::Text(lead)) if lead.contains(close));
-        shape.has(&Part::Reasoning) || self.clear.thought.as_ref().is_some_and(|(_, close)| lead(close))
+        shape.has(&Part::Reasoning) || self.free_texts.thought.as_ref().is_some_and(|(_, close)| lead(close))
     }
 
     /// The parts of a shape after the mark that ends its thought.
     fn behind_thought(&self, shape: &Shape, parts: &Parts) -> Option<Parts> {
-        let (_, close) = self.clear.thought.as_ref()?;
+        let (_, close) = self.free_texts.thought.as_ref()?;
         shape.parts.contains(&Part::Reasoning).then_some(())?;
         let end = parts.iter().position(|node| *node == Node::literal(close.as_str()))?;
         Some(parts.get(end + 1..)?.to_vec())
@@ -248,7 +249,7 @@ impl Turn<'_> {
         if let Some(answer) = &self.answer {
             return answer.clone();
         }
-        let free = &self.clear.content;
+        let free = &self.free_texts.content;
         rules.text("content", if self.kind.content == Presence::Always { not_empty(free) } else { free.clone() })
     }
 
@@ -274,16 +275,17 @@ impl Turn<'_> {
             if let Some(first) = parts.first_mut() {
                 let rest = slice(lead, begun(self.wire.segmentation, &group.header, lead).lead..);
                 // A thought shown as empty was written by the prompt already, and what it wrote after that.
-                let rest = self.clear.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
-                    Some(at) => {
-                        let rest = slice(rest, at + close.len()..);
-                        match written.rsplit_once(close.as_str()) {
-                            Some((_, after)) => slice(rest, common_start(rest, after).len()..),
-                            None => rest.trim_start(),
+                let rest =
+                    self.free_texts.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
+                        Some(at) => {
+                            let rest = slice(rest, at + close.len()..);
+                            match written.rsplit_once(close.as_str()) {
+                                Some((_, after)) => slice(rest, common_start(rest, after).len()..),
+                                None => rest.trim_start(),
+                            }
                         }
-                    }
-                    None => rest.strip_prefix(written).unwrap_or(rest),
-                });
+                        None => rest.strip_prefix(written).unwrap_or(rest),
+                    });
                 *first = Node::literal(rest);
             }
             ways.push(parts);
@@ -292,7 +294,9 @@ impl Turn<'_> {
             return None;
         }
         let rest = factored(&ways);
-        let (Some(own), Some((open, close))) = (&self.wire.reasoning, &self.clear.thought) else { return Some(rest) };
+        let (Some(own), Some((open, close))) = (&self.wire.reasoning, &self.free_texts.thought) else {
+            return Some(rest);
+        };
         let (open, close) = (open.as_str(), close.as_str());
         let is_open = match (written.rfind(open), written.rfind(close)) {
             (Some(opened), Some(closed)) => opened > closed,
@@ -327,7 +331,8 @@ impl Turn<'_> {
     /// The rest of the turn from the first mark of its calls on, and what starts it.
     pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<Lazily> {
         let content = self.free_or_answer(rules);
-        let thought = self.clear.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
+        let thought =
+            self.free_texts.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
         let call = self.call.clone()?;
         let (group, tail) = self.kind.end.group(self.written)?;
         let mut found: Vec<(String, Parts)> = Vec::new();
@@ -349,7 +354,7 @@ impl Turn<'_> {
                 found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
             }
         }
-        if let Some((open, close)) = &self.clear.thought {
+        if let Some((open, close)) = &self.free_texts.thought {
             elsewhere.extend([open.as_str(), close.as_str()]);
         }
         let shared =
@@ -368,7 +373,9 @@ impl Turn<'_> {
 
     /// The start of the grammar at a mark that a thought may also name.
     fn trigger(&self, mark: &str, start: &Start) -> Trigger {
-        let Some((open, close)) = &self.clear.thought else { return Trigger { kind: "word", value: mark.to_owned() } };
+        let Some((open, close)) = &self.free_texts.thought else {
+            return Trigger { kind: "word", value: mark.to_owned() };
+        };
         let is_over = start.begun.contains(close.as_str());
         let (open, close, sign) = (escaped(open), escaped(close), escaped(mark));
         let before = match start.inside {
@@ -383,12 +390,12 @@ impl Turn<'_> {
 
     fn start(&self, group: &Group, tail: &str) -> Start {
         let begun = slice(tail, group.header.len()..).to_owned();
-        let inside = self.clear.thought.as_ref().and_then(|(open, close)| {
+        let inside = self.free_texts.thought.as_ref().and_then(|(open, close)| {
             let opened = begun.rfind(open.as_str()).filter(|_| !open.is_empty())?;
             let is_closed = begun.rfind(close.as_str()).is_some_and(|closed| closed > opened);
             (!is_closed).then_some("reasoning_content")
         });
-        let thinking = thinking::find(self.wire, self.clear.thought.as_ref(), group, tail, inside.is_some());
+        let thinking = thinking::find(self.wire, self.free_texts.thought.as_ref(), group, tail, inside.is_some());
         Start { inside, held: String::new(), begun, thinking }
     }
 }

@@ -2,7 +2,7 @@
 //! of variables that nobody gave. The wire has a sign in their place, and so have the rules until the last step.
 
 use super::automaton::Automaton;
-use super::marks::Clear;
+use super::marks::FreeTexts;
 use super::notes::{Effect, Note};
 use super::rules::{Node, Rules};
 use backchat_core::text::slice;
@@ -48,10 +48,10 @@ pub(super) struct Signs {
 
 impl Signs {
     /// The nodes that the signs of these rules become; nothing if they hold none. `value` is what the prompt tells.
-    pub fn of(
+    pub fn nodes(
         rules: &mut Rules,
         roots: &[&Node],
-        clear: &Clear,
+        free_texts: &FreeTexts,
         value: Option<&str>,
         notes: &mut Vec<Note>,
     ) -> Option<Self> {
@@ -80,7 +80,7 @@ impl Signs {
         let line = vec![(32, 33), (35, 59), (61, 61), (63, 90), (92, 92), (94, 122), (126, super::automaton::LAST)];
         let value = match value {
             Some(value) => Node::literal(value),
-            None => repeated(rules, "value", line, Some(&clear.content)),
+            None => repeated(rules, "value", line, Some(&free_texts.content)),
         };
         Some(Self { number, word, value })
     }
@@ -109,12 +109,12 @@ impl Signs {
     }
 }
 
-/// One or more characters of these ranges that are clear of markers.
-fn repeated(rules: &mut Rules, name: &str, ranges: Vec<(u32, u32)>, clear: Option<&Automaton>) -> Node {
+/// One or more characters of these ranges that contain no marker.
+fn repeated(rules: &mut Rules, name: &str, ranges: Vec<(u32, u32)>, free_texts: Option<&Automaton>) -> Node {
     let pattern = Regular::Repeat { node: Box::new(Regular::Class(ranges)), min: 1, max: None };
     let text = Automaton::of(&pattern);
-    let text = match clear {
-        Some(clear) => text.and_then(|text| text.both(clear)),
+    let text = match free_texts {
+        Some(free_texts) => text.and_then(|text| text.both(free_texts)),
         None => text,
     };
     text.map_or_else(Node::never, |text| rules.text(name, text))

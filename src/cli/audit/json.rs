@@ -4,7 +4,7 @@ use backchat_core::json::{self, Object, Value};
 use backchat_workbench::audit::{Cause, Counted, Tally};
 
 /// The counts and the causes, those of the most outputs first.
-pub fn of(tally: &Tally, by: &str) -> Value {
+pub fn to_json(tally: &Tally, by: &str) -> Value {
     let causes = tally.ranked().into_iter().map(|(cause, counted)| self::cause(tally, cause, counted)).collect();
     Value::from([
         ("outputs", tally.outputs.into()),

@@ -112,8 +112,8 @@ impl Audit {
         }
         let mut out = io::stdout().lock();
         let text = match self.format {
-            Format::Json => format!("{}\n", json::of(&tally, self.by.key())),
-            Format::Text => table::of(&tally, global.colors(&out)),
+            Format::Json => format!("{}\n", json::to_json(&tally, self.by.key())),
+            Format::Text => table::render(&tally, global.colors(&out)),
         };
         out.write_all(Global::printable(&text, &out).as_bytes())?;
         out.flush()?;

@@ -11,7 +11,7 @@ const COLUMNS: usize = 6;
 const SHOWN: usize = 80;
 
 /// The table.
-pub fn of(tally: &Tally, color: bool) -> String {
+pub fn render(tally: &Tally, color: bool) -> String {
     let share = tally.share(tally.with_problems) * 100.0;
     let mut out = format!("{} of {} outputs have problems ({share:.2}%).\n", tally.with_problems, tally.outputs);
     let ranked = tally.ranked();

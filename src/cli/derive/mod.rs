@@ -204,7 +204,7 @@ impl Derive {
     }
 
     /// One of several sources, opened, and the options for it.
-    pub(super) fn of(&self, source: &str) -> Result<(Source, Options), Failure> {
+    pub(super) fn open_one(&self, source: &str) -> Result<(Source, Options), Failure> {
         let opened = self.source_of(source)?;
         let options = self.options(&opened)?;
         Ok((opened, options))

@@ -179,7 +179,7 @@ pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -
     let mut worst = 0;
     let derive = |item: &Item| {
         let began = Instant::now();
-        let (derivation, took, page) = match command.of(&item.source) {
+        let (derivation, took, page) = match command.open_one(&item.source) {
             Ok((opened, options)) => {
                 let derivation = derive::derive(&opened.template, &options).with_tokens_of(&opened);
                 let took = began.elapsed();

@@ -319,7 +319,7 @@ impl<'a> Answerer<'a> {
         }
         let feeds: Box<dyn Iterator<Item = &str>> = match row.chunks {
             Some(lengths) => Box::new(cut(&row.text, lengths)),
-            None => self.asked.chunks.of(&row.text),
+            None => self.asked.chunks.split(&row.text),
         };
         let parser = begin(Beginning::Text { template: &template, prefix }, (self.asked, keeping), tools, &[])?;
         let finished = parse(parser, feeds.map(|feed| Piece::Text(feed.into())), recording)?;

@@ -244,7 +244,7 @@ impl Parse {
             None if arrives => String::new(),
             None => Arriving::whole(path)?,
         };
-        let mut cuts = asked.chunks.of(&known);
+        let mut cuts = asked.chunks.split(&known);
         let mut cuts_of_ids = given.as_ref().map(|given| asked.chunks.of_ids(&given.ids));
         let feeds = std::iter::from_fn(|| match (&mut cuts_of_ids, &mut arriving) {
             (Some(cuts), _) => cuts.next().map(Piece::Ids),

@@ -173,7 +173,7 @@ impl Replay {
     }
 
     /// The request for a template and an output alone.
-    fn of(template: &str, output: Option<&str>) -> Self {
+    fn new(template: &str, output: Option<&str>) -> Self {
         Self {
             template: template.to_owned(),
             output: output.map(str::to_owned),
@@ -457,8 +457,8 @@ pub fn ended_by(signal: i32) -> ExitCode {
 /// Puts a case on the screen, read with its own template or another; gives the signal that ended that, if one did.
 pub fn open_case(id: &str, template: Option<&str>, global: &Global) -> Result<Option<i32>, Failure> {
     let replay = match template {
-        Some(template) => Replay::of(template, Some(id)),
-        None => Replay::of(id, None),
+        Some(template) => Replay::new(template, Some(id)),
+        None => Replay::new(id, None),
     };
     replay.on_screen(OutputSet::open(&replay.request(), Stdin::Shown)?, global)
 }
@@ -470,7 +470,7 @@ pub fn has_screen() -> bool {
 
 /// Opens outputs that were made, not read: those a proof failed on.
 pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<ExitCode, Failure> {
-    let replay = Replay::of("", None);
+    let replay = Replay::new("", None);
     replay.show(OutputSet::of_given(given, Some(origin)), global)
 }
 

@@ -59,7 +59,7 @@ impl Table {
                 (_, Some(Err(reason))) => shortened(reason),
                 (_, None) => excerpt(recording.slice(event.span.clone())),
             };
-            let at = self.offsets.of(recording, event.span.start);
+            let at = self.offsets.next(recording, event.span.start);
             let (name, name_width) = (escape(recording.field_name(event.field)), self.name_width);
             let mark = if events.clone().any(|event| self.wrong.binary_search(&event).is_ok()) { "✗" } else { " " };
             let line = format!("{at:>6}{mark} {:<10} {name:<name_width$}  {text}", event.kind.short());
@@ -75,7 +75,7 @@ impl Table {
         let moments = feeds.map(|feed| recording.moment_of_feed(feed));
         let moments = moments.filter(|moment| recording.held(*moment).is_some());
         let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };
-        let at = recording.held(moment).map_or(0, |held| self.offsets.of(recording, held.span.start));
+        let at = recording.held(moment).map_or(0, |held| self.offsets.next(recording, held.span.start));
         let why = recording.why(moment);
         let why = why.strip_prefix("holding ").unwrap_or(&why);
         let _ = writeln!(out, "{at:>6}  {:<10} {:<name_width$}  {why}", "held", "", name_width = self.name_width);
@@ -111,7 +111,7 @@ impl Table {
 struct Offsets(usize, isize);
 
 impl Offsets {
-    fn of(&mut self, recording: &Recording, byte: usize) -> isize {
+    fn next(&mut self, recording: &Recording, byte: usize) -> isize {
         let Self(before, offset) = *self;
         let offset = match byte >= before {
             true => offset.saturating_add_unsigned(recording.slice(before..byte).chars().count()),

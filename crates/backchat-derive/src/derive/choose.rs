@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::compile::{Choices, Topic, compile};
 use super::needed::holds_probe;
 use super::proof::Proof;
-use super::readers::Wish;
+use super::readers::ReaderSet;
 use super::{Attempt, Options, keep};
 use crate::wire::{self, Reading, structure::WireFormat};
 use backchat_core::json::{Step, Value};
@@ -34,8 +34,8 @@ pub(super) struct Chosen {
 }
 
 /// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
-pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
-    let mut trials = Trials { proof, options, wish, made: HashMap::new() };
+pub(super) fn choose(proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Chosen> {
+    let mut trials = Trials { proof, options, audience, made: HashMap::new() };
     let varying = wire::varying::find(proof.prober(), proof.usage());
     // A number between the values of a call is known from three calls; one in its mark is not.
     let counted = wire::varying::with_calls(&varying, proof.prober());
@@ -50,7 +50,7 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Optio
         if super::ablation::leaves_out_reading(reading) {
             continue;
         }
-        let Some(mut search) = Search::of(varying, reading, &trials) else { continue };
+        let Some(mut search) = Search::infer(varying, reading, &trials) else { continue };
         search.step(&mut trials);
         if search.fails_most() {
             // No choice about a part is likely to mend a turn that is cut wrongly: other readings come first.
@@ -82,15 +82,15 @@ fn keep_better(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<C
 struct Trials<'p, 't> {
     proof: &'p Proof<'t>,
     options: &'p Options,
-    wish: &'p Wish,
+    audience: &'p ReaderSet,
     made: HashMap<String, Option<Attempt>>,
 }
 
 impl Trials<'_, '_> {
     /// What comes of a draft with this text; nothing if it does not load.
     fn attempt(&mut self, draft: Value, text: String) -> Option<Attempt> {
-        let Self { proof, options, wish, made } = self;
-        made.entry(text).or_insert_with(|| Attempt::for_readers(draft, proof, options, wish)).clone()
+        let Self { proof, options, audience, made } = self;
+        made.entry(text).or_insert_with(|| Attempt::for_readers(draft, proof, options, audience)).clone()
     }
 }
 
@@ -118,11 +118,11 @@ struct Search {
 
 impl Search {
     /// Infers the structure in one reading; nothing if no content shows.
-    fn of(varying: &Varying, reading: Reading, trials: &Trials<'_, '_>) -> Option<Self> {
-        let Trials { proof, options, wish, .. } = trials;
+    fn infer(varying: &Varying, reading: Reading, trials: &Trials<'_, '_>) -> Option<Self> {
+        let Trials { proof, options, audience, .. } = trials;
         let mut wire = wire::infer(&proof.prober().steady(varying), proof.usage(), reading)?;
         let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
-        let reasoning_field = wish.reasoning_field(options, &keys);
+        let reasoning_field = audience.reasoning_field(options, &keys);
         // A template cannot name marks that change with the values of a message.
         let holds_needles = |wire: &WireFormat| {
             let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
@@ -243,8 +243,8 @@ mod tests {
 
     fn with_attempt<T>(json: &str, work: impl FnOnce(&Attempt) -> T) -> T {
         with_proof(CHAT, |proof| {
-            let way = Fitted { template: value(json), gone: Vec::new() };
-            work(&Attempt::of(way, &proof, &Options::default(), &Wish::of(&[])).unwrap())
+            let way = Fitted { template: value(json), dropped: Vec::new() };
+            work(&Attempt::prove(way, &proof, &Options::default(), &ReaderSet::new(&[])).unwrap())
         })
     }
 
@@ -263,8 +263,8 @@ mod tests {
         wire.prompts = vec![prompt("<assistant>")];
         wire.reasoning = Some(reasoning("<weigh>", "</weigh>"));
         with_proof(CHAT, |proof| {
-            let (options, wish) = (Options::default(), Wish::of(&[]));
-            let mut trials = Trials { proof: &proof, options: &options, wish: &wish, made: HashMap::new() };
+            let (options, audience) = (Options::default(), ReaderSet::new(&[]));
+            let mut trials = Trials { proof: &proof, options: &options, audience: &audience, made: HashMap::new() };
             let search = Search::for_wire(wire.clone(), Varying::default(), "reasoning_content".to_owned());
             (search.finish(&mut trials).unwrap().attempt, proof.tried().len())
         })
@@ -293,8 +293,8 @@ mod tests {
         let mut wire = wire_with(["", "<tool>", "</tool>", "", ""], object_body());
         wire.prompts = vec![prompt("<assistant>")];
         with_proof(CHAT, |proof| {
-            let (options, wish) = (Options::default(), Wish::of(&[]));
-            let mut trials = Trials { proof: &proof, options: &options, wish: &wish, made: HashMap::new() };
+            let (options, audience) = (Options::default(), ReaderSet::new(&[]));
+            let mut trials = Trials { proof: &proof, options: &options, audience: &audience, made: HashMap::new() };
             let mut found = || {
                 let search = Search::for_wire(wire.clone(), Varying::default(), "thinking".to_owned());
                 let found = search.finish(&mut trials).unwrap();
@@ -313,8 +313,8 @@ mod tests {
             wire.prompts = vec![prompt(header)];
             wire.content.close = "<end>".to_owned();
             with_proof(CHAT, |proof| {
-                let (options, wish) = (Options::default(), Wish::of(&[]));
-                let mut trials = Trials { proof: &proof, options: &options, wish: &wish, made: HashMap::new() };
+                let (options, audience) = (Options::default(), ReaderSet::new(&[]));
+                let mut trials = Trials { proof: &proof, options: &options, audience: &audience, made: HashMap::new() };
                 let mut search = Search::for_wire(wire.clone(), Varying::default(), "thinking".to_owned());
                 search.step(&mut trials);
                 search.fails_most()

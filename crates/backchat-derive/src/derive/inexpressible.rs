@@ -61,7 +61,7 @@ mod tests {
     use crate::derive::by_hand::{named_body, pairs, reasoning, wire, wire_with};
     use crate::wire::structure::{Pairs, Values};
 
-    fn of(wire: &WireFormat) -> Vec<&'static str> {
+    fn ids(wire: &WireFormat) -> Vec<&'static str> {
         find(wire).iter().map(|note| note.id).collect()
     }
 
@@ -81,13 +81,13 @@ mod tests {
         ];
         for (arguments, limits) in table {
             let wire = wire_with(["", "<f=", "</f>", "", ""], named_body(">", arguments.clone()));
-            assert_eq!(of(&wire), limits, "{arguments:?}");
+            assert_eq!(ids(&wire), limits, "{arguments:?}");
         }
     }
 
     #[test]
     fn a_guess_about_reasoning_names_its_marks() {
-        assert_eq!(of(&wire()), [""; 0]);
+        assert_eq!(ids(&wire()), [""; 0]);
         for (source, limits) in [
             (Source::Rendered, &[][..]),
             (Source::Guessed, &["derive-reasoning-guessed"]),
@@ -105,6 +105,6 @@ mod tests {
     fn a_name_that_only_an_id_holds_is_a_limit() {
         let mut wire = wire_with(["", "<f=", "</f>", "", ""], named_body(">", Arguments::Json));
         wire.calls.as_mut().unwrap().ids_hold_names = true;
-        assert_eq!(of(&wire), ["derive-name-in-id"]);
+        assert_eq!(ids(&wire), ["derive-name-in-id"]);
     }
 }

@@ -57,7 +57,7 @@ use choose::Chosen;
 pub use needed::FILLED;
 use needed::Gaps;
 use proof::Proof;
-use readers::{Fitted, Wish};
+use readers::{Fitted, ReaderSet};
 use recorded::Lessons;
 
 /// Options of a derivation.
@@ -146,8 +146,8 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
 fn derive_as_asked(source: &str, options: &Options) -> Derivation {
     let derived = || {
         let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
-        derive_and(&template, source, options, |chosen, proof, options, wish| {
-            report::report(chosen, proof, source, options, wish)
+        derive_and(&template, source, options, |chosen, proof, options, audience| {
+            report::report(chosen, proof, source, options, audience)
         })
     };
     match derived() {
@@ -184,14 +184,14 @@ fn derive_and<T>(
     template: &ChatTemplate,
     source: &str,
     options: &Options,
-    make: impl Fn(Chosen, &Proof<'_>, &Options, &Wish) -> T,
+    make: impl Fn(Chosen, &Proof<'_>, &Options, &ReaderSet) -> T,
 ) -> Result<(T, Gaps), Diagnostic> {
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
         let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
         return Err(problem("derive-name-taken", &message, Some(help)));
     }
-    let gaps = Gaps::of(template, options);
+    let gaps = Gaps::find(template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
     match attempt(template, options, &make) {
         Some(made) => Ok((made, gaps)),
@@ -203,19 +203,20 @@ fn derive_and<T>(
 fn attempt<T>(
     template: &ChatTemplate,
     options: &Options,
-    make: &impl Fn(Chosen, &Proof<'_>, &Options, &Wish) -> T,
+    make: &impl Fn(Chosen, &Proof<'_>, &Options, &ReaderSet) -> T,
 ) -> Option<T> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
-    let wish = Wish::of(&options.targets);
-    proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
-    let mut chosen = choose::choose(&proof, options, &wish)?;
-    chosen.attempt = chosen.attempt.joined(&proof, options, &wish).taught(&proof, options, &wish);
+    let audience = ReaderSet::new(&options.targets);
+    proof.any_reasoning_name = options.reasoning_field.is_some() || audience.renames();
+    let mut chosen = choose::choose(&proof, options, &audience)?;
+    chosen.attempt =
+        chosen.attempt.with_joined_text(&proof, options, &audience).with_lessons(&proof, options, &audience);
     if chosen.attempt.verdict.holds()
         && let Ok(loaded) = Template::from_value(&chosen.attempt.draft)
     {
         chosen.attempt.verdict.policies = proof.policies(&loaded.template, false);
     }
-    Some(make(chosen, &proof, options, &wish))
+    Some(make(chosen, &proof, options, &audience))
 }
 
 /// A draft, its proof, the samples it does not explain, and the objections of its readers.
@@ -226,10 +227,10 @@ struct Attempt {
     explained: Explained,
     /// Why readers that were asked for, or that it might suit, refuse it.
     refusals: Vec<Refusal>,
-    /// Why they refuse another draft that reads everything.
-    spared: Vec<Refusal>,
+    /// Why they refuse another draft, which reads everything and was not chosen for that.
+    avoided: Vec<Refusal>,
     /// The delimiters that the draft dropped for their sake.
-    gone: Vec<(String, String)>,
+    dropped: Vec<(String, String)>,
     is_asked: bool,
     /// The lessons of samples beyond the renders.
     lessons: Lessons,
@@ -237,23 +238,23 @@ struct Attempt {
 
 impl Attempt {
     /// Proves a template and reads the samples with it; nothing if it does not load.
-    fn of(way: Fitted, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
+    fn prove(way: Fitted, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Self> {
         let template = Template::from_value(&way.template).ok()?.template;
         Some(Self {
             draft: template.to_value(),
             verdict: proof.judge(&template),
             explained: proof.explain(&options.samples, &template),
-            refusals: wish.refusals(&template),
-            spared: Vec::new(),
-            gone: way.gone,
-            is_asked: wish.is_asked,
+            refusals: audience.refusals(&template),
+            avoided: Vec::new(),
+            dropped: way.dropped,
+            is_asked: audience.is_asked,
             lessons: Lessons::default(),
         })
     }
 
     /// Proves a draft and, if readers refuse it, the ways to write it for them; gives the closest one.
-    fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
-        let as_it_is = Self::of(Fitted { template: draft.clone(), gone: Vec::new() }, proof, options, wish)?;
+    fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Self> {
+        let as_it_is = Self::prove(Fitted { template: draft.clone(), dropped: Vec::new() }, proof, options, audience)?;
         if as_it_is.refusals.is_empty() {
             return Some(as_it_is);
         }
@@ -261,8 +262,8 @@ impl Attempt {
         let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
         let mut best = None;
         keep(&mut best, as_it_is);
-        for way in wish.ways(&draft).into_iter().take(most) {
-            let Some(attempt) = Self::of(way, proof, options, wish) else { continue };
+        for way in audience.ways(&draft).into_iter().take(most) {
+            let Some(attempt) = Self::prove(way, proof, options, audience) else { continue };
             let is_best = attempt.reads_all() && attempt.refusals.is_empty();
             keep(&mut best, attempt);
             if is_best {
@@ -273,28 +274,28 @@ impl Attempt {
     }
 
     /// The draft that also keeps every piece of a text, if that is wished for and costs nothing.
-    fn joined(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
-        let joined = wish.joined(&self.draft).map(|template| Fitted { template, gone: self.gone.clone() });
-        match joined.and_then(|way| Self::of(way, proof, options, wish)) {
-            Some(joined) if joined.rank() <= self.rank() => Self { spared: self.spared, ..joined },
+    fn with_joined_text(self, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Self {
+        let joined = audience.joined(&self.draft).map(|template| Fitted { template, dropped: self.dropped.clone() });
+        match joined.and_then(|way| Self::prove(way, proof, options, audience)) {
+            Some(joined) if joined.rank() <= self.rank() => Self { avoided: self.avoided, ..joined },
             _ => self,
         }
     }
 
     /// The draft that also reads the forms that only samples show, if their messages are known.
-    fn taught(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
+    fn with_lessons(self, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Self {
         if self.explained.departures.is_empty() {
             return self;
         }
         let (template, lessons) = recorded::learn(&self.draft, &options.samples, &ProofAndSamples { proof, options });
-        let taught = template.map(|template| Fitted { template, gone: self.gone.clone() });
-        let taught = taught.and_then(|way| Self::of(way, proof, options, wish)).unwrap_or(self);
-        let mut verdict = taught.verdict;
+        let learned = template.map(|template| Fitted { template, dropped: self.dropped.clone() });
+        let learned = learned.and_then(|way| Self::prove(way, proof, options, audience)).unwrap_or(self);
+        let mut verdict = learned.verdict;
         verdict.scope.learned = lessons.parts();
         if verdict.scope.learned.contains(&"calls") {
             verdict.lose_types();
         }
-        Self { verdict, lessons, ..taught }
+        Self { verdict, lessons, ..learned }
     }
 
     /// Whether it reads every conversation and every sample.
@@ -342,18 +343,18 @@ impl recorded::Trial for ProofAndSamples<'_, '_> {
 
 /// Keeps the better of two, and why readers refuse one that reads everything.
 fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
-    let mut spared = best.as_mut().map_or_else(Vec::new, |best| std::mem::take(&mut best.spared));
-    if spared.is_empty() {
-        spared = std::mem::take(&mut attempt.spared);
+    let mut avoided = best.as_mut().map_or_else(Vec::new, |best| std::mem::take(&mut best.avoided));
+    if avoided.is_empty() {
+        avoided = std::mem::take(&mut attempt.avoided);
     }
-    if spared.is_empty() && attempt.reads_all() {
-        spared.clone_from(&attempt.refusals);
+    if avoided.is_empty() && attempt.reads_all() {
+        avoided.clone_from(&attempt.refusals);
     }
     if best.as_ref().is_none_or(|known| attempt.rank() < known.rank()) {
         *best = Some(attempt);
     }
     if let Some(best) = best {
-        best.spared = spared;
+        best.avoided = avoided;
     }
 }
 
@@ -412,8 +413,8 @@ mod tests {
             verdict,
             explained: Explained::default(),
             refusals,
-            spared: Vec::new(),
-            gone: Vec::new(),
+            avoided: Vec::new(),
+            dropped: Vec::new(),
             is_asked,
             lessons: Lessons::default(),
         }
@@ -462,12 +463,12 @@ mod tests {
         keep(&mut best, attempt(10, vec![refusal()], true));
         keep(&mut best, attempt(7, Vec::new(), true));
         let best = best.unwrap();
-        assert_eq!((best.draft.clone(), best.refusals.len(), best.spared.len()), ("7".into(), 0, 1));
+        assert_eq!((best.draft.clone(), best.refusals.len(), best.avoided.len()), ("7".into(), 0, 1));
         assert!(!best.is_whole());
         let mut other = None;
         keep(&mut other, attempt(5, vec![refusal()], true));
         keep(&mut other, attempt(7, Vec::new(), true));
-        assert!(other.unwrap().spared.is_empty(), "the refused one did not read everything");
+        assert!(other.unwrap().avoided.is_empty(), "the refused one did not read everything");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
         Ok(chat_template) => chat_template,
         Err(error) => return failed(error.diagnostic(source, "")),
     };
-    let gaps = Gaps::of(&chat_template, options);
+    let gaps = Gaps::find(&chat_template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
     match hold_against(&chat_template, template, options) {
         Some(proven) => proven.with_gaps(&gaps),

@@ -6,7 +6,7 @@ use super::choose::Chosen;
 use super::findings::{Findings, Found};
 use super::needed::{Gaps, Missing};
 use super::proof::{Proof, Tried};
-use super::readers::{self, Reading, Wish};
+use super::readers::{self, ReaderSet, Reading};
 use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
 use crate::wire::structure::{Source, WireFormat};
 use backchat_chat::RenderError;
@@ -229,15 +229,21 @@ impl Explained {
 }
 
 /// Puts everything together.
-pub(super) fn report(chosen: Chosen, proof: &Proof<'_>, source: &str, options: &Options, wish: &Wish) -> Derivation {
+pub(super) fn report(
+    chosen: Chosen,
+    proof: &Proof<'_>,
+    source: &str,
+    options: &Options,
+    audience: &ReaderSet,
+) -> Derivation {
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
-    let of_readers = readers::of(wish, &wire, &reasoning_field, &attempt);
-    let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;
+    let of_readers = readers::report(audience, &wire, &reasoning_field, &attempt);
+    let meets_wish = attempt.refusals.is_empty() || !audience.is_asked;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
-    let coverage = Coverage::of(&draft, &wire, proof, &verdict);
+    let coverage = Coverage::measure(&draft, &wire, proof, &verdict);
     if coverage.lacks_calls() {
         verdict.inexpressible = proof.turns_with_calls();
     }
@@ -288,7 +294,7 @@ struct Coverage {
 }
 
 impl Coverage {
-    fn of(draft: &Value, wire: &WireFormat, proof: &Proof<'_>, verdict: &Verdict) -> Self {
+    fn measure(draft: &Value, wire: &WireFormat, proof: &Proof<'_>, verdict: &Verdict) -> Self {
         let reads_calls = draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_some());
         // If no render shows it, another note says so.
         let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);

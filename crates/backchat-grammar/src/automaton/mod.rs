@@ -1,13 +1,13 @@
 //! Regular text as deterministic automata over code points, so that constraints on the same text are an intersection.
 
-mod least;
-mod loose;
+mod minimize;
+mod nfa;
 
 use hashbrown::HashMap;
 
 use backchat_core::text::slice;
 use backchat_parser::pattern::Regular;
-use loose::Loose;
+use nfa::Nfa;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -122,25 +122,25 @@ impl Automaton {
 
     /// The texts that a pattern matches as a whole; nothing if there are too many states.
     pub fn of(pattern: &Regular) -> Option<Self> {
-        let mut loose = Loose::default();
-        let start = loose.state();
-        let end = loose.add(pattern, start)?;
-        loose.end_in(end);
-        Some(loose.determined(start)?.least())
+        let mut nfa = Nfa::default();
+        let start = nfa.state();
+        let end = nfa.add(pattern, start)?;
+        nfa.end_in(end);
+        Some(nfa.determinize(start)?.minimize())
     }
 
     /// The texts in which no pattern matches anywhere; those of `first` not at the beginning.
     pub fn without(anywhere: &[&Regular], first: &[&Regular]) -> Option<Self> {
-        let mut loose = Loose::default();
-        let (start, around) = (loose.state(), loose.state());
-        loose.free(start, around);
-        loose.edge(around, 0, LAST, around);
+        let mut nfa = Nfa::default();
+        let (start, around) = (nfa.state(), nfa.state());
+        nfa.epsilon(start, around);
+        nfa.edge(around, 0, LAST, around);
         for (from, patterns) in [(around, anywhere), (start, first)] {
             for pattern in patterns {
-                loose.add_end(pattern, from)?;
+                nfa.add_end(pattern, from)?;
             }
         }
-        Some(loose.without_ends(start)?.minimized())
+        Some(nfa.without_ends(start)?.minimize_trimmed())
     }
 
     /// One of several texts.
@@ -173,7 +173,7 @@ impl Automaton {
             }
             made.end_state(accepts);
         }
-        made.minimized()
+        made.minimize_trimmed()
     }
 }
 
@@ -199,7 +199,7 @@ impl Automaton {
         }
         made.edge(0, LAST, sink);
         made.end_state(true);
-        made.least()
+        made.minimize()
     }
 
     /// The texts that both accept; nothing if there are too many states.
@@ -232,7 +232,7 @@ impl Automaton {
             }
             made.end_state(a.accepts && b.accepts);
         }
-        Some(made.least())
+        Some(made.minimize())
     }
 
     /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is
@@ -252,37 +252,37 @@ impl Automaton {
         escapes: &[(char, &str)],
         numbers: bool,
     ) -> Option<Self> {
-        let mut loose = Loose::default();
+        let mut nfa = Nfa::default();
         for _ in 0..self.len() {
-            loose.state();
+            nfa.state();
         }
         for (at, state) in self.states().enumerate() {
             if state.accepts {
-                loose.end_in(at);
+                nfa.end_in(at);
             }
             for edge in state.edges {
                 for (low, high) in plain(edge.low, edge.high) {
-                    loose.edge(at, low, high, edge.to);
+                    nfa.edge(at, low, high, edge.to);
                 }
                 let held = escapes.iter().filter(|(c, _)| edge.low <= u32::from(*c) && u32::from(*c) <= edge.high);
                 for (_, text) in held {
-                    loose.spell(at, text, edge.to);
+                    nfa.spell(at, text, edge.to);
                 }
                 // Any character may be written by its number if every character is allowed.
                 if edge.low == 0 && edge.high == LAST && numbers {
-                    loose.numbered(at, edge.to);
+                    nfa.numbered(at, edge.to);
                 }
             }
-            if loose.is_too_large() {
+            if nfa.is_too_large() {
                 return None;
             }
         }
-        Some(loose.determined(0)?.least())
+        Some(nfa.determinize(0)?.minimize())
     }
 }
 
-/// The ranges of one that none of the others, given in order, touches.
-pub(crate) fn except(low: u32, high: u32, others: &[(u32, u32)]) -> Vec<(u32, u32)> {
+/// Set difference: the parts of `low..=high` that none of the sorted `others` covers.
+pub(crate) fn difference(low: u32, high: u32, others: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let mut ranges = Vec::new();
     let mut at = low;
     for (a, b) in others {
@@ -337,7 +337,7 @@ mod tests {
             states in prop::collection::vec((prop::array::uniform4(0_usize..7), any::<bool>()), 1..6),
         ) {
             let whole = automaton(&states);
-            let small = whole.clone().least();
+            let small = whole.clone().minimize();
             prop_assert!(small.len() <= whole.len());
             // Two of five states, or one and the end, differ in a text of up to five characters or never.
             let texts = texts(5);

@@ -49,7 +49,7 @@ pub(crate) struct Reader<'r> {
     /// The name of the tool, and what rules about it begin with.
     pub tool: String,
     /// Text that no mark is in.
-    pub clear: &'r Automaton,
+    pub free_texts: &'r Automaton,
     /// Whether absent `additionalProperties` allow any.
     pub open: bool,
     /// What strings are, if the tool is a custom one.
@@ -79,12 +79,12 @@ const MOST_VALUES: usize = 100_000;
 const MOST_BRANCHES: usize = 256;
 
 impl<'r> Reader<'r> {
-    pub fn new(rules: &'r mut Rules, document: &'r Value, tool: &str, clear: &'r Automaton, open: bool) -> Self {
+    pub fn new(rules: &'r mut Rules, document: &'r Value, tool: &str, free_texts: &'r Automaton, open: bool) -> Self {
         Self {
             rules,
             document,
             tool: tool.to_owned(),
-            clear,
+            free_texts,
             open,
             input: None,
             notes: Vec::new(),
@@ -188,7 +188,7 @@ impl<'r> Reader<'r> {
             node = self.rules.add(name, node);
         }
         if schema.all.is_empty() {
-            let native = native::free(false, style, self.rules.excludes_in_json(self.clear), self.rules.blanks());
+            let native = native::free(false, style, self.rules.excludes_in_json(self.free_texts), self.rules.blanks());
             node = self.rules.add_native(name, node, native);
         }
         self.known.insert(key, Known::Done(node.clone()));

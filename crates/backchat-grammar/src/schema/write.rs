@@ -25,7 +25,7 @@ impl Reader<'_> {
     /// A value of one shape.
     pub(crate) fn shape(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
         if let Some(values) = &shape.values {
-            let nodes = self.fitting(shape, values).into_iter().map(|value| style.value(value, self.clear));
+            let nodes = self.fitting(shape, values).into_iter().map(|value| style.value(value, self.free_texts));
             return Ok(Node::choice(nodes.collect::<Vec<_>>()));
         }
         let mut nodes = Vec::new();
@@ -47,14 +47,14 @@ impl Reader<'_> {
             nodes.push(self.word(shape, style, false));
         }
         if has(types::NULL) && !shape.not_values.contains(&Value::Null) {
-            nodes.push(style.value(&Value::Null, self.clear));
+            nodes.push(style.value(&Value::Null, self.free_texts));
         }
         Ok(Node::choice(nodes))
     }
 
     fn word(&self, shape: &Shape, style: &Style, word: bool) -> Node {
         let value = Value::Bool(word);
-        if shape.not_values.contains(&value) { Node::never() } else { style.value(&value, self.clear) }
+        if shape.not_values.contains(&value) { Node::never() } else { style.value(&value, self.free_texts) }
     }
 
     /// Those of the values a schema lists that satisfy the rest of it, as far as that is about numbers and texts.
@@ -151,19 +151,19 @@ impl Reader<'_> {
             return Ok(Node::never());
         }
         if let Some(input) = self.input {
-            return self.input(input, style, self.clear, shape);
+            return self.input(input, style, self.free_texts, shape);
         }
         let text = self.counted(shape)?;
         let own = format!("{name}-text");
         let is_free = matches!(&text, Ok(text) if *text == Automaton::anything());
         let name = if is_free { style.free_name() } else { &own };
         if let Ok(text) = &text
-            && let Some(node) = style.string(self.rules, name, text, self.clear)
+            && let Some(node) = style.string(self.rules, name, text, self.free_texts)
         {
             if !is_free {
                 return Ok(node);
             }
-            let native = native::free(true, style, self.rules.excludes_in_json(self.clear), self.rules.blanks());
+            let native = native::free(true, style, self.rules.excludes_in_json(self.free_texts), self.rules.blanks());
             let node = self.rules.shared(style.string_name(), node);
             return Ok(self.rules.add_native(name, node, native));
         }
@@ -171,18 +171,18 @@ impl Reader<'_> {
         let (Ok(free) | Err(free)) = text;
         if free != Automaton::anything() {
             self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
-            return style.string(self.rules, &own, &free, self.clear).ok_or_else(|| {
+            return style.string(self.rules, &own, &free, self.free_texts).ok_or_else(|| {
                 Problem::too_much(&shape.path, &format!("this text needs more than {MOST_STATES} states"))
             });
         }
-        let begins: Vec<(u32, u32)> = self.clear.state(0).map_or_else(Vec::new, |state| {
+        let begins: Vec<(u32, u32)> = self.free_texts.state(0).map_or_else(Vec::new, |state| {
             state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
         });
         let message = "a text this long may not contain the characters that begin markers";
         self.note(Effect::Tighter, &shape.path, "maxLength", message);
         let one = Automaton::of(&Regular::Class(begins)).unwrap_or_else(Automaton::anything);
         let style = &style.with_one_quote();
-        let character = style.string(self.rules, &own, &one, self.clear);
+        let character = style.string(self.rules, &own, &one, self.free_texts);
         let character = character.and_then(|node| unquoted(&node, style)).unwrap_or_else(Node::never);
         let character = self.rules.shared(&format!("{}-character", style.name), character);
         let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
@@ -195,40 +195,40 @@ impl Reader<'_> {
     }
 
     /// The text that a custom tool takes.
-    fn input(&mut self, input: &Input, style: &Style, clear: &Automaton, shape: &Shape) -> Result<Node, Problem> {
+    fn input(&mut self, input: &Input, style: &Style, free_texts: &Automaton, shape: &Shape) -> Result<Node, Problem> {
         let name = format!("{}-input", self.tool);
         let node = match input {
-            Input::Regular(text) => style.string(self.rules, &name, text, clear),
+            Input::Regular(text) => style.string(self.rules, &name, text, free_texts),
             Input::ContextFree(grammar) => {
                 let forms_mark = grammar
                     .letters()
-                    .is_none_or(|letters| letters.both(&clear.complement()).is_none_or(|marks| !marks.is_empty()));
+                    .is_none_or(|letters| letters.both(&free_texts.complement()).is_none_or(|marks| !marks.is_empty()));
                 if forms_mark {
-                    let message = "terminals are clear of markers, but several together may form one";
+                    let message = "terminals are free_texts of markers, but several together may form one";
                     self.note(Effect::Looser, &shape.path, "format", message);
                 }
-                style.grammar(self.rules, &name, grammar, clear)
+                style.grammar(self.rules, &name, grammar, free_texts)
             }
         };
         node.ok_or_else(|| Problem::at(&shape.path, &format!("this text needs more than {MOST_STATES} states")))
     }
 
     /// A string without quotes in text that avoids other marks.
-    pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, clear: &Automaton) -> Result<Node, Problem> {
+    pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, free_texts: &Automaton) -> Result<Node, Problem> {
         if let Some(input) = self.input {
             let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
-            return self.input(input, &style, clear, shape);
+            return self.input(input, &style, free_texts, shape);
         }
         let text = self.counted(shape)?;
         let (Ok(free) | Err(free)) = &text;
         if let Ok(text) = &text
-            && let Some(both) = text.both(clear)
+            && let Some(both) = text.both(free_texts)
         {
             let name = if *text == Automaton::anything() { "bare-text" } else { name };
             return Ok(self.rules.text(name, both));
         }
         if *free == Automaton::anything() {
-            let ranges = clear.state(0).map_or_else(Vec::new, |state| {
+            let ranges = free_texts.state(0).map_or_else(Vec::new, |state| {
                 state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
             });
             let message = "a text this long may not contain the characters that begin markers";
@@ -239,7 +239,8 @@ impl Reader<'_> {
             return Ok(one.repeat(count(shape.min_length), shape.max_length.map(count)));
         }
         self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
-        let both = free.both(clear).ok_or_else(|| Problem::too_much(&shape.path, "this text needs too many states"))?;
+        let both =
+            free.both(free_texts).ok_or_else(|| Problem::too_much(&shape.path, "this text needs too many states"))?;
         Ok(self.rules.text(name, both))
     }
 
@@ -412,9 +413,9 @@ impl Reader<'_> {
             let word = Regular::Class(vec![(48, 57), (65, 90), (95, 95), (97, 122)]);
             let word = Regular::Repeat { node: Box::new(word), min: 1, max: None };
             let keys = Automaton::of(&word).and_then(|word| word.both(keys));
-            keys.and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.clear))
+            keys.and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.free_texts))
         } else {
-            style.string(self.rules, &format!("{name}-key"), keys, self.clear)
+            style.string(self.rules, &format!("{name}-key"), keys, self.free_texts)
         };
         let key = key.ok_or_else(|| Problem::too_much("", "the keys of this object need too many states"))?;
         let colon = style.colon(self.rules);

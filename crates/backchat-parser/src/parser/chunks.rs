@@ -43,7 +43,7 @@ impl fmt::Display for Chunks {
 
 impl Chunks {
     /// Cuts the text.
-    pub fn of(self, text: &str) -> Box<dyn Iterator<Item = &str> + '_> {
+    pub fn split(self, text: &str) -> Box<dyn Iterator<Item = &str> + '_> {
         match self {
             Self::Whole => Box::new(std::iter::once(text)),
             Self::Every(length) => Box::new(cut(text, std::iter::repeat(length.max(1)))),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_by_code_points() {
-        let cut = |chunks: Chunks, text: &str| chunks.of(text).map(str::to_owned).collect::<Vec<_>>();
+        let cut = |chunks: Chunks, text: &str| chunks.split(text).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(cut(Chunks::Whole, "aé日"), ["aé日"]);
         assert_eq!(cut(Chunks::Whole, ""), [""]);
         assert_eq!(cut(Chunks::Every(2), "aé日本語"), ["aé", "日本", "語"]);

@@ -194,7 +194,7 @@ impl Parser {
             // After an opener that nothing can follow the rest is no body.
             deviations = vec![Deviation::of_opener()];
         } else if call.is_json && !at_end && read.value.is_err() {
-            later = LaterCloser::of(region.field, text, closer.start);
+            later = LaterCloser::find(region.field, text, closer.start);
         }
         Reading { value: read.value.map_err(Into::into), deviations, later, is_unfinished: read.is_unfinished }
     }
@@ -249,8 +249,8 @@ impl Parser {
             let problem = if is_dropped { problem.read_by(RecoveryPolicy::DropUnfinished, false) } else { problem };
             self.ledger.tell(problem, sink);
         }
-        if let Some(growth) = closing.region.growth {
-            growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&plan.name)));
+        if let Some(growing) = closing.region.growing {
+            growing.finish(&value, &mut self.calls, &mut |delta| sink(delta.event(&plan.name)));
         }
         sink(EventRef::Close { field: &plan.name, value: &value, span, body });
         Ok(())
@@ -304,7 +304,7 @@ impl Parser {
                 .delimiters
                 .iter()
                 .find(closes)
-                .is_some_and(|delimiter| Scan::matches_nothing(delimiter, &self.buffer, body.start, end))
+                .is_some_and(|delimiter| Scan::has_empty_match(delimiter, &self.buffer, body.start, end))
     }
 
     /// Whether the end of the text ended a region: without a delimiter, or by one that more text would have undone.

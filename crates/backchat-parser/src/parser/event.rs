@@ -261,7 +261,7 @@ impl Event {
         let mut add = |span: &Span| {
             entries.insert("start".to_owned(), span.start.into());
             entries.insert("end".to_owned(), span.end.into());
-            if let Some(ids) = ids.map(|ids| ids.of(*span)) {
+            if let Some(ids) = ids.map(|ids| ids.ids_of(*span)) {
                 entries.insert("ids".to_owned(), Value::List(vec![ids.start.into(), ids.end.into()]));
             }
         };

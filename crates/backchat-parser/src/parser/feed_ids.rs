@@ -63,7 +63,7 @@ impl Parser {
         let (Some(text), Some(field)) = (feed.plain(id), self.plan.shown.get(region.field)) else { return false };
         let start = self.buffer.end();
         let is_held = !feed.quiet || self.position < start;
-        if is_held || region.growth.is_some() || self.scan.glance(text) != Glance::Clear {
+        if is_held || region.growing.is_some() || self.scan.glance(text) != Glance::Clear {
             return false;
         }
         self.buffer.push(text);
@@ -123,25 +123,21 @@ impl Parser {
     }
 
     /// The text so far, from where the message begins, of a parser of ids with [`Options::keep_text`].
-    #[doc(hidden)]
     pub fn kept_text(&self) -> Option<&str> {
         self.ids.as_ref()?.kept().map(|kept| kept.text.as_str())
     }
 
     /// Where the text of each id is, of a parser of ids with [`Options::keep_text`].
-    #[doc(hidden)]
     pub fn id_spans(&self) -> Option<&IdSpans> {
         self.ids.as_ref()?.kept().map(|kept| &kept.ids)
     }
 
-    /// The text that an id would add to that of the ids so far.
-    #[doc(hidden)]
+    /// The text that an id would add to that of the ids so far; nothing where the parser does not read ids.
     pub fn text_of_next(&self, id: u32) -> String {
         self.ids.as_ref().map_or_else(String::new, |feed| feed.text_of_next(id))
     }
 
     /// Takes text whose ids are not known. What it spells of markers are markers, as in a prompt.
-    #[doc(hidden)]
     pub fn feed_spelled(&mut self, text: &str) -> Result<Events, ParseError> {
         let mut events = Events::default();
         self.with_ids(|parser, feed| {
@@ -151,8 +147,7 @@ impl Parser {
         Ok(events)
     }
 
-    /// Ends the ids: a character that they leave open is U+FFFD.
-    #[doc(hidden)]
+    /// Ends the ids, as [`finish`](Self::finish) does first: a character that they leave open is U+FFFD.
     pub fn end_tokens(&mut self) -> Result<Events, ParseError> {
         let mut events = Events::default();
         self.end_tokens_into(&mut |event| events.push(event.to_owned()))?;

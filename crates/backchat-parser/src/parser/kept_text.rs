@@ -20,14 +20,14 @@ pub struct IdSpans(Vec<Span>);
 impl IdSpans {
     /// The ids that the text of a span came from, counted from the first of the answer. Of an empty span none, and of text that
     /// the prompt wrote, either.
-    pub fn of(&self, span: Span) -> Range<usize> {
+    pub fn ids_of(&self, span: Span) -> Range<usize> {
         let first = self.0.partition_point(|id| id.end <= span.start);
         let is_empty = span.start == span.end;
         let end = if is_empty { first } else { self.0.partition_point(|id| id.start < span.end) };
         first..end.max(first)
     }
 
-    /// Becomes what others are that began as these did.
+    /// Becomes what others are that began as these did: those of the same parser, some ids later.
     pub fn follow(&mut self, others: &IdSpans) {
         // An id that had only begun a character has its place now.
         while self.0.last().is_some_and(|last| others.0.get(self.0.len() - 1) != Some(last)) {
@@ -70,9 +70,9 @@ mod tests {
         for (start, end, ids) in
             [(0, 3, 0..0), (3, 4, 0..1), (5, 7, 0..2), (7, 9, 3..4), (3, 9, 0..4), (5, 5, 0..0), (7, 7, 3..3)]
         {
-            assert_eq!(kept.ids.of(Span::new(start, end)), ids, "{start}..{end}");
+            assert_eq!(kept.ids.ids_of(Span::new(start, end)), ids, "{start}..{end}");
         }
         kept.settle(12);
-        assert_eq!(kept.ids.of(Span::new(9, 12)), 4..5);
+        assert_eq!(kept.ids.ids_of(Span::new(9, 12)), 4..5);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::calls::{Growth, News};
+use super::calls::{CallDelta, GrowingCalls};
 use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef};
 use super::events::Events;
@@ -46,7 +46,7 @@ pub struct Parser {
     /// Where the searches begin.
     pub(super) from: usize,
     pub(super) region: Option<Region>,
-    /// Whether the last step ended, as the reference's does, at a match of nothing that leads nowhere.
+    /// Whether the last step stopped, as the reference does, at an empty match that makes no progress.
     pub(super) stalled: bool,
     /// Whether the values of the regions that close are of no interest.
     pub(super) skims: bool,
@@ -410,7 +410,7 @@ impl Parser {
             self.stalled = true;
             return Ok(());
         }
-        if is_empty && opens && self.scan.take_open(next) {
+        if is_empty && opens && !self.scan.insert_taken(next) {
             self.scan.pass_over(&self.plan, next);
             return Ok(());
         }
@@ -430,16 +430,16 @@ impl Parser {
         (self.position, self.from) = (next.end, next.end);
         if opens {
             self.end_outside();
-            let mut growth = None;
+            let mut growing = None;
             if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
                 sink(EventRef::Open { field: &plan.name, captures: &captures, span });
-                growth = self.growth_of(field, &captures);
-                if let Some(growth) = &mut growth {
-                    growth.begin(&mut self.calls, &mut |news| sink(news.event(&plan.name)));
+                growing = self.growing_calls(field, &captures);
+                if let Some(growing) = &mut growing {
+                    growing.begin(&mut self.calls, &mut |delta| sink(delta.event(&plan.name)));
                 }
             }
             self.region =
-                Some(Region { captures, growth, opener: span, ..Region::new(field, next.end, Origin::Opened) });
+                Some(Region { captures, growing, opener: span, ..Region::new(field, next.end, Origin::Opened) });
         }
         Ok(())
     }
@@ -500,7 +500,7 @@ impl Parser {
     }
 
     /// The reader of the calls of a region that begins, if it may have calls.
-    fn growth_of(&self, field: usize, captures: &[Capture]) -> Option<Box<Growth>> {
+    fn growing_calls(&self, field: usize, captures: &[Capture]) -> Option<Box<GrowingCalls>> {
         if !self.grow_calls || self.skims {
             return None;
         }
@@ -508,7 +508,7 @@ impl Parser {
         let may_have_calls = field.transform.is_some() || plan.dirty;
         // What a policy may read otherwise than strictly comes whole, as nothing that was reported is revised.
         let shape = plan.calls.as_ref().filter(|_| self.ledger.policies.is_empty());
-        may_have_calls.then(|| Box::new(Growth::new(field, shape, captures)))
+        may_have_calls.then(|| Box::new(GrowingCalls::new(field, shape, captures)))
     }
 
     fn captures(&self, open: Delimited) -> Vec<Capture> {
@@ -562,13 +562,13 @@ impl Parser {
     /// Reads the text of the region's calls between two places.
     #[inline(never)]
     fn grow(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
-        let Some(Region { field, body, growth: Some(growth), .. }) = &mut self.region else { return };
+        let Some(Region { field, body, growing: Some(growing), .. }) = &mut self.region else { return };
         let (Some(plan), Some(field)) = (self.plan.fields.get(*field), self.template.fields().get(*field)) else {
             return;
         };
         let (body, text) = (self.buffer.slice(*body, end), self.buffer.slice(start, end));
-        let mut report = |news: News<'_>| sink(news.event(&plan.name));
-        growth.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut report);
+        let mut report = |delta: CallDelta<'_>| sink(delta.event(&plan.name));
+        growing.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut report);
     }
 
     /// Text outside of all regions is over, if there was any.

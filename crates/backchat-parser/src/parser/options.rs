@@ -81,8 +81,8 @@ impl Options {
         self
     }
 
-    /// Whether a parser of ids keeps the text that they stand for.
-    #[doc(hidden)]
+    /// Whether a parser of ids keeps the text that they stand for, [`Parser::kept_text`](super::Parser::kept_text), and where
+    /// in it that of each id is, [`Parser::id_spans`](super::Parser::id_spans).
     #[must_use]
     pub fn keep_text(mut self, keep: bool) -> Self {
         self.keep_text = keep;

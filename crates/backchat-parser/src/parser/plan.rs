@@ -105,7 +105,7 @@ pub(super) enum Glance {
 
 impl Signs {
     #[inline]
-    fn of(&self, byte: u8) -> u8 {
+    fn get(&self, byte: u8) -> u8 {
         self.0.get(usize::from(byte)).copied().unwrap_or(u8::MAX)
     }
 
@@ -115,11 +115,12 @@ impl Signs {
         let bytes = text.as_bytes();
         // Four at a time, as a look costs little more than the loop around it.
         let (fours, rest) = bytes.as_chunks();
-        let rest = rest.iter().fold(0, |all, byte| all | self.of(*byte));
-        let all = fours.iter().fold(rest, |all, &[a, b, c, d]| all | self.of(a) | self.of(b) | self.of(c) | self.of(d));
+        let rest = rest.iter().fold(0, |all, byte| all | self.get(*byte));
+        let all =
+            fours.iter().fold(rest, |all, &[a, b, c, d]| all | self.get(a) | self.get(b) | self.get(c) | self.get(d));
         match bytes.last() {
             _ if all & !LEADS != 0 => Glance::Sign,
-            Some(&last) if self.of(last) != 0 => Glance::MayLead,
+            Some(&last) if self.get(last) != 0 => Glance::MayLead,
             _ => Glance::Clear,
         }
     }
@@ -146,7 +147,7 @@ impl Watch {
                 }
             }
         }
-        let members = (0..=u8::MAX).filter(|byte| signs.of(*byte) & !LEADS != 0).collect::<Vec<u8>>();
+        let members = (0..=u8::MAX).filter(|byte| signs.get(*byte) & !LEADS != 0).collect::<Vec<u8>>();
         let few = (members.len() <= 3).then_some(members);
         let of_kind =
             |is: fn(&Pattern) -> bool| delimiters.iter().copied().filter(|d| pattern(d).is_some_and(is)).collect();
@@ -160,14 +161,14 @@ impl Watch {
         let mut at = 0;
         while let Some(offset) = self.find_sign(bytes.get(at..).unwrap_or_default()) {
             at += offset;
-            let sign = bytes.get(at).map_or(0, |sign| self.signs.of(*sign));
+            let sign = bytes.get(at).map_or(0, |sign| self.signs.get(*sign));
             match bytes.get(at + 1).and_then(|next| self.follows.get(usize::from(*next))) {
                 Some(signs) if sign & signs == 0 => at += 1,
                 _ => return Glance::Sign,
             }
         }
         match bytes.last() {
-            Some(&last) if self.signs.of(last) != 0 => Glance::MayLead,
+            Some(&last) if self.signs.get(last) != 0 => Glance::MayLead,
             Some(_) => Glance::Clear,
             None => Glance::Sign,
         }
@@ -180,11 +181,11 @@ impl Watch {
             Some(&[a]) => memchr::memchr(a, bytes),
             Some(&[a, b]) => memchr::memchr2(a, b, bytes),
             Some(&[a, b, c]) => memchr::memchr3(a, b, c, bytes),
-            _ => bytes.iter().position(|&byte| self.signs.of(byte) & !LEADS != 0),
+            _ => bytes.iter().position(|&byte| self.signs.get(byte) & !LEADS != 0),
         }
     }
 
-    /// Whether nothing is in the making before the text begins.
+    /// Whether no delimiter can have begun before the first character.
     pub fn is_quiet_at_first(&self) -> bool {
         self.first.is_empty()
     }

@@ -1,6 +1,6 @@
 //! A region while the parser is in it, and what is kept of those that have ended.
 
-use super::calls::Growth;
+use super::calls::GrowingCalls;
 use super::span::Span;
 use super::strings::Strings;
 use crate::content::Capture;
@@ -25,7 +25,7 @@ pub(super) struct Region {
     pub captures: Vec<Capture>,
     pub strings: Strings,
     /// Its calls, if they are reported as they grow.
-    pub growth: Option<Box<Growth>>,
+    pub growing: Option<Box<GrowingCalls>>,
     pub opener: Span,
 }
 
@@ -48,7 +48,7 @@ impl Region {
             origin,
             captures: Vec::new(),
             strings: Strings::default(),
-            growth: None,
+            growing: None,
             opener: Span::new(body, body),
         }
     }

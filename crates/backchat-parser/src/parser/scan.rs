@@ -113,7 +113,7 @@ pub struct Scan {
     mode: Mode,
     /// No watched delimiter can begin before this place.
     clear_to: usize,
-    /// Whether no watched delimiter is in the making, leading runs left out.
+    /// Whether no watched delimiter has begun, leading runs aside.
     quiet: bool,
     /// The signs of the delimiters that were watched last: most feeds need nothing else of the plan.
     signs: Arc<Signs>,
@@ -143,8 +143,8 @@ impl Scan {
         }
     }
 
-    /// In stable mode a match of nothing never closes the implicit field: it would end a region for no text's sake, and
-    /// the text after it would take its place in the message, or vanish.
+    /// In stable mode an empty match never closes the implicit field: it would end a region without consuming text, and
+    /// the text after it would replace the region in the message, or vanish.
     fn ignores_empty(plan: &Plan, delimiter: &DelimiterPlan, mode: Mode) -> bool {
         mode == Mode::Stable && delimiter.closes && plan.implicit == Some(delimiter.field)
     }
@@ -223,8 +223,8 @@ impl Scan {
         })
     }
 
-    /// Whether a delimiter matches nothing at a place, in the text up to another.
-    pub fn matches_nothing(plan: &DelimiterPlan, buffer: &Buffer, place: usize, end: usize) -> bool {
+    /// Whether a delimiter has an empty match at a place, in the text up to another.
+    pub fn has_empty_match(plan: &DelimiterPlan, buffer: &Buffer, place: usize, end: usize) -> bool {
         let text = buffer.slice(buffer.base, end);
         let mut search = Search::default();
         search.begin(&plan.pattern, place, false);
@@ -245,7 +245,7 @@ impl Scan {
         !matches!(found, Ok(Found::Match { start, .. }) if start == place)
     }
 
-    /// Passes over a match of nothing: what the delimiter matches next is what counts.
+    /// Skips an empty match: the delimiter's next match counts instead.
     pub fn pass_over(&mut self, plan: &Plan, passed: Delimited) {
         if let (Some(search), Some(plan)) =
             (self.searches.get_mut(passed.delimiter), plan.delimiters.get(passed.delimiter))
@@ -254,16 +254,16 @@ impl Scan {
         }
     }
 
-    /// Whether an open of nothing was taken at its place before; from now on it was.
-    pub fn take_open(&mut self, open: Delimited) -> bool {
+    /// Notes that an empty open is taken at its place. Whether it was not taken there before.
+    pub fn insert_taken(&mut self, open: Delimited) -> bool {
         if self.taken.0 != open.start {
             self.taken = (open.start, Vec::new());
         }
-        let before = self.taken.1.contains(&open.delimiter);
-        if !before {
+        let is_new = !self.taken.1.contains(&open.delimiter);
+        if is_new {
             self.taken.1.push(open.delimiter);
         }
-        before
+        is_new
     }
 
     /// Whether a look at new text is enough, before which so many bytes are held.

@@ -192,7 +192,7 @@ pub(super) fn fold(set: &mut ClassUnicode) {
     }
 }
 
-pub(super) fn of(chars: impl IntoIterator<Item = (char, char)>) -> ClassUnicode {
+pub(super) fn unicode(chars: impl IntoIterator<Item = (char, char)>) -> ClassUnicode {
     ClassUnicode::new(chars.into_iter().map(|(low, high)| ClassUnicodeRange::new(low, high)))
 }
 

@@ -139,7 +139,7 @@ impl Attempt {
             return false;
         }
         self.charge(CASES);
-        let mut set = super::class::of([(one, one)]);
+        let mut set = super::class::unicode([(one, one)]);
         super::class::fold(&mut set);
         set.ranges().iter().any(|range| range.start() <= other && other <= range.end())
     }

@@ -394,7 +394,7 @@ fn is_single(node: &Node) -> bool {
 /// The set of a node that is one character.
 fn single(node: &Node) -> Option<Class> {
     match node {
-        Node::Char(c) => Some(Class::new(&super::class::of([(*c, *c)]))),
+        Node::Char(c) => Some(Class::new(&super::class::unicode([(*c, *c)]))),
         Node::Class(class) => Some(class.clone()),
         _ => None,
     }

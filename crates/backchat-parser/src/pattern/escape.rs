@@ -33,7 +33,8 @@ impl Reader<'_> {
             'X' => return Err(self.refused("a grapheme (`\\X`)", start)),
             'L' => return Err(PatternError::new("a named list (`\\L<…>`), which this pattern does not get", start)),
             'R' => {
-                let newline = Class::new(&class::of([('\n', '\r'), ('\u{85}', '\u{85}'), ('\u{2028}', '\u{2029}')]));
+                let newline =
+                    Class::new(&class::unicode([('\n', '\r'), ('\u{85}', '\u{85}'), ('\u{2028}', '\u{2029}')]));
                 let pair = Node::Concat(vec![Node::Char('\r'), Node::Char('\n')]);
                 Node::Atomic(Box::new(Node::Alternate(vec![pair, Node::Class(newline)])))
             }
@@ -170,7 +171,7 @@ impl Reader<'_> {
                     if high.is_some_and(|high| high < low) {
                         return Err(PatternError::new("the range runs backwards", start));
                     }
-                    set.union(&class::of([(low, high.unwrap_or(low))]));
+                    set.union(&class::unicode([(low, high.unwrap_or(low))]));
                 }
             }
             first = false;

@@ -128,7 +128,7 @@ pub(super) struct Attempt {
     steps: u64,
     /// The extra cost of the last step.
     extra: u64,
-    /// Which matches of nothing do not count.
+    /// Which empty matches are rejected.
     refused: Refused,
     /// Whether it is on its way back to another choice.
     pub(super) failing: bool,
@@ -144,7 +144,7 @@ pub(super) struct Attempt {
     registers: Vec<usize>,
 }
 
-/// Which matches of nothing do not count.
+/// Which empty matches are rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Refused {
     /// All count.

@@ -144,15 +144,15 @@ impl Pattern {
     /// # Ok::<(), backchat::pattern::PatternError>(())
     /// ```
     pub fn new(source: &str) -> Result<Self, PatternError> {
-        Self::of(source, Dialect::Regex)
+        Self::in_dialect(source, Dialect::Regex)
     }
 
     /// Reads a pattern of Python's own `re`, with DOTALL set.
     pub fn in_re(source: &str) -> Result<Self, PatternError> {
-        Self::of(source, Dialect::Re)
+        Self::in_dialect(source, Dialect::Re)
     }
 
-    fn of(source: &str, dialect: Dialect) -> Result<Self, PatternError> {
+    fn in_dialect(source: &str, dialect: Dialect) -> Result<Self, PatternError> {
         Ok(Self::compiled(source.to_owned(), dialect, None, dialect.read(source)?))
     }
 
@@ -254,7 +254,7 @@ impl Pattern {
         self.parts.prefilter.next(whole, 0, &mut 0).is_some_and(|place| place < text.len())
     }
 
-    /// The matches from left to right, as `finditer` gives them: none overlaps another, and one of nothing may follow
+    /// The matches from left to right, as `finditer` gives them: none overlaps another, and an empty one may follow
     /// right after another match.
     pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
         Matches { pattern: self.clone(), text, search: Search::default(), finished: false }

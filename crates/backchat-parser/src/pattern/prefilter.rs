@@ -517,7 +517,7 @@ fn run_of(node: &Node) -> Option<SkippedRun> {
         Node::Repeat { node, min, max, greed } => {
             let class = match &**node {
                 Node::Class(class) => class.clone(),
-                Node::Char(c) => Class::new(&class::of([(*c, *c)])),
+                Node::Char(c) => Class::new(&class::unicode([(*c, *c)])),
                 _ => return None,
             };
             let is_plain = *min <= 1 && max.is_none() && *greed != Greed::Possessive;

@@ -97,7 +97,7 @@ fn extend(node: &Node, all: &mut Vec<Prefix>) {
 fn single(node: &Node) -> Option<Class> {
     match node {
         Node::Class(class) => Some(class.clone()),
-        Node::Char(c) => Some(Class::new(&class::of([(*c, *c)]))),
+        Node::Char(c) => Some(Class::new(&class::unicode([(*c, *c)]))),
         Node::Group { node, .. } | Node::Atomic(node) => single(node),
         _ => None,
     }

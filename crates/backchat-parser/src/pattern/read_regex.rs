@@ -254,7 +254,7 @@ impl<'p> Reader<'p> {
             }
             '.' if self.flags.dot_all => Node::Class(Class::any()),
             '.' => {
-                let mut set = class::of([('\n', '\n')]);
+                let mut set = class::unicode([('\n', '\n')]);
                 set.negate();
                 Node::Class(Class::new(&set))
             }
@@ -286,7 +286,7 @@ impl<'p> Reader<'p> {
         if self.flags.full_case {
             return Node::Folded(c);
         }
-        let mut set = class::of([(c, c)]);
+        let mut set = class::unicode([(c, c)]);
         class::fold(&mut set);
         let alone = set.ranges().iter().map(|range| range.len()).sum::<usize>() == 1;
         if alone { Node::Char(c) } else { Node::Class(Class::new(&set)) }

@@ -36,7 +36,7 @@ pub(crate) struct Search {
     at: usize,
     state: State,
     not_empty: bool,
-    /// Whether no match of nothing counts anywhere.
+    /// Whether empty matches are never reported.
     never_empty: bool,
     run_end: usize,
     /// The work it may do, if the caller sets a bound of its own.
@@ -81,7 +81,7 @@ enum State {
 }
 
 impl Search {
-    /// Makes it a search of another text; with `never_empty` a match of nothing never counts in it.
+    /// Makes it a search of another text; with `never_empty` it reports no empty match.
     pub fn renew(&mut self, never_empty: bool) {
         let mut work = self.work.take();
         if let Some(work) = &mut work {
@@ -100,7 +100,8 @@ impl Search {
         Self { budget: NonZero::new(budget.max(1)), ..Self::default() }
     }
 
-    /// Begins again at a place. With `not_empty` a match of nothing at that very place does not count.
+    /// Begins again at a place. With `not_empty`, an empty match at exactly that place is
+    /// not reported.
     pub fn begin(&mut self, pattern: &Pattern, from: usize, not_empty: bool) {
         if let Some(work) = &mut self.work {
             if pattern.program().depends_on_search_start || self.not_empty {

@@ -45,7 +45,7 @@ impl Chat {
         Ok(Self { template, for_tools, special_tokens, wires: Mutex::default() })
     }
 
-    fn of(&self, has_tools: bool) -> &Arc<ChatTemplate> {
+    fn template(&self, has_tools: bool) -> &Arc<ChatTemplate> {
         self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
     }
 
@@ -58,7 +58,7 @@ impl Chat {
 
     /// Its source, and what it is rendered with.
     pub(super) fn given(&self, variables: &Object, has_tools: bool) -> (&str, Object) {
-        (self.of(has_tools).source(), self.all(variables))
+        (self.template(has_tools).source(), self.all(variables))
     }
 
     /// How the template writes a turn, found once; nothing if its renders do not show it.
@@ -66,12 +66,12 @@ impl Chat {
         let all = self.all(variables);
         let key = format!("{has_tools} {}", Value::Object(all.clone()));
         let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
-        wires.entry(key).or_insert_with(|| Wire::find(self.of(has_tools), &all, None).map(Arc::new)).clone()
+        wires.entry(key).or_insert_with(|| Wire::find(self.template(has_tools), &all, None).map(Arc::new)).clone()
     }
 
     /// The reader of the template's renders.
     pub(super) fn unrenderer(&self, variables: &Object, has_tools: bool) -> Unrenderer<Arc<ChatTemplate>> {
-        Unrenderer::new(self.of(has_tools).clone(), self.all(variables), RenderOptions::default())
+        Unrenderer::new(self.template(has_tools).clone(), self.all(variables), RenderOptions::default())
     }
 }
 
@@ -132,7 +132,7 @@ pub fn run(
     };
     let render = |conversation: &Conversation<'_>, with_message| {
         let context = conversation.context(with_message, &chat.special_tokens);
-        let rendered = chat.of(conversation.case.tools.is_some()).render(&context, &RenderOptions::default());
+        let rendered = chat.template(conversation.case.tools.is_some()).render(&context, &RenderOptions::default());
         rendered
             .map(|rendered| rendered.text)
             .map_err(|error| format!("the chat template fails on the message: {error}"))

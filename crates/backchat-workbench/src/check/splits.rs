@@ -36,7 +36,7 @@ pub(super) fn cuts(text: &str, seed: u64) -> Vec<Cut> {
 
 /// The ends of a text's chunks, except for the last one.
 fn ends(chunks: Chunks, text: &str) -> Vec<usize> {
-    let ends = chunks.of(text).scan(0, |at, chunk| {
+    let ends = chunks.split(text).scan(0, |at, chunk| {
         *at += chunk.len();
         Some(*at)
     });
@@ -47,7 +47,7 @@ impl Cut {
     /// The chunks of a text; none is empty.
     pub fn chunks(self, text: &str) -> Box<dyn Iterator<Item = &str> + '_> {
         let chunks: Box<dyn Iterator<Item = &str>> = match self {
-            Cut::By(chunks) => chunks.of(text),
+            Cut::By(chunks) => chunks.split(text),
             Cut::At(byte) => {
                 Box::new(text.split_at_checked(byte).map_or([text, ""], |(one, two)| [one, two]).into_iter())
             }

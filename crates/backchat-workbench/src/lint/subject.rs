@@ -60,7 +60,8 @@ pub(super) enum Side {
 }
 
 impl Side {
-    pub fn of(self, field: &Field) -> Option<&Delimiter> {
+    /// The delimiter of a field on this side.
+    pub fn delimiter(self, field: &Field) -> Option<&Delimiter> {
         match self {
             Side::Open => field.open.as_ref(),
             Side::Close => field.close.as_ref(),
@@ -183,7 +184,7 @@ impl<'t> Subject<'t> {
     /// Each delimiter of each field.
     pub(super) fn delimiters(&self) -> impl Iterator<Item = (&'t Field, Side, &'t Delimiter)> {
         self.template.fields().iter().flat_map(|field| {
-            [Side::Open, Side::Close].into_iter().filter_map(move |side| Some((field, side, side.of(field)?)))
+            [Side::Open, Side::Close].into_iter().filter_map(move |side| Some((field, side, side.delimiter(field)?)))
         })
     }
 
@@ -194,7 +195,7 @@ impl<'t> Subject<'t> {
 
     /// The path of a delimiter.
     pub(super) fn delimiter_path(field: &Field, side: Side) -> Path {
-        match side.of(field) {
+        match side.delimiter(field) {
             Some(delimiter) => Self::path(field).key(side.key(delimiter)),
             None => Self::path(field),
         }

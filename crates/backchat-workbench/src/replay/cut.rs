@@ -37,7 +37,7 @@ impl Recording {
     /// The two halves of a feed alone: their feeds and events are counted from 0.
     fn recorded_in_two(&self, feed: usize, place: usize, tools: Option<Arc<Tools>>) -> Result<Self, ParseError> {
         let Range { start, end } = self.feed_span(feed);
-        let options = self.recovery.of(Options::default().mode(self.mode).tools(tools));
+        let options = self.recovery.apply(Options::default().mode(self.mode).tools(tools));
         let mut parser = Parser::new(&self.template, self.slice(0..self.output), options)?;
         parser.skim(self.slice(self.output..start))?;
         let mut recorder = Recorder::new(&self.template, self.mode, self.recovery, self.text.clone(), self.output);

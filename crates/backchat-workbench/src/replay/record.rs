@@ -54,7 +54,7 @@ impl Recording {
 
     /// Parses a text that holds the prompt and then the output, cut at the places where the feeds of the output end.
     pub fn of_text(run: &Run<'_>, text: Arc<str>, ends: impl IntoIterator<Item = usize>) -> Result<Self, TooLarge> {
-        Self::of(run, text, ends, true)
+        Self::record(run, text, ends, true)
     }
 
     /// The same of a text of which more may come: its end is not its end for good.
@@ -63,10 +63,10 @@ impl Recording {
         text: Arc<str>,
         ends: impl IntoIterator<Item = usize>,
     ) -> Result<Self, TooLarge> {
-        Self::of(run, text, ends, false)
+        Self::record(run, text, ends, false)
     }
 
-    fn of(
+    fn record(
         run: &Run<'_>,
         text: Arc<str>,
         ends: impl IntoIterator<Item = usize>,
@@ -194,7 +194,7 @@ impl Recorder {
     /// Gives the parser the prompt, and keeps what that brings. None if it could not be read.
     fn begin(&mut self, run: &Run<'_>) -> Option<Parser> {
         let output = self.recording.output;
-        let options = run.recovery.of(Options::default().mode(run.mode).tools(run.tools.clone()));
+        let options = run.recovery.apply(Options::default().mode(run.mode).tools(run.tools.clone()));
         match Parser::new(run.template, run.prefix, options) {
             Ok(parser) => {
                 self.recording.origin = output - parser.prefix_length();

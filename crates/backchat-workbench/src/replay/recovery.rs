@@ -12,8 +12,8 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Options with them.
-    pub(super) fn of(self, options: Options) -> Options {
+    /// Sets them in options.
+    pub(super) fn apply(self, options: Options) -> Options {
         options.recover(self.policies).validate(self.validate)
     }
 }

@@ -198,7 +198,7 @@ fn the_message_of_every_kind_of_field_is_the_parser_s() {
                     recovery: Default::default(),
                 };
                 let finished = parser::parse(&template, "", output, None).unwrap();
-                let recording = Recording::new(&run, Chunks::Every(chunk).of(output)).unwrap();
+                let recording = Recording::new(&run, Chunks::Every(chunk).split(output)).unwrap();
                 let [one, other] = [recording.message(recording.end()), finished.message].map(Value::Object);
                 assert_eq!(one.to_string(), other.to_string(), "{json} {output}");
             }
@@ -395,7 +395,7 @@ fn the_chunks_of_a_parse_that_failed() {
     for (output, chunks) in [("<call f>{", 2), ("<call f>{</call>", 2), ("<call f>{</call> and on", 2)] {
         let run =
             Run { template: &template, prefix: "", mode: Mode::Reference, tools: None, recovery: Default::default() };
-        let recording = Recording::new(&run, Chunks::Every(output.len().div_ceil(2)).of(output)).unwrap();
+        let recording = Recording::new(&run, Chunks::Every(output.len().div_ceil(2)).split(output)).unwrap();
         assert!(recording.happened(recording.end()).starts_with("failed: "), "{output}");
         assert_eq!(recording.chunk_count(), chunks, "{output}");
     }

@@ -23,7 +23,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
     // Where the sides part, and their end, where the messages show the result.
     let parted = difference
         .zip(all.first())
-        .map(|(difference, steps)| [steps.of(difference.first), steps.moments.len().saturating_sub(1)]);
+        .map(|(difference, steps)| [steps.step_at(difference.first), steps.moments.len().saturating_sub(1)]);
     let mood = if output.mood() == Mood::Bad { "bad" } else { "" };
     html.element("div", &[("class", "stepper"), ("data-step", mood)], |html| {
         html.of_class("div", if output.sides.len() > 1 { "sides" } else { "" }, |html| {
@@ -40,7 +40,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
         if let ([first, second], [_, steps]) = (output.sides.as_slice(), all.as_slice()) {
             let like = |moment: &Moment| second.recording.moment_like(&first.recording, *moment);
             let pairs = all.first().into_iter().flat_map(|steps| &steps.moments);
-            let pairs = pairs.map(|moment| Value::from(i64::try_from(steps.of(like(moment))).unwrap_or(0)));
+            let pairs = pairs.map(|moment| Value::from(i64::try_from(steps.step_at(like(moment))).unwrap_or(0)));
             html.data(&[("type", "application/json"), ("class", "pairs")], &Value::List(pairs.collect()));
         }
     });
@@ -77,7 +77,7 @@ fn side(
     events(html, recording, &wrong, expected.is_some(), parted.map(|(difference, _)| difference.row));
     sides::json(html, &Value::Object(recording.message_in_brief(recording.end(), MOST / 10)));
     let ends = wrong.iter().filter_map(|row| recording.row(*row).end.checked_sub(1));
-    let mut marked: Vec<usize> = ends.map(|last| steps.of(recording.moment_of_event(last))).collect();
+    let mut marked: Vec<usize> = ends.map(|last| steps.step_at(recording.moment_of_event(last))).collect();
     marked.extend(parted.into_iter().flat_map(|(_, steps)| steps));
     marked.sort_unstable();
     marked.dedup();

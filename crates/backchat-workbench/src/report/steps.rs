@@ -42,7 +42,7 @@ impl Steps {
     }
 
     /// The step that shows a moment.
-    pub fn of(&self, moment: Moment) -> usize {
+    pub fn step_at(&self, moment: Moment) -> usize {
         self.moments.partition_point(|known| *known <= moment).saturating_sub(1)
     }
 

@@ -46,7 +46,7 @@ impl Chunking {
         let chunks: Box<dyn Iterator<Item = &str>> = match (self.rule, recorded) {
             (ChunkRule::Recorded, Some(lengths)) => Box::new(cut(output, lengths.iter().copied())),
             (ChunkRule::Recorded, None) => Box::new(std::iter::once(output)),
-            (ChunkRule::Asked(chunks), _) => chunks.of(output),
+            (ChunkRule::Asked(chunks), _) => chunks.split(output),
         };
         let mut ends = ends_of(chunks).peekable();
         let mut characters = 0;

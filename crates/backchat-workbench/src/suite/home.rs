@@ -23,7 +23,7 @@ pub struct Home {
 
 impl Home {
     /// The folder of a suite: the one that was asked for, the model's own, or a new one called after the model.
-    pub fn of(model: &str, asked: Option<&Path>) -> Self {
+    pub fn choose(model: &str, asked: Option<&Path>) -> Self {
         let path = Path::new(model);
         let own = match path.file_name().and_then(|name| name.to_str()) {
             _ if path.is_dir() => Some(path),
@@ -68,13 +68,13 @@ mod tests {
         for file in [CONFIG, "other.jinja"] {
             fs::write(model.join(file), "").unwrap();
         }
-        let of = |model: &Path, asked: Option<&Path>| Home::of(model.to_str().unwrap(), asked);
+        let of = |model: &Path, asked: Option<&Path>| Home::choose(model.to_str().unwrap(), asked);
         let own = Home { folder: model.clone(), is_the_models: true };
         assert_eq!(of(&model, None), own);
         assert_eq!(of(&model.join(CONFIG), None), own);
         assert_eq!(of(&model, Some(&model)), own);
         assert_eq!(of(&model.join("other.jinja"), None), Home { folder: "other".into(), is_the_models: false });
-        assert_eq!(Home::of("some/name-1.5", None), Home { folder: "name-1.5".into(), is_the_models: false });
+        assert_eq!(Home::choose("some/name-1.5", None), Home { folder: "name-1.5".into(), is_the_models: false });
         let elsewhere = of(&model, Some(folder.path()));
         assert_eq!((elsewhere.folder.as_path(), elsewhere.is_the_models), (folder.path(), false));
     }

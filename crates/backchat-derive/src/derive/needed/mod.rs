@@ -49,7 +49,7 @@ pub(super) struct Gaps {
 
 impl Gaps {
     /// Finds what a template needs besides the variables that were given.
-    pub fn of(template: &ChatTemplate, options: &Options) -> Self {
+    pub fn find(template: &ChatTemplate, options: &Options) -> Self {
         let (filled_in, filled) = fill(template, options).unzip();
         let tokens = tokens::unknown(template, filled_in.as_ref().unwrap_or(options), &options.variables);
         // What is said of a token need not be said twice.

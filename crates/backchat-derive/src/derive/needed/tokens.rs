@@ -16,11 +16,11 @@ pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, giv
     if names.is_empty() {
         return Vec::new();
     }
-    let without = Shown::of(template, &options.variables, options);
+    let without = Shown::probe(template, &options.variables, options);
     names.retain(|name| {
         let mut variables = options.variables.clone();
         variables.insert((*name).clone(), TOKEN.into());
-        let with = Shown::of(template, &variables, options);
+        let with = Shown::probe(template, &variables, options);
         let is_all = |with: &str, without: &str| with.replace(TOKEN, "") == *without;
         let mut turns = with.turns.iter().zip(&without.turns);
         // What a prompt ends with belongs to its header, or begins the turn.
@@ -37,7 +37,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(template: &ChatTemplate, variables: &Object, options: &Options) -> Self {
+    fn probe(template: &ChatTemplate, variables: &Object, options: &Options) -> Self {
         let settings = RenderOptions::default().now(options.now.clone());
         let after_question = |goal: Goal| {
             let text = goal.reach(template, variables, &settings).ok()?.text;

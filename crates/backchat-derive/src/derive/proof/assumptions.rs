@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::case::{Case, Cutter, Grounds};
+use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{History, Reach, Said};
 use super::judge::{Judge, Outcome};
 use super::renders::Tokens;
@@ -140,7 +140,7 @@ impl<'t> Setup<'_, 't> {
             .map(|said| Said { reach: Reach::Histories, ..said.clone() })
             .collect();
         let histories = self.histories.iter().filter(|history| history.is_main).cloned().collect();
-        let mut cutter = Cutter::new(plain, offering, &request, histories, self.tokens, Grounds::default());
+        let mut cutter = Cutter::new(plain, offering, &request, histories, self.tokens, TurnStarts::default());
         cutter.cases(&said, &mut HashSet::new())
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::conversations::{History, Reach, Said};
-use super::ground::{Cut, Ground, shows};
 use super::renders::Tokens;
 use super::request::Request;
+use super::turn_start::{Cut, TurnStart, shows};
 use crate::derive::recorded::Prompt;
 use backchat_probe::probe::{Answer, Message, PART_BREAK, Prober, Setting};
 
@@ -43,13 +43,13 @@ pub(super) struct Cutter<'p, 't> {
     pub request: &'p Request,
     pub histories: Vec<History>,
     pub tokens: Tokens<'p>,
-    pub grounds: Grounds,
+    pub turn_starts: TurnStarts,
 }
 
 /// The findings of one template's cutters: by history, setting and whether tools are offered.
 #[derive(Default)]
-pub(super) struct Grounds {
-    known: Vec<(usize, usize, bool, Option<Ground>)>,
+pub(super) struct TurnStarts {
+    known: Vec<(usize, usize, bool, Option<TurnStart>)>,
     /// The opening of reasoning, under any setting.
     openings: Option<Vec<String>>,
 }
@@ -61,15 +61,15 @@ impl<'p, 't> Cutter<'p, 't> {
         request: &'p Request,
         histories: Vec<History>,
         tokens: Tokens<'p>,
-        grounds: Grounds,
+        turn_starts: TurnStarts,
     ) -> Self {
-        let mut cutter = Self { plain, offering, request, histories, tokens, grounds };
-        if cutter.grounds.openings.is_none() {
+        let mut cutter = Self { plain, offering, request, histories, tokens, turn_starts };
+        if cutter.turn_starts.openings.is_none() {
             // The opening of reasoning under one setting is needed to judge the prompts of others.
             for setting in 0..cutter.request.usage.settings.len() {
-                cutter.ground(0, setting, false);
+                cutter.turn_start(0, setting, false);
             }
-            cutter.grounds.known.clear();
+            cutter.turn_starts.known.clear();
         }
         cutter
     }
@@ -131,48 +131,58 @@ impl<'p, 't> Cutter<'p, 't> {
         let mut prompts: Vec<Prompt> = Vec::new();
         for history in 0..self.histories.len() {
             for setting in 0..self.request.usage.settings.len() {
-                let at = self.ground(history, setting, history > 0);
-                let Some(ground) = at.and_then(|at| self.grounds.known.get(at)?.3.as_ref()) else { continue };
-                let end = ground.prompted().to_owned();
+                let at = self.turn_start(history, setting, history > 0);
+                let Some(turn_start) = at.and_then(|at| self.turn_starts.known.get(at)?.3.as_ref()) else { continue };
+                let end = turn_start.prompted().to_owned();
                 if !prompts.iter().any(|known| known.end == end) {
-                    prompts.push(Prompt { text: ground.prompt.clone(), end });
+                    prompts.push(Prompt { text: turn_start.prompt.clone(), end });
                 }
             }
         }
         prompts
     }
 
-    fn ground(&mut self, history: usize, setting: usize, offers: bool) -> Option<usize> {
+    fn turn_start(&mut self, history: usize, setting: usize, offers: bool) -> Option<usize> {
         let found =
-            self.grounds.known.iter().position(|known| (known.0, known.1, known.2) == (history, setting, offers));
+            self.turn_starts.known.iter().position(|known| (known.0, known.1, known.2) == (history, setting, offers));
         let at = match found {
             Some(at) => at,
             None => {
                 let prober = if offers { self.offering } else { self.plain };
                 let (known, values) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
-                let ground =
-                    Ground::find(prober, known, values, &self.tokens, self.grounds.openings.get_or_insert_default());
-                self.grounds.known.push((history, setting, offers, ground));
-                self.grounds.known.len() - 1
+                let turn_start = TurnStart::find(
+                    prober,
+                    known,
+                    values,
+                    &self.tokens,
+                    self.turn_starts.openings.get_or_insert_default(),
+                );
+                self.turn_starts.known.push((history, setting, offers, turn_start));
+                self.turn_starts.known.len() - 1
             }
         };
-        self.grounds.known.get(at)?.3.as_ref().map(|_| at)
+        self.turn_starts.known.get(at)?.3.as_ref().map(|_| at)
     }
 
     fn case(&mut self, said: &Said, history: usize, setting: usize) -> Option<Case> {
         let called =
             self.histories.get(history)?.messages.iter().any(|message| matches!(message, Message::Tool { .. }));
         let offers_tools = self.request.always_tools || called || !said.answer.calls.is_empty();
-        let at = self.ground(history, setting, offers_tools)?;
-        let ground = self.grounds.known.get(at)?.3.as_ref()?;
+        let at = self.turn_start(history, setting, offers_tools)?;
+        let turn_start = self.turn_starts.known.get(at)?.3.as_ref()?;
         let prober = if offers_tools { self.offering } else { self.plain };
         let (history, setting) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
         let parts = said.answer.content.as_deref().and_then(|content| content.split_once(PART_BREAK));
         if parts.is_some() && !takes_parts(prober, history, setting) {
             return None;
         }
-        let (piece, whole) =
-            ground.cut(prober, history, setting, &said.answer, self.grounds.openings.as_deref().unwrap_or(&[]))?;
+        let (piece, whole) = turn_start.cut(
+            prober,
+            history,
+            setting,
+            &said.answer,
+            self.turn_starts.openings.as_deref().unwrap_or(&[]),
+        )?;
         if parts.is_some_and(|(first, second)| !are_marked(&piece.text, first, second)) {
             return None;
         }
@@ -188,13 +198,13 @@ impl<'p, 't> Cutter<'p, 't> {
             name: format!("{} {}", said.name, history.name),
             said: said.answer.clone(),
             setting: setting.clone(),
-            unstopped: ground.without_stop(&piece.text, self.tokens.eos).map(str::to_owned),
+            unstopped: turn_start.without_stop(&piece.text, self.tokens.eos).map(str::to_owned),
             drops_content: said.answer.content.is_some() && expected.content.is_none(),
             prefix: piece.prefix,
             text: piece.text,
             expected,
             cut: piece.cut,
-            prompted: ground.prompted().to_owned(),
+            prompted: turn_start.prompted().to_owned(),
             history: history.messages.clone(),
             whole,
             offers_tools,

@@ -109,7 +109,7 @@ pub(super) fn whole_marks(text: &str, end: usize) -> usize {
 
 /// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack;
 /// empty if there is no such text, or no such mark.
-pub(super) fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
+pub(super) fn after_opening<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
     let words = Segmentation::Words;
     let last = || words.last(written).filter(|mark| words.is_distinctive(mark));
@@ -182,7 +182,7 @@ mod tests {
             ("<header><think>", "", "<header>"),
             ("<think>", "<other>", ""),
         ] {
-            assert_eq!(led(surplus, open), header, "{surplus:?} {open}");
+            assert_eq!(after_opening(surplus, open), header, "{surplus:?} {open}");
         }
     }
 

@@ -24,7 +24,6 @@ mod conversations;
 mod deviant_bodies;
 mod deviants;
 mod deviations;
-mod ground;
 mod header;
 mod judge;
 mod listed;
@@ -37,6 +36,7 @@ mod request;
 mod scope;
 mod separators;
 mod tolerance;
+mod turn_start;
 mod verdict;
 
 use std::cell::{OnceCell, RefCell};
@@ -51,7 +51,7 @@ use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
-use case::{Case, Cutter, Grounds};
+use case::{Case, Cutter, TurnStarts};
 use conversations::Marks;
 use judge::{Judge, Outcome};
 use renders::Tokens;
@@ -98,7 +98,7 @@ pub(super) struct Proof<'t> {
     /// The candidates refuted so far, in order.
     tried: RefCell<Vec<Tried>>,
     /// How turns compare with prompts, found out once.
-    grounds: RefCell<Grounds>,
+    turn_starts: RefCell<TurnStarts>,
     /// Whether the reasoning may have a name that the chat template does not read, since someone asked for it.
     pub any_reasoning_name: bool,
 }
@@ -155,7 +155,7 @@ impl<'t> Proof<'t> {
             prompts: OnceCell::new(),
             tried: RefCell::default(),
             any_reasoning_name: false,
-            grounds: RefCell::default(),
+            turn_starts: RefCell::default(),
         })
     }
 
@@ -173,10 +173,10 @@ impl<'t> Proof<'t> {
     fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);
-        let grounds = self.grounds.take();
-        let mut cutter = Cutter::new(&self.plain, &self.offering, &self.request, histories, self.tokens, grounds);
+        let turn_starts = self.turn_starts.take();
+        let mut cutter = Cutter::new(&self.plain, &self.offering, &self.request, histories, self.tokens, turn_starts);
         let done = work(&mut cutter);
-        self.grounds.replace(cutter.grounds);
+        self.turn_starts.replace(cutter.turn_starts);
         done
     }
 
@@ -272,7 +272,7 @@ impl<'t> Proof<'t> {
         let mut passed_with_reasoning = 0;
         for case in self.cases.iter().chain(&own) {
             verdict.cases += 1;
-            verdict.recut += usize::from(case.cut != ground::Cut::Exact);
+            verdict.recut += usize::from(case.cut != turn_start::Cut::Exact);
             match judge.outcome(case) {
                 Outcome::Passed => {
                     verdict.passed += 1;

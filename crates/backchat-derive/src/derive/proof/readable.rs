@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Proof;
-use super::case::{Case, Cutter, Grounds};
+use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{History, Reach, Said, call, name_ids, one_tool, typed};
 use super::judge::{Judge, Outcome};
 use super::reading::{message_of, reasoning_field};
@@ -116,8 +116,8 @@ impl Proof<'_> {
             is_main: true,
             is_brief: false,
         };
-        let grounds = Grounds::default();
-        let mut cutter = Cutter::new(&self.plain, &offering, &request, vec![history], self.tokens, grounds);
+        let turn_starts = TurnStarts::default();
+        let mut cutter = Cutter::new(&self.plain, &offering, &request, vec![history], self.tokens, turn_starts);
         let known_tools = Tools::new(&tools).map(Arc::new).ok()?;
         let judge = Judge::new(template, known_tools.clone(), &self.plain, &offering);
         let mut turns = Vec::new();

@@ -9,8 +9,8 @@ use backchat_core::json::{Object, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::derive) struct Fitted {
     pub template: Value,
-    /// Alternatives of patterns that are gone: the path, and the alternative.
-    pub gone: Vec<(String, String)>,
+    /// The dropped alternatives of patterns: the path, and the alternative.
+    pub dropped: Vec<(String, String)>,
 }
 
 /// How many ways are given at most.
@@ -34,7 +34,7 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
             literal(field, "close");
         }
     }
-    let mut ways = vec![(0, Fitted { template: plain.clone(), gone: Vec::new() })];
+    let mut ways = vec![(0, Fitted { template: plain.clone(), dropped: Vec::new() })];
     for (path, source, role) in patterns(&mut plain) {
         let refused = |source: &str| readers.iter().any(|reader| reader.check_pattern(source, role).is_some());
         if !refused(&source) {
@@ -80,7 +80,7 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
     }
     for (name, field) in fields(&mut template).filter(|(name, _)| *name != TOOL_CALLS) {
         // White space beside a mark would be a piece of its own, empty but for the join after it. It is bounded: a run
-        // without end would be held, and gone through again from each of its characters.
+        // without end would be held, and scanned again from each of its characters.
         if name != CONTENT {
             spaced(field, "open", "\\s{0,4}", "");
             spaced(field, "close", "", "\\s*");
@@ -172,8 +172,8 @@ fn with(way: &Fitted, path: &[String], rewrite: &Rewrite) -> Fitted {
     if let Some(place) = at(&mut way.template, path) {
         *place = rewrite.pattern.as_str().into();
     }
-    let gone = rewrite.gone.iter().map(|gone| (path.join("."), gone.clone()));
-    way.gone.extend(gone);
+    let dropped = rewrite.dropped.iter().map(|dropped| (path.join("."), dropped.clone()));
+    way.dropped.extend(dropped);
     if let Some(mark) = &rewrite.taken {
         for (_, field) in fields(&mut way.template) {
             if let Some(Value::String(open)) = field.get_mut("open_pattern")
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn without_limits_nothing_is_written_otherwise() {
         let template = value(r#"{"defaults": {"role": "assistant", "name": "a"}, "fields": {"x": {"repeats": true}}}"#);
-        assert_eq!(within(&template, &[], &Limits::NONE), [Fitted { template, gone: Vec::new() }]);
+        assert_eq!(within(&template, &[], &Limits::NONE), [Fitted { template, dropped: Vec::new() }]);
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         assert!(!ways.is_empty() && ways.len() <= MOST);
         assert!(ways.iter().all(|way| !close(way).contains("(?=")), "{ways:?}");
         // The closest way drops the alternative, and says so.
-        assert_eq!(ways[0].gone, [("fields.content.close_pattern".to_owned(), "(?=<call>)".to_owned())]);
+        assert_eq!(ways[0].dropped, [("fields.content.close_pattern".to_owned(), "(?=<call>)".to_owned())]);
     }
 
     #[test]

@@ -10,8 +10,8 @@ pub(super) struct Rewrite {
     pub pattern: String,
     /// The mark that a close takes now though the next field's open began with it.
     pub taken: Option<String>,
-    /// The alternatives that are gone.
-    pub gone: Vec<String>,
+    /// The dropped alternatives.
+    pub dropped: Vec<String>,
     cost: usize,
 }
 
@@ -21,7 +21,7 @@ const MOST: usize = 64;
 /// The ways to write a pattern without looking around; none if it is impossible.
 pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     let Some(branches) = Branches::read(pattern) else { return Vec::new() };
-    let mut open = vec![(branches, Rewrite { pattern: String::new(), taken: None, gone: Vec::new(), cost: 0 })];
+    let mut open = vec![(branches, Rewrite { pattern: String::new(), taken: None, dropped: Vec::new(), cost: 0 })];
     let mut found: Vec<Rewrite> = Vec::new();
     let mut looked_at = 0;
     while let Some((branches, so_far)) = open.pop() {
@@ -39,7 +39,7 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
         for change in changes {
             let mut next = so_far.clone();
             next.cost += change.cost;
-            next.gone.extend(change.gone);
+            next.dropped.extend(change.dropped);
             if next.taken.is_none() {
                 next.taken = change.taken;
             }
@@ -54,7 +54,7 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
 struct Removal {
     branches: Branches,
     taken: Option<String>,
-    gone: Option<String>,
+    dropped: Option<String>,
     cost: usize,
 }
 
@@ -100,25 +100,25 @@ fn changes(
     let is_alone = branch.iter().enumerate().all(|(at, item)| at == j || item.is_space());
     if branches.0.len() > 1 {
         let mut fewer = branches.clone();
-        let gone = fewer.0.remove(i);
-        let gone = Some(Branches(vec![gone]).to_string());
-        found.push(Removal { branches: fewer, taken: None, gone, cost: if is_alone { 0 } else { 2 } });
+        let dropped = fewer.0.remove(i);
+        let dropped = Some(Branches(vec![dropped]).to_string());
+        found.push(Removal { branches: fewer, taken: None, dropped, cost: if is_alone { 0 } else { 2 } });
     }
     if !is_alone {
-        found.push(Removal { branches: with(Vec::new()), taken: None, gone: None, cost: 1 });
+        found.push(Removal { branches: with(Vec::new()), taken: None, dropped: None, cost: 1 });
     }
     if closes && look.looks_ahead() {
         if is_alone && let Some(mark) = leading_mark(inside) {
             let items: Vec<Item> = mark.chars().map(|c| Item::Atom(written(c))).collect();
             let taken = Some(items.iter().map(ToString::to_string).collect());
-            found.push(Removal { branches: with(items), taken, gone: None, cost: 1 });
+            found.push(Removal { branches: with(items), taken, dropped: None, cost: 1 });
         }
         // The end of the text ends a region by itself; a pattern that takes it may take the end of a chunk.
         let endless = without_end(inside);
         for (inside, cost) in [(endless, 2), (Some(inside.clone()), 3)] {
             let Some(inside) = inside else { continue };
             let group = Item::Group { open: "(?:".to_owned(), inside, repeat: String::new() };
-            found.push(Removal { branches: with(unwrapped(group)), taken: None, gone: None, cost });
+            found.push(Removal { branches: with(unwrapped(group)), taken: None, dropped: None, cost });
         }
     }
     found

@@ -21,16 +21,16 @@ use backchat_parser::template::Template;
 /// The names between which every program that renders a chat again copies the reasoning.
 const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
 
-/// The readers of a draft: those asked for, or all that one template can serve as long as that costs nothing.
-pub(super) struct Wish {
+/// The readers that a draft is written for: the requested ones, or every reader that one template can serve at no cost.
+pub(super) struct ReaderSet {
     readers: Vec<Reader>,
     limits: Limits,
     /// Whether somebody asked for them: the draft must keep to their limits, whatever that costs.
     pub is_asked: bool,
 }
 
-impl Wish {
-    pub fn of(targets: &[&'static Target]) -> Self {
+impl ReaderSet {
+    pub fn new(targets: &[&'static Target]) -> Self {
         let everyone = || Target::named("portable").into_iter().collect();
         let is_asked = !targets.is_empty();
         let targets: Vec<&Target> = if is_asked { targets.to_vec() } else { everyone() };
@@ -84,17 +84,17 @@ pub(super) struct ReaderReport {
 }
 
 /// The verdict of each reader on a draft, whose field of reasoning has a name, and the cost of the target.
-pub(super) fn of(wish: &Wish, wire: &WireFormat, name: &str, attempt: &Attempt) -> ReaderReport {
+pub(super) fn report(audience: &ReaderSet, wire: &WireFormat, name: &str, attempt: &Attempt) -> ReaderReport {
     let Ok(loaded) = Template::from_value(&attempt.draft) else {
         return ReaderReport { readings: Vec::new(), diagnostics: Vec::new() };
     };
     let is_read = |key: &str| key == name || ALIASES.contains(&key) && ALIASES.contains(&name);
     let keys = || wire.reasoning.iter().flat_map(|reasoning| reasoning.keys());
-    let renamed = keys().next().filter(|_| wish.renames() && !keys().any(is_read));
+    let renamed = keys().next().filter(|_| audience.renames() && !keys().any(is_read));
     let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
     ReaderReport {
-        readings: verdicts::readings(&loaded.template, wish),
-        diagnostics: verdicts::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
+        readings: verdicts::readings(&loaded.template, audience),
+        diagnostics: verdicts::diagnostics(audience, &attempt.refusals, &attempt.avoided, &attempt.dropped, renamed),
     }
 }
 
@@ -103,50 +103,50 @@ mod tests {
     use super::*;
     use crate::derive::by_hand::template;
 
-    fn wish(name: &str) -> Wish {
-        Wish::of(&[Target::named(name).unwrap()])
+    fn audience(name: &str) -> ReaderSet {
+        ReaderSet::new(&[Target::named(name).unwrap()])
     }
 
     #[test]
     fn without_a_target_a_draft_suits_everyone_at_no_cost() {
-        let unasked = Wish::of(&[]);
+        let unasked = ReaderSet::new(&[]);
         assert!(!unasked.is_asked && !unasked.renames());
-        assert_eq!(unasked.readers, wish("portable").readers);
+        assert_eq!(unasked.readers, audience("portable").readers);
         // A name of the reasoning is its chat template's own, unless someone asked for a reader that knows others.
         let named = template(
             r#"{"start_anchor": "<b>", "fields": {"notes": {"open": "<n>", "close": "</n>"}, "content": {}}}"#,
         );
         assert_eq!(unasked.refusals(&named), []);
-        assert!(wish("vllm").refusals(&named).iter().any(|refusal| refusal.reason == Reason::Field));
+        assert!(audience("vllm").refusals(&named).iter().any(|refusal| refusal.reason == Reason::Field));
     }
 
     #[test]
     fn the_reasoning_is_named_by_the_user_the_target_or_the_chat_template() {
         let asked = Options::default().reasoning_field("thoughts".to_owned());
         let plain = Options::default();
-        for (wish, options, keys, name) in [
-            (wish("vllm"), &asked, &["plan"][..], "thoughts"),
-            (wish("vllm"), &plain, &["plan"], "thinking"),
-            (Wish::of(&[]), &plain, &["plan"], "plan"),
+        for (audience, options, keys, name) in [
+            (audience("vllm"), &asked, &["plan"][..], "thoughts"),
+            (audience("vllm"), &plain, &["plan"], "thinking"),
+            (ReaderSet::new(&[]), &plain, &["plan"], "plan"),
             // Programs copy these names to one another.
-            (Wish::of(&[]), &plain, &["plan", "reasoning_content"], "thinking"),
-            (Wish::of(&[]), &plain, &[], "thinking"),
+            (ReaderSet::new(&[]), &plain, &["plan", "reasoning_content"], "thinking"),
+            (ReaderSet::new(&[]), &plain, &[], "thinking"),
         ] {
-            assert_eq!(wish.reasoning_field(options, keys), name, "{keys:?}");
+            assert_eq!(audience.reasoning_field(options, keys), name, "{keys:?}");
         }
     }
 
     #[test]
     fn a_draft_is_joined_only_for_readers_that_were_asked_for() {
         let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
-        assert!(wish("transformers").joined(&draft).is_some());
-        assert!(Wish::of(&[]).joined(&draft).is_none(), "it would cost something");
-        assert!(wish("vllm").joined(&draft).is_none(), "it cannot");
+        assert!(audience("transformers").joined(&draft).is_some());
+        assert!(ReaderSet::new(&[]).joined(&draft).is_none(), "it would cost something");
+        assert!(audience("vllm").joined(&draft).is_none(), "it cannot");
     }
 
     #[test]
     fn a_way_that_changes_nothing_is_none() {
         let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
-        assert!(wish("transformers").ways(&draft).is_empty());
+        assert!(audience("transformers").ways(&draft).is_empty());
     }
 }

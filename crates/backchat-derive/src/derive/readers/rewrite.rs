@@ -2,7 +2,7 @@
 
 use super::super::proof::Proof;
 use super::super::{Options, no_content, problem};
-use super::Wish;
+use super::ReaderSet;
 use crate::targets::{CONTENT, TOOL_CALLS};
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
@@ -24,8 +24,8 @@ pub struct Rewritten {
 /// of its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
 pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
-    let wish = Wish::of(&options.targets);
-    if wish.refusals(template).is_empty() {
+    let audience = ReaderSet::new(&options.targets);
+    if audience.refusals(template).is_empty() {
         return Ok(None);
     }
     let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
@@ -34,13 +34,13 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
     };
     proof.any_reasoning_name = true;
     let before = proof.judge(template).failed();
-    let named = match wish.limits.reasoning.filter(|_| options.reasoning_field.is_none()) {
+    let named = match audience.limits.reasoning.filter(|_| options.reasoning_field.is_none()) {
         Some(name) => renamed(&template.to_value(), name),
         None => template.to_value(),
     };
-    for way in [named.clone()].into_iter().chain(wish.ways(&named).into_iter().map(|way| way.template)) {
+    for way in [named.clone()].into_iter().chain(audience.ways(&named).into_iter().map(|way| way.template)) {
         let Ok(loaded) = Template::from_value(&way) else { continue };
-        if !wish.refusals(&loaded.template).is_empty() {
+        if !audience.refusals(&loaded.template).is_empty() {
             continue;
         }
         let verdict = proof.judge(&loaded.template);

@@ -1,6 +1,6 @@
 //! The verdict of each reader on a draft: whether it accepts it, the costs, and the alternative draft.
 
-use super::Wish;
+use super::ReaderSet;
 use crate::targets::{CONTENT, Reader, Refusal, TOOL_CALLS};
 use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::Value;
@@ -48,12 +48,12 @@ impl Reading {
 }
 
 /// The verdict of every reader on a draft.
-pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Reading> {
+pub(in crate::derive) fn readings(template: &Template, audience: &ReaderSet) -> Vec<Reading> {
     let readings = Reader::ALL.into_iter().map(|reader| {
         let refused = reader.check(template);
         let mut costs: Vec<String> = reader.cautions(template).into_iter().map(|caution| caution.effect).collect();
         let mut other = None;
-        let asked = |reader: Reader| wish.is_asked && wish.readers.contains(&reader);
+        let asked = |reader: Reader| audience.is_asked && audience.readers.contains(&reader);
         if !refused.is_empty() {
             other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
         } else if loses_pieces(template) && keeps_one_piece(reader) {
@@ -84,21 +84,21 @@ fn keeps_one_piece(reader: Reader) -> bool {
 
 /// The cost of the target, and why it could not be met.
 pub(in crate::derive) fn diagnostics(
-    wish: &Wish,
+    audience: &ReaderSet,
     refusals: &[Refusal],
-    spared: &[Refusal],
-    gone: &[(String, String)],
+    avoided: &[Refusal],
+    dropped: &[(String, String)],
     renamed: Option<(&str, &str)>,
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    if wish.is_asked {
+    if audience.is_asked {
         for refusal in refusals {
             let message =
                 format!("{} refuses every draft that was found: {}", refusal.reader.title(), in_words(refusal));
             let help = "derive without `--target`, or write this by hand and test it with `backchat prove`";
             found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
         }
-        if let (true, Some(refusal)) = (refusals.is_empty(), spared.first()) {
+        if let (true, Some(refusal)) = (refusals.is_empty(), avoided.first()) {
             let message = format!(
                 "{} refuses the construct that reads these conversations: {}",
                 refusal.reader.title(),
@@ -109,8 +109,8 @@ pub(in crate::derive) fn diagnostics(
             found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
         }
     }
-    for (path, gone) in gone {
-        let message = format!("`{path}` leaves out {gone:?} so that every reader accepts it");
+    for (path, dropped) in dropped {
+        let message = format!("`{path}` leaves out {dropped:?} so that every reader accepts it");
         let help = "text that only this delimiter matches is misread; `--target transformers` keeps it";
         found.push(Diagnostic::new(Severity::Note, "derive-target-cost", message).help(help));
     }
@@ -160,12 +160,12 @@ mod tests {
     #[test]
     fn every_reader_is_asked_and_each_refusal_offers_its_own_target() {
         let looks = template(&ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?=\\\\s)\""));
-        let found = readings(&looks, &Wish::of(&[]));
+        let found = readings(&looks, &ReaderSet::new(&[]));
         assert_eq!(found.iter().map(|reading| reading.reader).collect::<Vec<_>>(), Reader::ALL);
         let smg = found.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
         assert!(!smg.refusals.is_empty());
         assert_eq!(smg.other, Some(("smg", "gives a draft that smg accepts")));
-        let asked = readings(&looks, &Wish::of(&[Target::named("smg").unwrap()]));
+        let asked = readings(&looks, &ReaderSet::new(&[Target::named("smg").unwrap()]));
         let smg = asked.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
         assert_eq!(smg.other, None, "it was asked for already");
     }
@@ -179,17 +179,17 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_target_is_named_if_it_was_asked_for() {
-        let asked = Wish::of(&[Target::named("smg").unwrap()]);
-        let ids = |wish: &Wish, refusals: &[Refusal], spared: &[Refusal]| -> Vec<String> {
-            diagnostics(wish, refusals, spared, &[], None).into_iter().map(|found| found.message).collect()
+        let asked = ReaderSet::new(&[Target::named("smg").unwrap()]);
+        let ids = |audience: &ReaderSet, refusals: &[Refusal], avoided: &[Refusal]| -> Vec<String> {
+            diagnostics(audience, refusals, avoided, &[], None).into_iter().map(|found| found.message).collect()
         };
         let one = [refusal(Reader::Smg)];
         assert!(ids(&asked, &one, &[])[0].contains("refuses every draft that was found: no"));
         assert!(ids(&asked, &[], &one)[0].contains("refuses the construct that reads these conversations: no"));
         assert_eq!(ids(&asked, &one, &one).len(), 1, "the other draft does not help either");
-        assert_eq!(ids(&Wish::of(&[]), &one, &one), [""; 0]);
-        let gone = [("fields.x.close".to_owned(), "(?=y)".to_owned())];
-        let found = diagnostics(&asked, &[], &[], &gone, Some(("thinking", "plan")));
+        assert_eq!(ids(&ReaderSet::new(&[]), &one, &one), [""; 0]);
+        let dropped = [("fields.x.close".to_owned(), "(?=y)".to_owned())];
+        let found = diagnostics(&asked, &[], &[], &dropped, Some(("thinking", "plan")));
         assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), ["derive-target-cost", "derive-renamed"]);
         assert_eq!(found[0].message, "`fields.x.close` leaves out \"(?=y)\" so that every reader accepts it");
     }

@@ -23,26 +23,26 @@ use crate::content::{Capture, Mode};
 use crate::template::{ContentSpec, Field};
 use backchat_core::json::Value;
 
-/// Something new of a call.
+/// A change to a call: it starts, or its arguments grow.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum News<'n> {
+pub(super) enum CallDelta<'n> {
     Start { index: usize, name: &'n str, id: Option<&'n str> },
     Arguments { index: usize, delta: &'n str },
 }
 
-impl<'n> News<'n> {
+impl<'n> CallDelta<'n> {
     /// The event that reports it.
     pub fn event(self, field: &'n Arc<str>) -> EventRef<'n> {
         match self {
-            News::Start { index, name, id } => EventRef::CallStart { field, index, name, id },
-            News::Arguments { index, delta } => EventRef::CallArguments { field, index, delta },
+            CallDelta::Start { index, name, id } => EventRef::CallStart { field, index, name, id },
+            CallDelta::Arguments { index, delta } => EventRef::CallArguments { field, index, delta },
         }
     }
 }
 
-/// The calls of the region the parser is in.
+/// The calls of the open region, reported as they grow.
 #[derive(Clone, Debug)]
-pub(super) struct Growth {
+pub(super) struct GrowingCalls {
     body: Body,
     calls: Calls,
 }
@@ -79,7 +79,7 @@ struct Call {
     reported: usize,
 }
 
-impl Growth {
+impl GrowingCalls {
     /// Begins with a region of the field. Without a shape its calls come whole.
     pub fn new(field: &Field, shape: Option<&CallShape>, captures: &[Capture]) -> Self {
         let body = match (&field.content, shape) {
@@ -92,7 +92,7 @@ impl Growth {
     }
 
     /// Reports the part of a call that the opening holds: the name, if the open pattern took it.
-    pub fn begin(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+    pub fn begin(&mut self, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
         if let Some(CallShape { each: false, .. }) = &self.calls.shape {
             self.calls.open();
             self.calls.report(next, sink);
@@ -107,7 +107,7 @@ impl Growth {
         text: &str,
         tools: Option<&Tools>,
         next: &mut usize,
-        sink: &mut impl FnMut(News<'_>),
+        sink: &mut impl FnMut(CallDelta<'_>),
     ) {
         match &mut self.body {
             Body::Whole => return,
@@ -126,7 +126,7 @@ impl Growth {
     }
 
     /// Reports the rest of the calls in the region's value.
-    pub fn finish(mut self, value: &Value, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+    pub fn finish(mut self, value: &Value, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
         let values = match value {
             Value::List(items) => items.as_slice(),
             one => std::slice::from_ref(one),
@@ -167,7 +167,7 @@ impl Calls {
         self.is_open = true;
     }
 
-    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
         // Those before are reported whole; a new one waits for the name of the one before.
         for call in &mut self.all {
             if call.name.is_none() {
@@ -179,16 +179,16 @@ impl Calls {
 }
 
 impl Call {
-    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
+    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
         let Some(name) = &self.name else { return };
         let index = *self.index.get_or_insert_with(|| {
             let index = *next;
             *next += 1;
-            sink(News::Start { index, name, id: self.id.as_deref() });
+            sink(CallDelta::Start { index, name, id: self.id.as_deref() });
             index
         });
         if let Some(delta) = self.text.get(self.reported..).filter(|delta| !delta.is_empty()) {
-            sink(News::Arguments { index, delta });
+            sink(CallDelta::Arguments { index, delta });
             self.reported = self.text.len();
         }
     }

@@ -18,7 +18,7 @@ pub(in crate::parser) struct LaterCloser {
 
 impl LaterCloser {
     /// A body up to its closer, if it stops inside a string.
-    pub fn of(field: usize, body: &str, closer: usize) -> Option<Self> {
+    pub fn find(field: usize, body: &str, closer: usize) -> Option<Self> {
         let mut json = JsonPrefix::default();
         let (progress, _) = json.read(body.as_bytes());
         let stops_inside = progress == Progress::Begun && json.is_in_string();

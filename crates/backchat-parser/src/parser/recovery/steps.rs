@@ -257,7 +257,7 @@ impl Parser {
                 self.asks(RecoveryPolicy::ClosersInStrings) && call.is_json && gate.closes_at != Some(next.start);
             let Some(region) = is_open.filter(|_| is_asked) else { return Ok(Flow::Goes) };
             let body = self.buffer.slice(region.body, next.start.max(region.body));
-            let Some(later) = LaterCloser::of(delimiter.field, body, next.start) else { return Ok(Flow::Goes) };
+            let Some(later) = LaterCloser::find(delimiter.field, body, next.start) else { return Ok(Flow::Goes) };
             self.release(next.start, sink);
             gate.trial = Some(Trial::InString(later));
             return Ok(Flow::Again);

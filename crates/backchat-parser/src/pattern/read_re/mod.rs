@@ -145,7 +145,7 @@ impl<'p> ReReader<'p> {
                 },
                 '.' if self.flags.dot_all => (Node::Class(Class::any()), Item::Other),
                 '.' => {
-                    let mut set = class::of([('\n', '\n')]);
+                    let mut set = class::unicode([('\n', '\n')]);
                     set.negate();
                     (Node::Class(Class::new(&set)), Item::Other)
                 }
@@ -246,7 +246,7 @@ impl<'p> ReReader<'p> {
     fn char(&self, code: u32) -> Node {
         match char::from_u32(code) {
             Some(c) if !self.flags.ignore_case => Node::Char(c),
-            Some(c) => self.class(class::of([(c, c)])),
+            Some(c) => self.class(class::unicode([(c, c)])),
             None => Node::Class(Class::new(&ClassUnicode::empty())),
         }
     }
@@ -260,7 +260,7 @@ impl<'p> ReReader<'p> {
         if self.flags.ignore_case {
             class::fold(&mut set);
             if set.ranges().iter().any(|range| DOTS.iter().any(|&c| range.start() <= c && c <= range.end())) {
-                set.union(&class::of(DOTS.map(|c| (c, c))));
+                set.union(&class::unicode(DOTS.map(|c| (c, c))));
             }
         }
         set
@@ -270,21 +270,21 @@ impl<'p> ReReader<'p> {
     fn perl(&self, letter: char) -> ClassUnicode {
         let mut set = match (letter.to_ascii_lowercase(), self.flags.ascii) {
             ('d', false) => class::perl('d', false),
-            ('d', true) => class::of([('0', '9')]),
+            ('d', true) => class::unicode([('0', '9')]),
             ('w', false) => {
-                let mut set = class::of([('_', '_')]);
+                let mut set = class::unicode([('_', '_')]);
                 for name in ["L", "N"] {
                     set.union(&class::property(name).unwrap_or_else(ClassUnicode::empty));
                 }
                 set
             }
-            ('w', true) => class::of([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]),
+            ('w', true) => class::unicode([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]),
             (_, false) => {
                 let mut set = class::perl('s', false);
                 set.push(ClassUnicodeRange::new('\u{1c}', '\u{1f}'));
                 set
             }
-            (_, true) => class::of([('\t', '\r'), (' ', ' ')]),
+            (_, true) => class::unicode([('\t', '\r'), (' ', ' ')]),
         };
         if letter.is_ascii_uppercase() {
             set.negate();

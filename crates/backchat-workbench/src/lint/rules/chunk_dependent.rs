@@ -102,7 +102,7 @@ fn before_close(subject: &Subject<'_>, field: &Field) -> String {
 
 /// A parser that knows this delimiter only.
 fn alone(field: &Field, side: Side) -> Option<Parser> {
-    let delimiter = side.of(field)?;
+    let delimiter = side.delimiter(field)?;
     let mut watched = Object::new();
     let value = match delimiter.literals() {
         Some(literals) => Value::List(literals.iter().map(|literal| literal.as_str().into()).collect()),
@@ -280,7 +280,7 @@ fn with_advice(
 /// Whether whole texts mean the same with another spelling of a delimiter.
 fn same_whole(subject: &Subject<'_>, field: &Field, side: Side, pattern: &str, texts: &[String]) -> Option<bool> {
     let mut value = subject.template.to_value();
-    let delimiter = side.of(field)?;
+    let delimiter = side.delimiter(field)?;
     let key = side.key(delimiter);
     if let Value::Object(entries) = &mut value
         && let Some(Value::Object(fields)) = entries.get_mut("fields")

@@ -411,7 +411,7 @@ impl OutputSet {
         Ok(Some(OtherTemplate { name: name.clone(), template: opened?.loaded.template }))
     }
 
-    fn of(
+    fn material(
         &self,
         opened: Opened,
         prefix: String,

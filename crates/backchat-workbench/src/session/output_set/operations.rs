@@ -36,14 +36,14 @@ impl Outputs for OutputSet {
             Some(Item::Text(path)) => {
                 let output = self.text(path)?;
                 let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
-                self.of(self.template_of(None)?, prefix.unwrap_or_default(), output, None, None, None)
+                self.material(self.template_of(None)?, prefix.unwrap_or_default(), output, None, None, None)
             }
             Some(Item::Recorded(path)) => {
                 let chunks = recorded(path)?;
                 let lengths = chunks.iter().map(|chunk| chunk.chars().count()).collect();
                 let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
                 let prefix = prefix.unwrap_or_default();
-                self.of(self.template_of(None)?, prefix, chunks.concat(), None, None, Some(lengths))
+                self.material(self.template_of(None)?, prefix, chunks.concat(), None, None, Some(lengths))
             }
             Some(Item::Case { file, name }) => self.of_case(self.case(file, name)?.0),
             Some(Item::Row(row)) => self.of_case(self.row(index, *row)?),
@@ -51,7 +51,7 @@ impl Outputs for OutputSet {
                 let text = given.template.to_json();
                 let opened = source::from_text(String::new(), text)?;
                 let (prefix, output) = (given.prefix.clone(), given.output.clone());
-                self.of(opened, prefix, output, given.tools.as_ref(), given.expected.clone(), None)
+                self.material(opened, prefix, output, given.tools.as_ref(), given.expected.clone(), None)
             }
             Some(Item::Failing { of, conversation }) => self.failing(*of, conversation),
             Some(Item::Broken { file, name }) => {
@@ -272,7 +272,7 @@ impl OutputSet {
         let expected = case.expected.message.map(|message| message.value);
         let recovery = Recovery { policies: case.recover, validate: case.validate };
         let is_excused = case.allow.iter().any(|id| id == "check-message");
-        let material = self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
+        let material = self.material(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
         Ok(Material { is_excused, recovery, ..material })
     }
 }

@@ -54,7 +54,7 @@ impl OutputSet {
             _ => self.template_of(None)?,
         };
         let (prefix, output) = (conversation.prefix.clone(), conversation.output.clone());
-        self.of(opened, prefix, output, conversation.tools.as_ref(), conversation.expected.clone(), None)
+        self.material(opened, prefix, output, conversation.tools.as_ref(), conversation.expected.clone(), None)
     }
 }
 

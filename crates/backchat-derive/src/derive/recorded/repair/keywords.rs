@@ -25,9 +25,9 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
 /// How the calls between `from` and `to` are written; nothing if it is not in this way.
 fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> {
     let (first, last) = (calls.first()?, calls.last()?);
-    let mut signs = Signs::of(text, first)?;
+    let mut signs = Signs::find(text, first)?;
     for call in calls {
-        let of_call = Signs::of(text, call)?;
+        let of_call = Signs::find(text, call)?;
         signs.separator = signs.separator.or(of_call.separator);
         let is_same = (of_call.bracket, of_call.sign) == (signs.bracket, signs.sign);
         if !is_same || of_call.separator.is_some_and(|separator| signs.separator != Some(separator)) {
@@ -92,7 +92,7 @@ const NESTED: &str =
     "(?P<deep>[\\[{](?:[^\\[\\]{}'\"]|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?&deep))*[\\]}])";
 
 impl<'t> Signs<'t> {
-    fn of(text: &'t str, call: &Call) -> Option<Self> {
+    fn find(text: &'t str, call: &Call) -> Option<Self> {
         let Body::Pairs(pairs) = &call.body else { return None };
         let (first, last) = (pairs.first()?, pairs.last()?);
         let opens = only_sign(text.get(call.name.end..first.key.start)?)?.chars().next()?;

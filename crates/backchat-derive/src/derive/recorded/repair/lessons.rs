@@ -8,7 +8,7 @@ pub(in crate::derive) struct Lessons {
     pub learned: Vec<Lesson>,
     pub refused: Vec<String>,
     /// Why samples led to nothing, each reason with their names.
-    pub untaught: Vec<(String, Vec<String>)>,
+    pub unexplained: Vec<(String, Vec<String>)>,
 }
 
 /// One thing that samples taught.
@@ -32,9 +32,9 @@ impl Lessons {
 
     /// Keeps why a sample led to nothing.
     pub(super) fn leave(&mut self, sample: &str, why: String) {
-        match self.untaught.iter_mut().find(|(known, _)| *known == why) {
+        match self.unexplained.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(sample.to_owned()),
-            None => self.untaught.push((why, vec![sample.to_owned()])),
+            None => self.unexplained.push((why, vec![sample.to_owned()])),
         }
     }
 
@@ -61,12 +61,12 @@ impl Lessons {
             let help = "pass more samples, or write it by hand and test it with `backchat prove --samples`";
             note("derive-not-learned", format!("not learned: {}", shortened(why, 300)), help)
         });
-        let untaught = self.untaught.iter().map(|(why, names)| {
+        let unexplained = self.unexplained.iter().map(|(why, names)| {
             let names: Vec<String> = names.iter().map(|name| format!("`{}`", shortened(name, 120))).collect();
             let help = "fix the message, or write the rule by hand and test it with `backchat prove --samples`";
             note("derive-not-learned", format!("nothing learned from {}: {why}", names.join(", ")), help)
         });
-        learned.chain(refused).chain(untaught).collect()
+        learned.chain(refused).chain(unexplained).collect()
     }
 }
 

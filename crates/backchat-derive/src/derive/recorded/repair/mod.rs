@@ -69,7 +69,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
     let mut improved = true;
     while improved && proofs < MOST_PROOFS {
         improved = false;
-        lessons.untaught.clear();
+        lessons.unexplained.clear();
         let mut candidates = candidates(&best, &explained, samples, trial, !base.reads_calls, &mut lessons);
         candidates.sort_by_key(|Candidate { edit, explained, exact, by_character }| {
             let most = std::cmp::Reverse((count(explained), *exact, *by_character));
@@ -328,7 +328,7 @@ mod tests {
         ] {
             let (template, lessons) = learned(std::slice::from_ref(&sample), 0);
             assert!(template.is_none() && lessons.refused.is_empty(), "{sample:?}");
-            assert_eq!(lessons.untaught, [(why.to_owned(), vec![sample.name])]);
+            assert_eq!(lessons.unexplained, [(why.to_owned(), vec![sample.name])]);
         }
     }
 

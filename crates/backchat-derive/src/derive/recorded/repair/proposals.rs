@@ -39,7 +39,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
             // A template that gives up on the sample reads nothing of it.
             Err(_) => (Object::new(), Vec::new()),
         };
-        let wrong = Wrong::of(&said, &got, own.as_deref()).parts();
+        let wrong = Wrong::compare(&said, &got, own.as_deref()).parts();
         if wrong.is_empty() {
             found.extend(Some(edit).filter(|_| !repaired.is_empty()));
             continue;
@@ -99,7 +99,7 @@ struct Wrong {
 }
 
 impl Wrong {
-    fn of(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
+    fn compare(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
         let got = SampleMessage::of(got, own);
         let same_calls = said.calls.len() == got.calls.len()
             && said.calls.iter().zip(&got.calls).all(|(said, got)| {
@@ -173,7 +173,7 @@ mod tests {
             (CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#), Some(Topic::Content)),
             (CALLED.replace("{\"tool", r#"{"reasoning": "Hm.", "content": "Yes.", "tool"#), None),
         ] {
-            assert_eq!(Wrong::of(&said, &object(&got), None).parts().first().copied(), first, "{got}");
+            assert_eq!(Wrong::compare(&said, &object(&got), None).parts().first().copied(), first, "{got}");
         }
     }
 

@@ -1,13 +1,13 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
-use super::header::{Shift, aligned, begins_with, led, loosely_shared, overlap, repeated, whole_marks};
+use super::header::{Shift, after_opening, aligned, begins_with, loosely_shared, overlap, repeated, whole_marks};
 use super::renders::{self, NEXT, PLAIN, Tokens, Turn, before, begins_call, generated, thought, trailer, turn};
 use backchat_core::text::{common_start, slice};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, speaks_of_reasoning};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
-pub(super) struct Ground {
+pub(super) struct TurnStart {
     pub prompt: String,
     /// The end of the history's own words in the prompt.
     pub said: usize,
@@ -61,12 +61,12 @@ pub enum Cut {
     /// The prompt writes text that renders of whole turns lack: the output begins at their first difference.
     Shared,
     /// No prompt leads up to this turn: the prompt opens reasoning that it lacks. The prefix ends before that.
-    Unled,
+    Unprompted,
     /// Every plain turn begins differently. The prefix ends at their first difference.
     Deviating,
 }
 
-impl Ground {
+impl TurnStart {
     /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
     /// leaves out the history's last words.
     pub fn find(
@@ -156,7 +156,7 @@ impl Ground {
         }
         if shows_reasoning && self.bares_thought && openings.iter().any(String::is_empty) {
             // Other prompts open it, and this template leaves that to them.
-            piece.cut = Cut::Unled;
+            piece.cut = Cut::Unprompted;
         }
         piece.text.truncate(self.end(&piece.text, answer));
         Some((piece, whole))
@@ -217,8 +217,10 @@ impl Ground {
             (State::Open(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) && repeated > 0 => {
                 after_prompt()
             }
-            (State::Open(open), false) => piece(&format!("{before}{}", led(surplus, open)), rest, Cut::Unled),
-            (State::Call, _) => piece(before, rest, Cut::Unled),
+            (State::Open(open), false) => {
+                piece(&format!("{before}{}", after_opening(surplus, open)), rest, Cut::Unprompted)
+            }
+            (State::Call, _) => piece(before, rest, Cut::Unprompted),
             (State::Closed(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) => {
                 piece(before, rest, Cut::Shared)
             }
@@ -342,15 +344,15 @@ mod tests {
     use backchat_chat::ChatTemplate;
     use backchat_core::json::Object;
 
-    /// The ground after a question, with the opening of reasoning as far as it shows.
-    fn ground(chat_template: &str) -> (Option<Ground>, Vec<String>) {
+    /// The start of the turn after a question, with the opening of reasoning as far as it shows.
+    fn turn_start(chat_template: &str) -> (Option<TurnStart>, Vec<String>) {
         let template = ChatTemplate::compile(chat_template).unwrap();
         let variables = Object::new();
         let input = backchat_probe::probe::ReasoningInput::Key("reasoning_content".to_owned());
         let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
         let mut openings = Vec::new();
         let found =
-            Ground::find(&prober, &histories(false, false)[0], &Setting::new(), &Tokens::default(), &mut openings);
+            TurnStart::find(&prober, &histories(false, false)[0], &Setting::new(), &Tokens::default(), &mut openings);
         (found, openings)
     }
 
@@ -375,32 +377,32 @@ mod tests {
             ("", "<think></think>", State::Closed(String::new()), &[]),
             ("", "<say>", State::Plain, &[]),
         ] {
-            let (ground, known) = ground(&chat(turn, prompt));
-            let ground = ground.unwrap();
+            let (turn_start, known) = turn_start(&chat(turn, prompt));
+            let turn_start = turn_start.unwrap();
             assert_eq!(
-                (&ground.state, known.iter().map(String::as_str).collect::<Vec<_>>().as_slice()),
+                (&turn_start.state, known.iter().map(String::as_str).collect::<Vec<_>>().as_slice()),
                 (&state, openings),
                 "{turn} {prompt}"
             );
-            assert_eq!(ground.prompted(), format!("?<end><assistant>{prompt}"), "after the words `7f3a`");
-            assert_eq!(ground.stop, "<end>");
+            assert_eq!(turn_start.prompted(), format!("?<end><assistant>{prompt}"), "after the words `7f3a`");
+            assert_eq!(turn_start.stop, "<end>");
         }
     }
 
     #[test]
     fn a_mark_opens_reasoning_if_content_up_to_its_closing_mark_is_left_out() {
-        let of = |content: &str| ground(&chat("", "<say>").replace("{{ m.content }}", content)).0.unwrap().state;
+        let of = |content: &str| turn_start(&chat("", "<say>").replace("{{ m.content }}", content)).0.unwrap().state;
         assert_eq!(of("{{ m.content.split('</say>')[-1] }}"), State::Open(String::new()));
         assert_eq!(of("{{ m.content.split('</other>')[-1] }}"), State::Plain);
         let closed = chat("", "<think>\n</think>").replace("{{ m.content }}", "{{ m.content.split('</think>')[-1] }}");
-        assert_eq!(ground(&closed).0.unwrap().state, State::Closed(String::new()));
+        assert_eq!(turn_start(&closed).0.unwrap().state, State::Closed(String::new()));
     }
 
     #[test]
-    fn no_ground_without_a_rendered_history() {
+    fn no_turn_start_without_a_rendered_history() {
         let forgetful = "{% for m in messages %}{% if m.role != 'user' %}{{ m.content }}{% endif %}{% endfor %}";
-        assert!(ground(forgetful).0.is_none());
-        assert!(ground("{{ raise_exception('no') }}").0.is_none());
+        assert!(turn_start(forgetful).0.is_none());
+        assert!(turn_start("{{ raise_exception('no') }}").0.is_none());
     }
 
     #[test]
@@ -413,8 +415,8 @@ mod tests {
             let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
             let history = &histories(false, false)[0];
             let mut openings = Vec::new();
-            let ground = Ground::find(&prober, history, &Setting::new(), &Tokens::default(), &mut openings)?;
-            let (piece, _) = ground.cut(&prober, history, &Setting::new(), answer, &openings)?;
+            let turn_start = TurnStart::find(&prober, history, &Setting::new(), &Tokens::default(), &mut openings)?;
+            let (piece, _) = turn_start.cut(&prober, history, &Setting::new(), answer, &openings)?;
             Some((piece.cut, piece.prefix.rsplit_once("<end>")?.1.to_owned(), piece.text))
         };
         let plain = Answer::content("Yes.");
@@ -423,7 +425,7 @@ mod tests {
         assert_eq!(cut("", &plain), piece(Cut::Exact, "<assistant>", "Yes.<end>"));
         assert_eq!(cut("<think>", &thought), piece(Cut::Exact, "<assistant><think>", "Hm.</think>Yes.<end>"));
         // The prompt opens reasoning, and the turn has none.
-        assert_eq!(cut("<think>", &plain), piece(Cut::Unled, "<assistant>", "Yes.<end>"));
+        assert_eq!(cut("<think>", &plain), piece(Cut::Unprompted, "<assistant>", "Yes.<end>"));
         // Such a prompt asks for a turn without reasoning.
         assert_eq!(cut("<think></think>", &thought), None);
         assert_eq!(cut("<think></think>", &plain), piece(Cut::Shared, "<assistant><think></think>", "Yes.<end>"));
@@ -437,10 +439,10 @@ mod tests {
             let prober = Prober::new(&template, &variables, None);
             let history = &histories(false, false)[0];
             let tokens = Tokens { bos: None, eos };
-            let ground = Ground::find(&prober, history, &Setting::new(), &tokens, &mut Vec::new()).unwrap();
+            let turn_start = TurnStart::find(&prober, history, &Setting::new(), &tokens, &mut Vec::new()).unwrap();
             let said = Answer::content("Yes.");
-            let (piece, _) = ground.cut(&prober, history, &Setting::new(), &said, &[]).unwrap();
-            (piece.text, ground.stop, ground.trailer)
+            let (piece, _) = turn_start.cut(&prober, history, &Setting::new(), &said, &[]).unwrap();
+            (piece.text, turn_start.stop, turn_start.trailer)
         };
         let turns = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
         let asked = "{% if add_generation_prompt %}<assistant>{% endif %}";
@@ -508,32 +510,33 @@ mod tests {
             let prober = Prober::new(&template, &variables, None);
             let history = &histories(false, false)[0];
             let none = Setting::new();
-            let ground = Ground::find(&prober, history, &none, &Tokens::default(), &mut Vec::new()).unwrap();
-            let (piece, whole) = ground.cut(&prober, history, &none, &answer, &[]).unwrap();
-            assert_eq!((ground.prompt.as_str(), piece.text.as_str()), (prefix, text));
+            let turn_start = TurnStart::find(&prober, history, &none, &Tokens::default(), &mut Vec::new()).unwrap();
+            let (piece, whole) = turn_start.cut(&prober, history, &none, &answer, &[]).unwrap();
+            assert_eq!((turn_start.prompt.as_str(), piece.text.as_str()), (prefix, text));
             let messages = [history.messages.as_slice(), &[Message::Assistant(answer.clone())]].concat();
             assert_eq!(Some(whole), prober.render(&messages, &none, false));
         }
     }
 
     #[test]
-    fn a_history_without_a_prompt_has_no_ground() {
+    fn a_history_without_a_prompt_has_no_turn_start() {
         let silent = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
                       {% if add_generation_prompt and messages | length == 1 %}<assistant>{% endif %}";
-        let grounds = |source: &str| {
+        let turn_starts = |source: &str| {
             let template = ChatTemplate::compile(source).unwrap();
             let variables = Object::new();
             let prober = Prober::new(&template, &variables, None);
-            let find = |history| Ground::find(&prober, history, &Setting::new(), &Tokens::default(), &mut Vec::new());
+            let find =
+                |history| TurnStart::find(&prober, history, &Setting::new(), &Tokens::default(), &mut Vec::new());
             histories(false, false).iter().take(2).map(|history| find(history).is_some()).collect::<Vec<_>>()
         };
-        assert_eq!(grounds(silent), [true, false]);
-        assert_eq!(grounds(&silent.replace(" and messages | length == 1", "")), [true, true]);
+        assert_eq!(turn_starts(silent), [true, false]);
+        assert_eq!(turn_starts(&silent.replace(" and messages | length == 1", "")), [true, true]);
     }
 
     #[test]
     fn engines_hand_out_the_text_before_the_token_that_stops() {
-        let ground = |stop: &str| Ground { stop: stop.to_owned(), ..ground(&chat("", "")).0.unwrap() };
+        let turn_start = |stop: &str| TurnStart { stop: stop.to_owned(), ..turn_start(&chat("", "")).0.unwrap() };
         for (stop, text, eos_token, shown) in [
             ("<end>\n", "Yes.<end>", None, Some("Yes.")),
             ("</s><end>", "Yes.</s><end>", Some("<end>"), Some("Yes.</s>")),
@@ -541,7 +544,7 @@ mod tests {
             ("<end>", "Yes.", None, None),
             ("", "Yes.", None, None),
         ] {
-            assert_eq!(ground(stop).without_stop(text, eos_token), shown, "{stop:?} {text}");
+            assert_eq!(turn_start(stop).without_stop(text, eos_token), shown, "{stop:?} {text}");
         }
     }
 

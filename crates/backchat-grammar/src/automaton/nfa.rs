@@ -1,4 +1,4 @@
-//! Automata with more than one way to go, which patterns become first.
+//! Nondeterministic automata (NFAs), which patterns become first, and the subset construction that makes them deterministic.
 
 use std::hash::BuildHasher;
 
@@ -10,34 +10,34 @@ use backchat_parser::pattern::Regular;
 /// How many states of a pattern may be looked at on the way to an automaton.
 const MOST_WORK: usize = 400_000;
 
-/// An automaton with more than one way to go. States, edges and steps are lists of their own, as most states have
-/// one edge and no step, and a block of memory for each would cost more than the rest.
+/// An NFA. States, edges and epsilon transitions are lists of their own, as most states have one edge and no epsilon
+/// transition, and an allocation for each would cost more than the rest.
 #[derive(Default)]
-pub(super) struct Loose {
-    states: Vec<LooseState>,
+pub(super) struct Nfa {
+    states: Vec<NfaState>,
     /// Edges, each with the next of its state.
     edges: Vec<(Edge, Option<usize>)>,
-    /// Targets that are reached without a character, each with the next of its state.
-    free: Vec<(usize, Option<usize>)>,
+    /// Targets of epsilon transitions, each with the next of its state.
+    epsilon: Vec<(usize, Option<usize>)>,
 }
 
 #[derive(Default)]
-struct LooseState {
-    /// The last of its edges and of its free targets.
+struct NfaState {
+    /// The last of its edges and of its epsilon transitions.
     edge: Option<usize>,
-    free: Option<usize>,
+    epsilon: Option<usize>,
     ends: bool,
 }
 
-impl Loose {
+impl Nfa {
     pub fn state(&mut self) -> usize {
-        self.states.push(LooseState::default());
+        self.states.push(NfaState::default());
         self.states.len() - 1
     }
 
-    pub fn free(&mut self, from: usize, to: usize) {
+    pub fn epsilon(&mut self, from: usize, to: usize) {
         if let Some(state) = self.states.get_mut(from) {
-            self.free.push((to, state.free.replace(self.free.len())));
+            self.epsilon.push((to, state.epsilon.replace(self.epsilon.len())));
         }
     }
 
@@ -76,7 +76,7 @@ impl Loose {
                 let to = self.state();
                 for item in items {
                     let end = self.add(item, from)?;
-                    self.free(end, to);
+                    self.epsilon(end, to);
                 }
                 to
             }
@@ -88,19 +88,19 @@ impl Loose {
                 match max {
                     None => {
                         let around = self.state();
-                        self.free(at, around);
+                        self.epsilon(at, around);
                         let end = self.add(node, around)?;
-                        self.free(end, around);
+                        self.epsilon(end, around);
                         let to = self.state();
-                        self.free(around, to);
+                        self.epsilon(around, to);
                         to
                     }
                     Some(max) => {
                         let to = self.state();
-                        self.free(at, to);
+                        self.epsilon(at, to);
                         for _ in *min..*max {
                             at = self.add(node, at)?;
-                            self.free(at, to);
+                            self.epsilon(at, to);
                         }
                         to
                     }
@@ -144,21 +144,21 @@ impl Loose {
     /// `\u` and four hexadecimal digits; a pair of halves counts as one character.
     pub fn numbered(&mut self, from: usize, to: usize) {
         const HEX: [(char, char); 3] = [('0', '9'), ('A', 'F'), ('a', 'f')];
-        let digits = |loose: &mut Self, mut at: usize, count: usize, to: usize| {
+        let digits = |nfa: &mut Self, mut at: usize, count: usize, to: usize| {
             for left in (0..count).rev() {
-                let next = if left == 0 { to } else { loose.state() };
-                HEX.iter().for_each(|(low, high)| loose.edge(at, u32::from(*low), u32::from(*high), next));
+                let next = if left == 0 { to } else { nfa.state() };
+                HEX.iter().for_each(|(low, high)| nfa.edge(at, u32::from(*low), u32::from(*high), next));
                 at = next;
             }
         };
-        let mark = |loose: &mut Self, from: usize| {
-            let (slash, u) = (loose.state(), loose.state());
-            loose.edge(from, u32::from('\\'), u32::from('\\'), slash);
-            loose.edge(slash, u32::from('u'), u32::from('u'), u);
+        let mark = |nfa: &mut Self, from: usize| {
+            let (slash, u) = (nfa.state(), nfa.state());
+            nfa.edge(from, u32::from('\\'), u32::from('\\'), slash);
+            nfa.edge(slash, u32::from('u'), u32::from('u'), u);
             u
         };
-        let ranges = |loose: &mut Self, from: usize, ranges: &[(char, char)], to: usize| {
-            ranges.iter().for_each(|(low, high)| loose.edge(from, u32::from(*low), u32::from(*high), to));
+        let ranges = |nfa: &mut Self, from: usize, ranges: &[(char, char)], to: usize| {
+            ranges.iter().for_each(|(low, high)| nfa.edge(from, u32::from(*low), u32::from(*high), to));
         };
         let u = mark(self, from);
         let plain = self.state();
@@ -181,13 +181,13 @@ impl Loose {
     }
 
     /// The same texts with one way to go.
-    pub fn determined(&self, start: usize) -> Option<Automaton> {
-        Determined::new(self).run(start, false)
+    pub fn determinize(&self, start: usize) -> Option<Automaton> {
+        Determinizer::new(self).run(start, false)
     }
 
     /// With one way to go, and any text in which nothing has ended.
     pub fn without_ends(&self, start: usize) -> Option<Automaton> {
-        Determined::new(self).run(start, true)
+        Determinizer::new(self).run(start, true)
     }
 
     /// The items of a state's list.
@@ -204,14 +204,14 @@ impl Loose {
         Self::listed(&self.edges, self.states.get(state).and_then(|state| state.edge))
     }
 
-    fn free_of(&self, state: usize) -> impl Iterator<Item = usize> {
-        Self::listed(&self.free, self.states.get(state).and_then(|state| state.free))
+    fn epsilons_of(&self, state: usize) -> impl Iterator<Item = usize> {
+        Self::listed(&self.epsilon, self.states.get(state).and_then(|state| state.epsilon))
     }
 }
 
 /// Sets of states on the way to one way to go.
-struct Determined<'l> {
-    loose: &'l Loose,
+struct Determinizer<'l> {
+    nfa: &'l Nfa,
     /// The round in which each state was last reached.
     reached: Vec<usize>,
     round: usize,
@@ -229,12 +229,12 @@ struct Determined<'l> {
 /// More states than an automaton may have.
 struct TooMuch;
 
-impl<'l> Determined<'l> {
-    fn new(loose: &'l Loose) -> Self {
+impl<'l> Determinizer<'l> {
+    fn new(nfa: &'l Nfa) -> Self {
         // Most patterns are literals, which have about as many sets as states, with one or two states each.
-        let count = loose.states.len();
+        let count = nfa.states.len();
         Self {
-            loose,
+            nfa,
             reached: vec![0; count],
             round: 0,
             sets: Vec::with_capacity(2 * count),
@@ -253,10 +253,10 @@ impl<'l> Determined<'l> {
     }
 
     fn has_end(&self, set: &[usize]) -> bool {
-        set.iter().any(|state| self.loose.states.get(*state).is_some_and(|state| state.ends))
+        set.iter().any(|state| self.nfa.states.get(*state).is_some_and(|state| state.ends))
     }
 
-    /// Adds what is reached for free, and sorts.
+    /// Adds the states that epsilon transitions reach, and sorts.
     fn close(&mut self, set: &mut Vec<usize>) {
         self.round += 1;
         let mut reach = |state: usize| {
@@ -267,7 +267,7 @@ impl<'l> Determined<'l> {
         let mut at = 0;
         while let Some(state) = set.get(at).copied() {
             at += 1;
-            set.extend(self.loose.free_of(state).filter(|to| reach(*to)));
+            set.extend(self.nfa.epsilons_of(state).filter(|to| reach(*to)));
         }
         set.sort_unstable();
     }
@@ -315,13 +315,13 @@ impl<'l> Determined<'l> {
             return Some(Automaton::nothing());
         }
         self.place(&to);
-        let count = self.loose.states.len();
+        let count = self.nfa.states.len();
         let mut made = Automaton::with_room(count, 2 * count);
         let (mut edges, mut bounds): (Vec<Edge>, Vec<u32>) = (Vec::new(), Vec::new());
         while let Some(set) = self.set(made.len()) {
             let accepts = without || self.has_end(set);
             edges.clear();
-            edges.extend(set.iter().flat_map(|state| self.loose.edges_of(*state)));
+            edges.extend(set.iter().flat_map(|state| self.nfa.edges_of(*state)));
             bounds.clear();
             bounds.extend(edges.iter().flat_map(|edge| [edge.low, edge.high + 1]));
             bounds.sort_unstable();

@@ -1,4 +1,4 @@
-//! The least automaton for a text: states that accept the same texts are one.
+//! The minimal automaton: no dead states, and no two states that accept the same texts.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -9,13 +9,13 @@ use hashbrown::HashTable;
 use super::{Automaton, Edge, State};
 
 impl Automaton {
-    /// Without what leads nowhere, and with as few states as it takes.
-    pub fn least(&self) -> Self {
-        self.trimmed().as_ref().unwrap_or(self).minimized()
+    /// The minimal automaton that accepts the same texts.
+    pub fn minimize(&self) -> Self {
+        self.without_dead_states().as_ref().unwrap_or(self).minimize_trimmed()
     }
 
-    /// Without what leads nowhere; nothing if all leads to an end.
-    fn trimmed(&self) -> Option<Self> {
+    /// Without its dead states, from which no end is reached; nothing if it has none.
+    fn without_dead_states(&self) -> Option<Self> {
         let mut useful: Vec<bool> = self.states().map(|state| state.accepts).collect();
         // Edges lead mostly to later states, so that few rounds are needed.
         let mut grows = true;
@@ -51,8 +51,8 @@ impl Automaton {
         Some(made)
     }
 
-    /// With as few states as it takes, numbered in the order in which they are reached.
-    pub fn minimized(&self) -> Self {
+    /// Merges equivalent states of an automaton without dead ones, and numbers them in the order in which they are reached.
+    pub fn minimize_trimmed(&self) -> Self {
         let classes = self.classes();
         let class = &classes.of;
         let mut numbers: Vec<Option<usize>> = vec![None; classes.sizes.len()];
