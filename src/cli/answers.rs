@@ -45,7 +45,7 @@ pub fn lint(name: &str, asked: Asked<'_>) -> Result<Vec<Diagnostic>, Problem> {
     Ok(found)
 }
 
-/// What became of the cases that `backchat check` selects: the derived templates, too, if no other template stands in.
+/// What became of the cases that `backchat check` selects: the derived templates, too, unless another template replaces them.
 ///
 /// # Errors
 ///

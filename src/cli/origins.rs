@@ -27,7 +27,7 @@ impl<'s> Places<'s> {
     }
 }
 
-/// One line for each piece: `LINE:COLUMN  "text"`, and the expression unless the text stands in the template as it is.
+/// One line for each piece: `LINE:COLUMN  "text"`, and the expression unless the template contains the text literally.
 pub fn lines(rendered: &Rendered, source: &str) -> String {
     let mut places = Places::of(source);
     let pieces: Vec<(String, &Origin)> = rendered

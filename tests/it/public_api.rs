@@ -361,5 +361,5 @@ fn the_public_items_are_those_of_the_lists() {
     // readers say, and for writing into a model's files, which features hid from this list. 1 for the message of JSON that does not read,
     // and 1 for a template that threads do not share. 69 that were hidden although users need them: the rest of a map's and a value's
     // methods, how diagnostics are made, records as JSON, the summary of a derivation.
-    assert!(lines.len() <= 771, "{} public lines without the workbench are too many to keep stable", lines.len());
+    assert!(lines.len() <= 780, "{} public lines without the workbench are too many to keep stable", lines.len());
 }

@@ -1,4 +1,4 @@
-//! What every crate of Backchat stands on: JSON that keeps the text of numbers, Python's semantics of values, and diagnostics.
+//! What every crate of Backchat builds on: JSON that keeps the text of numbers, Python's semantics of values, and diagnostics.
 
 pub mod diagnostic;
 pub mod json;

@@ -41,7 +41,7 @@ pub(super) fn bracketed(
     out.push(']');
 }
 
-/// Writes a number in hexadecimal, with so many digits at least.
+/// Writes a number in hexadecimal with at least this many digits.
 pub(super) fn hex(out: &mut String, number: u32, digits: u32) {
     let needed = (u32::BITS - number.leading_zeros()).div_ceil(4).max(digits);
     out.extend(

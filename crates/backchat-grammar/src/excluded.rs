@@ -46,7 +46,7 @@ pub(super) fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
     Automaton::without(&pick(false), &pick(true))
 }
 
-/// How many texts a pattern may stand for.
+/// How many texts a pattern may expand to.
 const MOST_TEXTS: usize = 16;
 
 /// A pattern without what may be empty at its ends: texts that hold the rest hold a match.

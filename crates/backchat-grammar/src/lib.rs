@@ -221,7 +221,7 @@ impl Builder {
         notes
     }
 
-    /// The prompt with its signs, and what it tells of their value.
+    /// The prompt with its signs, and what it shows of their value.
     fn prompt(&self, request: &Request<'_>) -> (Option<String>, Option<String>) {
         let Some(prompt) = &request.prompt else { return (None, None) };
         let (prompt, told) = varying::with_signs(self.wire.steady(prompt), &self.wire.written().groups);
@@ -259,7 +259,7 @@ impl Builder {
         Some(self.free_texts.bans.clone())
     }
 
-    /// Puts what varies from render to render where its signs stand: as the prompt tells, or whatever is possible.
+    /// Replaces signs by what varies from render to render: the value that the prompt shows, or any possible one.
     fn fill_signs(
         &self,
         rules: &mut Rules,

@@ -42,7 +42,7 @@ pub(crate) struct FreeTexts {
 pub(crate) struct Quoted {
     /// No escape is in it: it is read as it is.
     pub plain: Automaton,
-    /// With an escape in it: nothing tells its end but the next key.
+    /// With an escape in it: only the next key marks its end.
     pub escaped: Automaton,
     /// Between the quotes that the wire does not use: it is read as it is, and is no other value.
     pub other: Automaton,
@@ -79,7 +79,7 @@ pub(crate) fn free_texts(template: &Template, wire: &WireFormat, written: &Writt
     FreeTexts { content, answer, reasoning, value, bare, nested, quoted, thought, bans, excluded, notes }
 }
 
-/// A text that is forbidden wherever it stands.
+/// A text that is forbidden anywhere.
 fn literal(text: &str) -> Forbidden {
     (Regular::text(text), false)
 }
@@ -228,7 +228,7 @@ fn thought(template: &Template, wire: &WireFormat) -> Option<(String, String)> {
     (!close.is_empty()).then_some((open, close))
 }
 
-/// The first mark after the arguments of a call, if any stands out.
+/// The first mark after the arguments of a call, if there is one.
 fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
     let calls = wire.calls.as_ref()?;
     let shapes = written.groups.iter().flat_map(|group| &group.shapes);

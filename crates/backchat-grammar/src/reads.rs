@@ -8,7 +8,7 @@ use backchat_parser::content::{self, Mode};
 use backchat_parser::parser::Tools;
 use backchat_parser::template::{ContentSpec, Template};
 
-/// How arguments that stand alone are read.
+/// How arguments without a name are read.
 #[derive(Clone, Debug)]
 pub(crate) struct Reads {
     /// Without one, values are text.

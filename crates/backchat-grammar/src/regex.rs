@@ -9,7 +9,7 @@ use super::char_class::bracketed;
 const MOST_STATES: usize = 40;
 const MOST_BYTES: usize = 2000;
 
-/// An expression between two states: alternatives, and whether it may stand in a sequence as it is.
+/// An expression between two states: alternatives, and whether it needs no parentheses in a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     text: String,

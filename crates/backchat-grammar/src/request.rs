@@ -57,7 +57,7 @@ impl<'r> Request<'r> {
         self
     }
 
-    /// The prompt as it will be sent, if nobody else keeps it.
+    /// The prompt as it will be sent, if it is not kept elsewhere.
     #[doc(hidden)]
     pub fn prompt_text(mut self, prompt: String) -> Self {
         self.prompt = Some(Cow::Owned(prompt));
@@ -134,7 +134,7 @@ pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec
         Choice::RequiredOf(names) => (Some(names), Wants::Some),
     };
     if let Some(names) = names {
-        // What is wrong with a tool that nobody may call hurts nobody.
+        // An invalid tool that must not be called does no harm.
         faults.retain(|fault| fault.of_list || fault.name.as_ref().is_some_and(|name| names.contains(name)));
     }
     let mut problems = Vec::new();

@@ -241,7 +241,7 @@ impl Rules {
         self.rules.len() - 1
     }
 
-    /// A rule that stands for itself until it is filled in: whoever follows a text through the rules stops before it.
+    /// A rule that stands for itself until it is filled in: following a text through the rules stops before it.
     pub fn open(&mut self, name: &str) -> usize {
         let number = self.reserve(name);
         self.set(number, Node::Rule(number));

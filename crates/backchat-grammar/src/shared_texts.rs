@@ -24,7 +24,7 @@ struct SharedText {
 }
 
 impl SharedTexts {
-    /// The spelling of some texts in one place, made if nobody asked for it before.
+    /// The spelling of some texts in one place, made on first use.
     pub fn get(
         &self,
         said: &Automaton,

@@ -15,7 +15,7 @@ pub(crate) struct Thinking {
     pub force: Option<String>,
 }
 
-/// The end of a thought that the prompt opened and no render shows: a mark that stands on a line of its own at the
+/// The end of a thought that the prompt opened and no render shows: a mark on a line of its own at the
 /// beginning does so at the end, with an empty line before the answer.
 pub(crate) fn assumed_close(tail: &str, close: &str) -> String {
     if tail.ends_with('\n') { format!("\n{close}\n\n") } else { close.to_owned() }

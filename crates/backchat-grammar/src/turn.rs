@@ -158,7 +158,7 @@ impl Turn<'_> {
             Presence::Auto => {}
         }
         if self.answer.is_some() {
-            // The answer is said or a tool is called: what stands beside a call is no answer, and silence is none.
+            // The answer is said or a tool is called: text beside a call is not an answer, nor is silence.
             let beside = self.kind.content == Presence::Always;
             shapes.retain(|shape| beside || !(shape.has(&Part::Content) && has_call(shape)));
             shapes.retain(|shape| shape.has(&Part::Content) || has_call(shape));

@@ -1,5 +1,5 @@
 //! Text of the chat template's own that is another each time: numbers that it counts, words that it looks up, and the values
-//! of variables that nobody gave. The wire has a sign in their place, and so have the rules until the last step.
+//! of missing variables. The wire has a sign in their place, and so have the rules until the last step.
 
 use super::automaton::Automaton;
 use super::marks::FreeTexts;
@@ -18,7 +18,7 @@ pub(super) fn fixed_start(text: &str) -> &str {
     slice(text, ..end.unwrap_or(text.len()))
 }
 
-/// A prompt with the sign of a variable that nobody gave in place of its value, and the value: the prompt tells it.
+/// A prompt with the sign of a missing variable in place of its value, and the value, which the prompt shows.
 pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<String>) {
     let found = groups.iter().find_map(|group| {
         let sign = FILLED.iter().find(|sign| group.prompt.contains(**sign))?;
@@ -26,7 +26,7 @@ pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<St
         let [before, between @ .., after] = pieces.as_slice() else { return None };
         let before = Some(before.trim_start()).filter(|before| !before.is_empty())?;
         let (_, values) = prompt.strip_suffix(after)?.rsplit_once(before)?;
-        // Every sign has the same value, so that the length of all tells that of one.
+        // Every sign has the same value, so that the total length gives that of one.
         let others: usize = between.iter().map(|text| text.len()).sum();
         let value = values.get(..values.len().checked_sub(others)? / (between.len() + 1))?;
         let shown = group.prompt.trim_start().replace(sign, value);
@@ -39,7 +39,7 @@ pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<St
     }
 }
 
-/// What the signs of one grammar stand for.
+/// The values of the signs of one grammar.
 pub(super) struct Signs {
     number: Node,
     word: Node,
@@ -47,7 +47,7 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// The nodes that the signs of these rules become; nothing if they hold none. `value` is what the prompt tells.
+    /// The nodes that the signs of these rules become; nothing if they hold none. `value` is what the prompt shows.
     pub fn nodes(
         rules: &mut Rules,
         roots: &[&Node],

@@ -11,7 +11,7 @@ use backchat_workbench::audit::{Output, Tally};
 /// What one thread has counted.
 pub struct Worker<'a> {
     answerer: Answerer<'a>,
-    /// The key of a row whose values are told apart.
+    /// The key of a row whose values are counted separately.
     by: &'static str,
     tally: Tally,
     all: &'a Mutex<Tally>,

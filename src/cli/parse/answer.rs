@@ -119,7 +119,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Keeps an event that tells of a problem.
+    /// Keeps an event that reports a problem.
     pub fn keep(&mut self, event: EventRef<'_>) {
         if matches!(event, EventRef::Malformed { .. } | EventRef::Problem(_)) {
             self.initial.push(event.to_owned());

@@ -218,7 +218,7 @@ mod tests {
         let recording = growing.finish();
         table.rows(&recording, &mut out);
         table.end(&recording, None, &mut out);
-        // As it arrives, each piece has a row of its own, and what is held after it is told at once.
+        // As it arrives, each piece has a row of its own, and held text is reported with it.
         insta::assert_snapshot!(out, @r#"
           CHAR  EVENT      FIELD    TEXT
             -3  open       thought  "<t>"

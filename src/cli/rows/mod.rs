@@ -82,7 +82,7 @@ where
     })
 }
 
-/// Answers blocks until there are no more, or nobody wants their answers.
+/// Answers blocks until there are no more or the receiver is gone.
 fn work<A>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout>, mut answerer: A)
 where
     A: FnMut(Line<'_>, &mut String) -> Outcome,

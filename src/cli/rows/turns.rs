@@ -28,7 +28,7 @@ pub(super) struct Turns<W> {
 }
 
 struct State<W> {
-    /// Absent while a worker writes to it, which nobody waits for.
+    /// Absent while a worker writes to it; no thread waits for that.
     out: Option<(W, Progress)>,
     /// The block whose answers are written next.
     turn: u64,

@@ -106,7 +106,7 @@ struct Begun {
 ///
 /// # Errors
 ///
-/// What the client is told in place of an answer.
+/// The error response a client gets in place of an answer.
 pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoing>, ApiError> {
     let begun = begin(&server, body).await.inspect_err(|error| server.count_refused(error))?;
     let Begun { mut exchange, request, prepared, guard } = begun;
@@ -567,7 +567,7 @@ fn too_late(limit: Duration) -> Failed {
     Failed::new(Outcome::UpstreamTimeout, 504, message)
 }
 
-/// What a client is told of an engine that refuses a request.
+/// The error response for a request that the engine refuses.
 async fn refusal(mut answer: Incomplete) -> Failed {
     let status = answer.status;
     let text = answer.text().await;

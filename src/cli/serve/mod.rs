@@ -108,7 +108,7 @@ pub struct Serve {
     /// Record the lengths of prompts and messages instead of their text
     #[arg(long, requires = "record")]
     record_redact: bool,
-    /// Record the ids of the tokens, where the engine tells them
+    /// Record token ids if the engine reports them
     #[arg(long, requires = "record")]
     record_tokens: bool,
     /// Select the name of the reasoning in answers

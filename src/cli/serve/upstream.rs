@@ -1,4 +1,4 @@
-//! Where answers come from: recorded outputs, or connections to the engine. There is one connection for each completion, which closes with it, as that is how engines are told to stop.
+//! Where answers come from: recorded outputs, or connections to the engine. There is one connection for each completion, which closes with it, because closing it is how engines learn to stop.
 
 use std::future::poll_fn;
 use std::io;

@@ -49,7 +49,7 @@ pub(crate) struct Function {
     pub(crate) slots: usize,
     /// Whether it declares functions, which see its variables and may be called after it has returned.
     pub(crate) declares: bool,
-    /// Whether it stands in an `autoescape` block.
+    /// Whether it is inside an `autoescape` block.
     pub(crate) may_escape: bool,
     pub(crate) body: Body,
 }

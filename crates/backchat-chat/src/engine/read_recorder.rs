@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 pub struct Watched {
     /// Variables of the context it asked for, given or not, in the order of first asking.
     pub variables: Vec<String>,
-    /// Those of `variables` that nobody gave.
+    /// Those of `variables` that are undefined.
     pub missing: Vec<String>,
     /// Those of `variables` of which it only asked whether they are defined.
     pub tested: Vec<String>,

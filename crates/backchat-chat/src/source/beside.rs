@@ -18,7 +18,7 @@ const TEXTS: &str = "tokenizer.json";
 impl Source {
     /// The source with the special tokens that its template names and its own file does not give, from the files next
     /// to it: `tokenizer_config.json`, `special_tokens_map.json`, and the ids of `generation_config.json` with their
-    /// texts in `tokenizer.json`. A file that cannot be read gives none, and an id that stands for several gives none.
+    /// texts in `tokenizer.json`. A file that cannot be read gives none, and an id with several texts gives none.
     #[must_use]
     pub fn with_tokens_beside(mut self) -> Self {
         // Standard input and GGUF files have no files next to them that belong to them.

@@ -38,7 +38,7 @@ fn length(bytes: &[u8], flags: impl Fn(u64) -> u64) -> usize {
     words.len() * 8 + in_word(last).unwrap_or_default()
 }
 
-/// How many bytes of a string in a JSON text stand for themselves.
+/// How many leading bytes of a string in a JSON text need no escape.
 pub(super) fn read_length(bytes: &[u8]) -> usize {
     length(bytes, is_special)
 }

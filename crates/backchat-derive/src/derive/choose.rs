@@ -53,7 +53,7 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, audience: &ReaderSet)
         let Some(mut search) = Search::infer(varying, reading, &trials) else { continue };
         search.step(&mut trials);
         if search.fails_most() {
-            // No choice about a part is likely to mend a turn that is cut wrongly: other readings come first.
+            // No choice about a part is likely to repair a turn that is cut wrongly: other readings come first.
             postponed.push((place, search));
         } else if keep_better(&mut best, place, search.finish(&mut trials)) {
             return best.map(|(_, best)| best);

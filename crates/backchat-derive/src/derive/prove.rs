@@ -1,4 +1,4 @@
-//! The proof of a response template that somebody wrote or edited, against the chat template it is for.
+//! The proof of a response template that was written or edited by hand, against the chat template it is for.
 
 use super::needed::Gaps;
 use super::proof::{Proof, ReadableTurns, Verdict};
@@ -84,7 +84,7 @@ fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Opt
 }
 
 impl Proven {
-    /// Names the variables that nobody gave; without one that the model's turn needs, nothing is proved.
+    /// Names the missing variables; without one that the model's turn needs, nothing is proved.
     fn with_gaps(mut self, gaps: &Gaps) -> Self {
         let missing = gaps.missing(None);
         if missing.is_some() {

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_a_target_costs_is_known_once_it_is_proved() {
-        // Only a look-around tells the separator of two calls from the same signs in prose.
+        // Only a look-around distinguishes the separator of two calls from the same characters in prose.
         let start = CHAT.find("{% for c in").unwrap();
         let end = start + CHAT[start..].find("{% endfor %}").unwrap() + "{% endfor %}".len();
         let calls = "{% if m.tool_calls %}<calls>[{% for c in m.tool_calls %}{\"{{ c.function.name }}\": \

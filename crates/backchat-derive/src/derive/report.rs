@@ -72,7 +72,7 @@ pub struct Derivation {
     pub diagnostics: Vec<Diagnostic>,
     /// The candidates that were refuted before the draft was chosen.
     tried: Vec<Tried>,
-    /// A value that the turn needs and nobody gave.
+    /// A missing value that the turn needs.
     pub(super) missing: Option<Missing>,
     /// What makes the draft better than the options as they were given.
     pub(super) remedy: Option<Remedy>,
@@ -96,7 +96,7 @@ impl Derivation {
         }
     }
 
-    /// Names the variables that nobody gave; without one that the model's turn needs, nothing is proved.
+    /// Names the missing variables; without one that the model's turn needs, nothing is proved.
     pub(super) fn with_gaps(mut self, gaps: &Gaps) -> Self {
         self.missing = gaps.missing(self.response_template.as_ref());
         if self.missing.is_some() {

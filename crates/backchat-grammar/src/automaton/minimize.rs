@@ -144,7 +144,7 @@ impl Classes {
     }
 }
 
-/// What tells the states of a round apart: their classes, and the classes that their edges lead to.
+/// What distinguishes the states of a round: their classes, and the classes that their edges lead to.
 struct Kinds {
     /// The class of each kind, and the place of its edges, which lie one after another.
     kinds: Vec<(usize, Range<usize>)>,

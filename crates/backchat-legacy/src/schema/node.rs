@@ -65,7 +65,7 @@ pub struct Node {
     pub required: Vec<String>,
     pub items: Option<Box<Node>>,
     pub prefix_items: Option<Vec<Node>>,
-    /// The keys that nobody reads.
+    /// The keys that no reader uses.
     pub unread: Vec<String>,
 }
 

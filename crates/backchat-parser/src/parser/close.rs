@@ -1,4 +1,4 @@
-//! The end of a region: its text becomes a value of the message, and what is wrong with it is told.
+//! The end of a region: its text becomes a value of the message, and its problems are reported.
 
 use super::error::{Cause, ParseError};
 use super::event::EventRef;

@@ -82,7 +82,7 @@ impl Problem {
         Value::Object(entries)
     }
 
-    /// The problem as rows have it: its span is in code points of the text, which begins after so many bytes.
+    /// The problem as rows have it: its span is in code points of the text, which begins at this byte.
     pub fn to_value_in(&self, text: &str, prefix_length: usize) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
         let count = |place: usize| {

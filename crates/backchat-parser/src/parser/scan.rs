@@ -184,7 +184,7 @@ impl Scan {
         }
         self.clear_to = 0;
         let held = buffer.slice(hold, buffer.end());
-        // Before the first character, no search has told yet what waits for the beginning of the text.
+        // Before the first character, no search has shown yet what waits for the beginning of the text.
         first_waits |= buffer.end() == 0 && !watch.is_quiet_at_first();
         self.quiet = best.is_none() && !first_waits && held.len() <= HELD && watch.signs.look_at(held) != Glance::Sign;
         if !Arc::ptr_eq(&self.signs, &watch.signs) {
@@ -266,7 +266,7 @@ impl Scan {
         is_new
     }
 
-    /// Whether a look at new text is enough, before which so many bytes are held.
+    /// Whether a look at new text is enough, with this many bytes held before it.
     #[inline]
     pub fn is_quiet(&self, held: usize) -> bool {
         self.quiet && held <= HELD

@@ -48,7 +48,7 @@ pub(super) struct Signals {
     no_anchor: bool,
     /// How often each field, by its place in the template, lost a value, and the first one.
     lost: BTreeMap<usize, (usize, String)>,
-    /// The fields whose closing mark stood where nothing was open, and the mark.
+    /// The fields whose closing mark occurred outside a region, and the mark.
     unopened: BTreeMap<usize, String>,
     /// The fields whose closing marks are not looked for any more.
     given_up: Vec<usize>,
@@ -63,7 +63,8 @@ impl Signals {
         self.no_anchor = true;
     }
 
-    /// Text that no field takes, which begins at a place; so much of it is kept besides what tells whether it is text.
+    /// Text that no field takes, which begins at a place. `keeps` bytes of it are kept besides those that decide whether it
+    /// is text.
     pub fn add_outside(&mut self, text: &str, start: usize, keeps: usize) {
         self.outside.get_or_insert_default().add(text, start, keeps);
     }

@@ -8,7 +8,7 @@ use crate::pattern::Search;
 /// A text that takes more room than this is not kept for another.
 const MOST_TEXT: usize = 1 << 18;
 
-/// The searches and the text of one parser that has ended, if nobody has taken them.
+/// The searches and the text of one parser that has ended, until another parser takes them.
 #[derive(Debug, Default)]
 pub(super) struct Spare(Mutex<(Vec<Search>, String)>);
 
@@ -18,7 +18,7 @@ impl Spare {
         self.0.try_lock().map(|mut spare| std::mem::take(&mut *spare)).unwrap_or_default()
     }
 
-    /// Leaves them to whoever comes next, unless they are large; what the text said is nobody else's.
+    /// Leaves them to whoever comes next, unless they are large. The text itself is cleared.
     pub fn leave(&self, searches: Vec<Search>, mut text: String) {
         text.clear();
         if text.capacity() <= MOST_TEXT

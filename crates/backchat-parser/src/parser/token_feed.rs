@@ -32,7 +32,7 @@ pub(super) struct TokenFeed {
     pub quiet: bool,
     stop_ids: Option<Arc<[u32]>>,
     stopped: bool,
-    /// The text so far, from where the message begins, if somebody asks for it.
+    /// The text so far, from where the message begins, if requested.
     kept: Option<KeptText>,
     /// How many ids of the answer were read, and how many came after the stop.
     read: usize,

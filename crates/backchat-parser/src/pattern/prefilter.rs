@@ -45,7 +45,7 @@ struct Literals {
 #[derive(Clone, Debug)]
 struct Literal {
     text: Box<[u8]>,
-    /// The bytes of which one stands before a match that begins so, where a look-behind asks for that.
+    /// The bytes allowed before it, if a look-behind restricts them.
     after: Option<Bytes>,
 }
 
@@ -273,7 +273,7 @@ impl Prefilter {
         }
     }
 
-    /// The first of the bytes from `at` on with one of `then` behind it, or with nothing yet.
+    /// The first of the bytes from `at` on followed by one of `then`, or by nothing yet.
     fn next_pair(&self, then: &Bytes, hay: Haystack<'_>, mut at: usize) -> Option<usize> {
         loop {
             let bytes = hay.bytes_after(at);
@@ -310,7 +310,7 @@ impl Literal {
         Self { text: prefix.text.into_bytes().into(), after }
     }
 
-    /// Whether it stands at a place, or may have begun there at the end of the text so far.
+    /// Whether it occurs at a place, or may have begun there at the end of the text so far.
     fn fits(&self, hay: Haystack<'_>, at: usize) -> bool {
         let rest = hay.bytes_after(at);
         // Most places differ in the first byte or two, for which a comparison of memory is too much ado.
@@ -570,7 +570,7 @@ mod tests {
             std::iter::successors(next(0), |at| next(at + 1)).collect::<Vec<_>>()
         };
         for (source, text, so_far, ended) in [
-            // What stands behind a literal has to be what a look-behind asks for.
+            // The byte before a literal must satisfy its look-behind.
             ("(?<=[)é]), ", "a, b), c, é, ,", &[5, 12][..], &[5, 12][..]),
             ("<x>|(?<=a),b", ",b a,b <x> a,", &[4, 7, 12], &[4, 7]),
             // So has the byte after the first one.

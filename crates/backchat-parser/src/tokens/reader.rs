@@ -1,4 +1,4 @@
-//! A cursor over JSON text that skips what nobody asked for: the merges of a tokenizer are most of its file, and are
+//! A cursor over JSON text that skips unrequested values: the merges of a tokenizer are most of its file, and are
 //! neither kept nor read. Nesting takes no stack.
 
 use std::borrow::Cow;

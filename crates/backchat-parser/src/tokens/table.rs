@@ -110,7 +110,7 @@ impl Forms {
     fn set(&mut self, id: u32, entry: Entry) {
         let place = id as usize;
         self.count += 1;
-        // A table that is mostly holes would take memory that nobody asked for.
+        // A table that is mostly holes would waste memory.
         if place < self.near.len() || place < self.count.saturating_mul(4).max(SPARSE) {
             if place >= self.near.len() {
                 self.near.resize(place + 1, Entry::default());

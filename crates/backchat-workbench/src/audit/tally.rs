@@ -9,10 +9,10 @@ use super::cause::Cause;
 use super::example::Example;
 use backchat_parser::parser::{Problem, ProblemKind};
 
-/// How many causes are told apart.
+/// How many causes are counted separately.
 const CAUSES: usize = 1_000;
 
-/// How many models or servers are told apart.
+/// How many models or servers are counted separately.
 const GROUPS: usize = 256;
 
 /// The name of those that are not.
@@ -49,7 +49,7 @@ pub struct Tally {
     pub groups: BTreeMap<Group, u64>,
     kinds: BTreeMap<ProblemKind, u64>,
     causes: IndexMap<Cause, Counted>,
-    /// How many outputs have causes that were not told apart.
+    /// How many outputs have causes that were not counted separately.
     pub unlisted: u64,
 }
 

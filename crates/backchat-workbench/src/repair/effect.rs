@@ -7,7 +7,7 @@ use backchat_core::json::Value;
 use backchat_derive::derive::{self, Conversation, Fate, Options};
 use backchat_parser::template::source;
 
-/// How many conversations a change mends, and how many it breaks.
+/// How many conversations a change repairs, and how many it breaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// They come back with it and do not come back now.

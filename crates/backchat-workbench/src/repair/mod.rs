@@ -1,7 +1,7 @@
 //! Repairs of a response template that its chat template refutes.
 //!
 //! A repair is one change towards the draft that is derived from the chat template, and it is proved: it is offered only
-//! if more conversations come back than before, with the number of those that it mends and of those that it breaks.
+//! if more conversations come back than before, with the number that it repairs and the number that it breaks.
 //!
 //! ```
 //! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }

@@ -94,7 +94,7 @@ impl Recording {
         }
     }
 
-    /// The events that an author should look at where nobody says what the message should be: regions that give no
+    /// The events that an author should look at if no expected message is given: regions that give no
     /// value, that take the place of a value, that run to the end of the output because their close never comes, or
     /// whose text still holds something like a delimiter.
     pub fn suspicious_events(&self) -> Vec<usize> {

@@ -45,7 +45,7 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
     pub fn start(&mut self, of: K, task: Option<Task<T>>) {
         let running = task.map(|task| {
             let (sender, receiver) = channel();
-            // If nobody listens anymore, another task was started.
+            // If the receiver is gone, another task was started.
             thread::spawn(move || drop(sender.send(task())));
             receiver
         });

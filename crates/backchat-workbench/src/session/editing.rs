@@ -37,6 +37,6 @@ pub struct Applied {
     pub(super) after: String,
     /// The change in words.
     pub(super) message: String,
-    /// Whether the proof after it was told.
+    /// Whether the proof after it was reported.
     pub(super) is_proved: bool,
 }

@@ -1,4 +1,4 @@
-//! What lint and the proof find about a template: where it stands, and the repair. Plain data; `inspecting` fills it.
+//! What lint and the proof find about a template: its place, and the repair. Plain data; `inspecting` fills it.
 
 use backchat_core::diagnostic::{Diagnostic, Fix};
 

@@ -35,7 +35,7 @@ pub struct Playback {
     pub cut_search: Option<RunningSearch>,
     /// Counts the recordings that were made or changed.
     pub generation: u64,
-    /// Counts the moves: equal counts mean that nobody moved in between, not even to the same moment.
+    /// Counts the moves: equal counts mean no move in between, not even to the same moment.
     pub moves: u64,
     /// The byte of the output that was gone to, and the nearest moment that the chunks allow.
     pub(super) target: Option<(usize, Moment)>,

@@ -22,7 +22,7 @@ const FIRST: usize = 1 << 15;
 /// An output that is being read.
 pub(super) struct Reading {
     task: Background<(), Read>,
-    /// The byte up to which it was read; nobody needs the rest once only the task holds this.
+    /// The byte up to which it was read; the rest is not needed once only the task holds this.
     reached: Arc<AtomicUsize>,
     /// How many bytes are to be read, those of each side.
     size: usize,

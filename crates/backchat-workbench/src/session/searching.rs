@@ -18,7 +18,7 @@ impl Session {
         }
     }
 
-    /// The match that was gone to last, if nobody has moved since.
+    /// The match that the search jumped to last, unless the user has moved since.
     pub fn hit(&self) -> Option<&Hit> {
         let search = self.playback.search.as_ref()?;
         let (at, _) = search.at.filter(|(_, moves)| *moves == self.playback.moves)?;

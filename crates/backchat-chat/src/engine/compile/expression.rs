@@ -8,7 +8,7 @@ use crate::engine::program::{Argument, Arguments, Attribute, Condition, Expressi
 use crate::jinja::syntax::tree::{self, BinaryOp, Expr, ExprKind, Literal, Span, UnaryOp};
 use crate::values::{build, format, number, operators};
 
-/// The value that an expression does something with, unless it stands alone.
+/// The value that an expression operates on, unless it has no operator.
 fn leftmost<'e, 's>(expression: &'e Expr<'s>) -> Option<&'e Expr<'s>> {
     match &expression.kind {
         ExprKind::Binary(_, operands) => Some(&operands.0),

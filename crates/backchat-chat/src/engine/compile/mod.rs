@@ -2,7 +2,7 @@
 //! constant.
 //!
 //! Scopes are Jinja2's: a macro, a block and the body of a call block are functions; loops, `with`, and whatever
-//! captures text have variables of their own inside the function they stand in; a condition has none.
+//! captures text have variables of their own inside the enclosing function; a condition has none.
 
 mod expression;
 mod names;

@@ -136,7 +136,7 @@ impl<'r> Evaluator<'r> {
         self.call(&held, arguments)
     }
 
-    /// Runs a block, which prints. It escapes nothing, wherever it stands.
+    /// Runs a block, which prints. It never escapes.
     pub(super) fn block(&mut self, id: FunctionId, around: usize) -> Result<()> {
         let outer = self.run.set_escapes(false);
         self.function(id, around, |_, _| Ok(()))?;

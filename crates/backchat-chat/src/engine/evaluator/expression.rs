@@ -260,7 +260,7 @@ impl<'r> Evaluator<'r> {
         self.call(&called, &arguments)
     }
 
-    /// What a name stands for where it is called.
+    /// What a called name refers to.
     pub(super) fn callee(&self, name: &'r Name) -> Result<Value> {
         match (self.known(name), &name.otherwise) {
             (None, Otherwise::Context(asked)) => {

@@ -115,7 +115,7 @@ impl<'r> Evaluator<'r> {
         self.steps_of(1)
     }
 
-    /// Counts so many steps of work, such as one for each item of a list.
+    /// Counts steps of work, such as one for each item of a list.
     fn steps_of(&mut self, count: usize) -> Result<()> {
         let before = self.steps;
         self.steps += count as u64;

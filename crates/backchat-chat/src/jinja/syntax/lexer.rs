@@ -382,7 +382,7 @@ enum Escape<'s> {
     Code(u32),
 }
 
-/// The escape at the start of a text behind a backslash, and its length.
+/// The escape at the start of a text after a backslash, and its length.
 fn escape(text: &str) -> Result<(Escape<'_>, usize), &'static str> {
     let letter = text.chars().next().ok_or("a string ends in a lone backslash")?;
     let hex = |digits: usize| {

@@ -16,7 +16,7 @@ const MAX_BRANCHES: usize = 300;
 /// How many levels the whole tree may have: chains and branches add levels inside each nested part.
 const MAX_LEVELS: usize = 1000;
 
-/// The tags that may stand anywhere.
+/// The tags that are allowed anywhere.
 const TAGS: [&str; 17] = [
     "autoescape",
     "block",

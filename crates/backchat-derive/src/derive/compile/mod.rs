@@ -106,7 +106,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     } else if frame::is_distinct(wire.segmentation, open) || reasoning.join.is_some() {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
     } else if reasoning.is_late {
-        // A label stands where it is written: on a line of its own, if it has one.
+        // A label keeps its place: on a line of its own, if it has one.
         Delimiter::Literals(vec![reasoning.open.trim_end().to_owned()]).write(&mut field, "open");
     } else {
         // Prose may contain a label; it opens reasoning only where the turn begins.
@@ -190,7 +190,7 @@ fn footers(wire: &WireFormat) -> Vec<&str> {
     footers
 }
 
-/// The marks that close content wherever they stand.
+/// The marks that close content anywhere.
 fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     let content = &wire.content;
     let is_open = !content.open.trim().is_empty();
@@ -254,7 +254,7 @@ fn content_close(wire: &WireFormat, close: &str) -> String {
     if rest.is_empty() {
         return spaced(close);
     }
-    // What renders write behind the stop goes with it.
+    // Text that renders write after the stop is dropped with it.
     let rest = any_of(rest.iter().map(|text| spaced(text)).collect());
     format!("{}(?:\\s*{rest})?", spaced(close))
 }

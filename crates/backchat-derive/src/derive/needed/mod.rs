@@ -1,4 +1,4 @@
-//! Variables that a chat template cannot do without and nobody gave: each gets a value of the kind it is used as, and
+//! Variables that a chat template requires but that are missing: each gets a value of the kind it is used as, and
 //! the report names it.
 //!
 //! A render that fails says what it read until then. A value helps if the render comes further with it: it reads more, or
@@ -36,7 +36,7 @@ struct Search<'t> {
     reached: Vec<Goal>,
 }
 
-/// The variables of a chat template that nobody gave.
+/// The missing variables of a chat template.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     /// The options with a value for each variable that the template needs, if it needs one.
@@ -58,7 +58,7 @@ impl Gaps {
         Self { options: filled_in, filled, tokens }
     }
 
-    /// What the model's turn needs and nobody gave, if a draft depends on it.
+    /// The missing value that the model's turn needs, if a draft depends on it.
     pub fn missing(&self, draft: Option<&Value>) -> Option<Missing> {
         let quoted =
             |names: Vec<&String>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
@@ -83,7 +83,7 @@ impl Gaps {
     }
 }
 
-/// A value that the model's turn needs and nobody gave: no draft is proved without it.
+/// A missing value that the model's turn needs: no draft is proved without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Missing {
     id: &'static str,

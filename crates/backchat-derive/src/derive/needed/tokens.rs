@@ -1,4 +1,4 @@
-//! Special tokens that a chat template prints in the model's turn and nobody gave: no draft can name them.
+//! Special tokens that a chat template prints in the model's turn but that are missing: no draft can name them.
 
 use super::super::Options;
 use super::goals::Goal;

@@ -1,4 +1,4 @@
-//! Values for variables that nobody gave: recognizable in a render, and put at a place inside a variable.
+//! Values for missing variables: recognizable in a render, and put at a place inside a variable.
 
 use backchat_core::json::{Object, Value};
 use backchat_probe::probe::needle;

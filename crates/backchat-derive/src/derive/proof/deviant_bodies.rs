@@ -37,7 +37,7 @@ fn with_comma(body: &str) -> Option<String> {
     (!is_empty).then(|| format!("{},{after}", before.trim_end()))
 }
 
-/// The JSON without its last bracket, where a value stands before it.
+/// The JSON without its last bracket, if a value comes before it.
 pub(super) fn without_last_bracket(body: &str) -> Option<String> {
     let rest = body.strip_suffix(['}', ']'])?;
     (!rest.trim_end().ends_with(['{', '['])).then(|| rest.to_owned())

@@ -93,7 +93,7 @@ pub(super) struct Proof<'t> {
     assumptions: Vec<Assumption>,
     tools: Arc<Tools>,
     tokens: Tokens<'t>,
-    /// The prompts that end differently, the usual one first, once somebody asks.
+    /// The prompts that end differently, the usual one first; computed on demand.
     prompts: OnceCell<Vec<Prompt>>,
     /// The candidates refuted so far, in order.
     tried: RefCell<Vec<Tried>>,

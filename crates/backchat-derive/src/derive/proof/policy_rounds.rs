@@ -1,4 +1,4 @@
-//! What came of the rounds of a proof that are about policies of recovery: data, and how it is told.
+//! The results of a proof's rounds with recovery policies, and their wording.
 
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};

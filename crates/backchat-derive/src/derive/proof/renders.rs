@@ -54,7 +54,7 @@ pub(super) fn trailer(
         let alone = || prober.render(std::slice::from_ref(&next), setting, false);
         bare.ends_with(trailer) || alone().is_some_and(|alone| alone.ends_with(trailer))
     };
-    // A prompt that nobody asked for may come before a stop token that ends every render.
+    // An unrequested prompt may come before a stop token that ends every render.
     let is_prompted = |own: usize| {
         let (stop, trailer) = (slice(tail, ..own), slice(tail, own..));
         !stop.trim().is_empty() && ends_all(trailer)

@@ -26,7 +26,7 @@ pub(super) struct TurnStart {
     generated: String,
     /// The text that prompts add elsewhere, if this one adds none.
     missing: String,
-    /// The text that ends every render, such as a prompt that nobody asked for; empty if there is none.
+    /// The text that ends every render, such as an unrequested prompt; empty if there is none.
     trailer: String,
 }
 

@@ -25,7 +25,7 @@ const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
 pub(super) struct ReaderSet {
     readers: Vec<Reader>,
     limits: Limits,
-    /// Whether somebody asked for them: the draft must keep to their limits, whatever that costs.
+    /// Whether the user requested them: the draft must then keep to their limits at any cost.
     pub is_asked: bool,
 }
 

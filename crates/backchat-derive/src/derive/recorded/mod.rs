@@ -22,7 +22,7 @@ pub struct Sample {
     pub prefix: Option<String>,
     /// The output.
     pub text: String,
-    /// The message that it stands for, if it is known.
+    /// The message that it should parse to, if known.
     pub message: Option<Value>,
     /// The tools of its request.
     pub tools: Option<Value>,

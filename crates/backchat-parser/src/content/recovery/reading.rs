@@ -1,4 +1,4 @@
-//! A body of calls becomes a value: strictly first; what is wrong with it is told, and what the policies allow is read.
+//! A body of calls becomes a value: strictly first; problems are reported, and what the policies allow is read.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@ const DEPTH: usize = 32;
 /// How many schemas are checked for one call: alternatives that refer to each other are without end.
 const STEPS: usize = 100_000;
 
-/// How many violations of one call are told.
+/// How many violations of one call are reported.
 const VIOLATIONS: usize = 64;
 
 /// What an argument violates: where it is, as a JSON pointer, and the keyword.

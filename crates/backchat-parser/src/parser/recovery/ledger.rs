@@ -28,7 +28,7 @@ pub(in crate::parser) struct Ledger {
     late: Vec<Late>,
     /// Whether an opener in the current stretch was read as text.
     pub has_false_opener: bool,
-    /// Whether a policy has told what the current stretch ends with.
+    /// Whether a policy has determined the end of the current stretch.
     pub is_told: bool,
     /// How many regions with text have ended.
     regions: usize,

@@ -191,7 +191,7 @@ impl Parser {
             let has_tools = self.tools.as_ref().is_some_and(|tools| !tools.is_empty());
             let is_asked = self.asks(RecoveryPolicy::MissingCallOpener) && has_tools && gate.starts < STARTS;
             if is_asked && plan.roles.calls.iter().any(has_bare_calls) {
-                // The byte before tells whether a line begins.
+                // The byte before decides whether a line begins.
                 let text = view.slice(stretch, limit);
                 if let Some(start) = starts(text, from - stretch).next() {
                     offer(stretch + start, Trial::BareCall(BareCall::new(stretch + start)));

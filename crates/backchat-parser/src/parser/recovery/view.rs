@@ -82,7 +82,7 @@ impl<'t> View<'t> {
     /// The next match of a pattern from a place on.
     pub fn find(self, pattern: &Pattern, search: &mut Search, from: usize) -> Found {
         search.move_to(pattern, from);
-        // A search without end finds nothing here; the parser's own tells of it.
+        // A search without end finds nothing here; the parser's own search reports it.
         search.resume(pattern, self.text, self.base, self.is_whole).unwrap_or(Found::Nothing)
     }
 

@@ -27,7 +27,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     // A temporary file would be its owner's alone; a new file of the user's gets what the mask of the process leaves.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // The error would name the temporary file, which nobody asked for.
+    // The error would name the temporary file instead of the requested one.
     let new = builder.tempfile_in(folder).map_err(|error| error.kind())?;
     if let Some(old) = old {
         new.as_file().set_permissions(old.permissions())?;

@@ -3,7 +3,7 @@
 use super::Section;
 use backchat_probe::diff::unified;
 
-/// What a case loses and gains, section by section. Where in the section it stands makes no difference, nor does the
+/// What a case loses and gains, section by section. Its position in the section makes no difference, nor does the
 /// comma that parts a value from the next.
 pub fn difference(sections: &[Section]) -> String {
     let mut key = String::new();

@@ -111,7 +111,7 @@ pub struct Review<'d> {
     accepted: HashMap<usize, Change>,
     /// The difference at hand, or why it cannot be shown.
     shown: Result<Change, Problem>,
-    /// Side by side or line by line; as the width suggests until somebody asks.
+    /// Side by side or line by line; chosen by the width until the user chooses.
     side_by_side: Option<bool>,
     /// Whether the screen had room for two sides when it was drawn last.
     is_wide: bool,

@@ -16,7 +16,7 @@ use crate::session::Verdict;
 /// A list wider than this is hard to read.
 const WIDEST: u16 = 110;
 
-/// What stands around the rows of a list.
+/// The frame around the rows of a list.
 struct Frames<'t> {
     title: &'t str,
     /// What can be typed.
@@ -71,7 +71,7 @@ pub fn palette(out: &mut Frame<'_>, area: Rect, app: &mut App, picker: &Picker) 
     let most = commands("").len();
     let frames =
         Frames { title: "Actions", hint: "type a word, or a number to go to", keys: "enter does it, esc closes", most };
-    // The keys stand at the right edge, where they are learnt.
+    // The keys are right-aligned, so that users learn them.
     let room = usize::from(area.width.min(WIDEST)).saturating_sub(4);
     let row = |app: &App, row: usize| {
         let Some(command) = found.get(row).copied() else { return Line::default() };

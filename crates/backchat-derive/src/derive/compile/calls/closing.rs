@@ -81,7 +81,7 @@ impl Plan<'_> {
         Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
     }
 
-    /// Where pairs end with a mark: the place behind one, or behind the head of a call without arguments.
+    /// Where pairs end with a mark: the place after one, or after the head of a call without arguments.
     fn behind_arguments(&self) -> String {
         let (Arguments::Pairs(pairs), Guard::Behind) = (&self.calls.body.arguments, self.choices.guard) else {
             return String::new();

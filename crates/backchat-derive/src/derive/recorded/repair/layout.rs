@@ -190,7 +190,7 @@ pub(super) fn distinctive(texts: &[&str]) -> Vec<String> {
     marks.filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned).collect()
 }
 
-/// What stands around a call, for a report.
+/// The text around a call, for a report.
 pub(super) fn words(before: &str, after: &str) -> String {
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{} … {}", spaced(before), spaced(after))

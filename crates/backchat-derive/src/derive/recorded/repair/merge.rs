@@ -266,7 +266,7 @@ impl Known {
         if !close.is_empty() && !closes.contains(&close) {
             closes.push(close);
         }
-        // White space after a call is nobody's.
+        // White space after a call belongs to no field.
         let close = format!("(?:{})\\s*", closes.join("|"));
         let orders = match self.open == open {
             true => vec![open.to_owned()],
