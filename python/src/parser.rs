@@ -79,7 +79,7 @@ impl Text {
 
     /// Says of which ids the text of a span is.
     fn tell_ids(&self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
-        let Some(ids) = self.ids.as_ref().map(|ids| ids.of(span)) else { return Ok(()) };
+        let Some(ids) = self.ids.as_ref().map(|ids| ids.ids_of(span)) else { return Ok(()) };
         dict.set_item(intern!(py, "ids"), (ids.start, ids.end))
     }
 
