@@ -1,9 +1,8 @@
 //! How an output is cut into chunks.
 
+use backchat_parser::parser::{Chunks, cut};
 use std::fmt;
 use std::str::FromStr;
-
-use backchat_parser::parser::{Chunks, cut};
 
 /// How the output is cut into chunks: by a rule, and at extra places that were found or asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,19 @@
-//! What is read, derived and verified: plain data.
+//! What is read, derived, verified and found about an output: plain data; and the background work that makes it.
 
-use std::borrow::Cow;
-use std::ops::Range;
-use std::sync::Arc;
-
-use super::background::Task;
 use super::chunking::Chunking;
+use crate::repair::Effect;
 use crate::replay::Recovery;
-use backchat_core::diagnostic::line_column;
+use backchat_core::diagnostic::{Diagnostic, Fix, line_column};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::Chunks;
 use backchat_parser::template::Template;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
 
 /// An output, and what it is parsed with.
 #[derive(Clone, Debug)]
@@ -127,4 +128,122 @@ pub struct Conversation {
     pub tools: Option<Value>,
     /// The message that went in.
     pub expected: Option<Object>,
+}
+
+/// Something that is to be said about a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The words of lint, or of a repair that makes the proof better.
+    pub said: Diagnostic,
+    /// What its repair does to the conversations of the proof; none if that is not known.
+    pub effect: Option<Effect>,
+    /// The event at which it shows in the open output.
+    pub event: Option<usize>,
+    /// Whether its repair makes the open output give the expected message.
+    pub settles: bool,
+}
+
+/// The id of what the proof finds; what lint finds has the id of its rule.
+pub const PROOF: &str = "proof";
+
+impl Finding {
+    /// The repair.
+    pub fn fix(&self) -> Option<&Fix> {
+        self.said.fix.as_ref()
+    }
+
+    /// Whether it is about conversations that do not come back.
+    pub fn is_proof(&self) -> bool {
+        self.said.id == PROOF
+    }
+
+    /// It in one line.
+    pub fn line(&self) -> String {
+        match self.is_proof() {
+            true => self.said.message.clone(),
+            false => format!("{} {}", self.said.id, self.said.message),
+        }
+    }
+}
+
+/// The task that finds the repairs of a refuted template, and what those of lint do.
+pub type RepairTask = Task<Vec<Finding>>;
+
+/// A template as its file has it: the file and its text.
+pub(super) type Written = (String, String);
+
+/// The findings about the template of the open output.
+#[derive(Default)]
+pub(super) struct Inspection {
+    /// What lint says, and then all of it with the effects of the repairs.
+    pub lint: Background<Written, Vec<Finding>>,
+    pub repairs: Background<Written, Vec<Finding>>,
+    /// The findings, each at its event.
+    pub findings: Vec<Finding>,
+    /// How often others took their places.
+    pub version: usize,
+    /// The recording in which the events were looked up.
+    pub of: Option<u64>,
+}
+
+/// What takes long; it gives nothing if it cannot be done.
+pub type Task<T> = Box<dyn FnOnce() -> Option<T> + Send>;
+
+/// Work about something, and its result.
+pub(super) struct Background<K, T> {
+    /// What it is or was about.
+    of: Option<K>,
+    running: Option<Receiver<Option<T>>>,
+    done: Option<T>,
+}
+
+impl<K, T> Default for Background<K, T> {
+    fn default() -> Self {
+        Self { of: None, running: None, done: None }
+    }
+}
+
+impl<K: PartialEq, T: Send + 'static> Background<K, T> {
+    /// The result.
+    pub fn done(&self) -> Option<&T> {
+        self.done.as_ref()
+    }
+
+    /// Takes the result away.
+    pub fn take(&mut self) -> Option<T> {
+        self.done.take()
+    }
+
+    /// Whether it is still running.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Whether it is or was about this.
+    pub fn is_about(&self, of: &K) -> bool {
+        self.of.as_ref() == Some(of)
+    }
+
+    /// Starts a task and forgets the one before. Without a task there is nothing to hear.
+    pub fn start(&mut self, of: K, task: Option<Task<T>>) {
+        let running = task.map(|task| {
+            let (sender, receiver) = channel();
+            // If the receiver is gone, another task was started.
+            thread::spawn(move || drop(sender.send(task())));
+            receiver
+        });
+        *self = Self { of: Some(of), running, done: None };
+    }
+
+    /// Takes the result once it is there; true if it just came.
+    pub fn hear(&mut self) -> bool {
+        let Some(running) = &self.running else { return false };
+        let done = match running.try_recv() {
+            Err(TryRecvError::Empty) => return false,
+            Ok(done) => done,
+            Err(TryRecvError::Disconnected) => None,
+        };
+        (self.running, self.done) = (None, done);
+        true
+    }
 }

@@ -1,15 +1,14 @@
 //! Reads outputs: at the start, from the list, after their files changed, while they arrive; and judges each.
 
-use std::time::Instant;
-
 use super::chunking::ChunkRule;
 use super::material::Material;
 use super::outputs::Arrival;
-use super::position::Position;
+use super::playback::Position;
+use super::reading::{Verdict, judge, verdict_of};
 use super::session::Session;
-use super::verdict::{Verdict, judge, verdict_of};
 use crate::input::Problem;
 use backchat_parser::parser::Mode;
+use std::time::Instant;
 
 impl Session {
     /// Reads the files again. If they cannot be read, the last good state stays; typed text is kept in any case.

@@ -2,18 +2,15 @@
 //!
 //! [`OutputSet`](super::OutputSet) implements this for files; tests and benchmarks bring their own.
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-
 use super::chunking::Chunking;
-use super::finding::{Finding, RepairTask};
-use super::material::{Conversation, Derived, Material, ProofTask};
-use super::playback::Showing;
-use super::position::Position;
+use super::material::{Conversation, Derived, Finding, Material, ProofTask, RepairTask};
+use super::playback::{Position, Showing};
 use crate::input::Problem;
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::Object;
 use backchat_parser::template::Template;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 /// A list of outputs, counted from 0.
 pub trait Outputs {

@@ -1,8 +1,8 @@
-//! A search and its matches: plain data; `searching` fills it.
+//! What is searched for, a text or a pattern between slashes, and its matches: plain data; `searching` fills it.
 
+use backchat_parser::pattern::Pattern;
+use std::fmt;
 use std::ops::Range;
-
-use super::sought::Sought;
 
 /// A search: what is sought, and all places where it is.
 #[derive(Debug)]
@@ -44,5 +44,90 @@ impl Search {
     /// Whether a line of the template matches.
     pub fn has_line(&self, line: usize) -> bool {
         self.hits.contains(&Hit::Template(line))
+    }
+}
+
+/// A text or a pattern to search for.
+#[derive(Clone, Debug)]
+pub enum Sought {
+    /// A text. Case counts only if it has capital letters.
+    Text(String),
+    /// A pattern.
+    Pattern(Pattern),
+}
+
+impl Sought {
+    /// Reads what was typed; the error says what is wrong with a pattern.
+    pub fn read(typed: &str) -> Result<Self, String> {
+        match typed.strip_prefix('/') {
+            // A lone slash is a text like any other.
+            Some(pattern) if !pattern.is_empty() => {
+                let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
+                Pattern::new(pattern).map(Self::Pattern).map_err(|error| error.to_string())
+            }
+            _ => Ok(Self::Text(typed.to_owned())),
+        }
+    }
+
+    /// The matches from left to right; none is empty, and none overlaps another.
+    pub fn spans(&self, text: &str) -> Vec<Range<usize>> {
+        match self {
+            Self::Text(sought) if sought.is_empty() => Vec::new(),
+            Self::Text(sought) => {
+                let of = |text: &str, sought: &str| {
+                    text.match_indices(sought).map(|(at, found)| at..at + found.len()).collect()
+                };
+                match sought.chars().any(char::is_uppercase) {
+                    true => of(text, sought),
+                    // The lengths stay: only ASCII changes.
+                    false => of(&text.to_ascii_lowercase(), &sought.to_ascii_lowercase()),
+                }
+            }
+            // What takes too much work ends the search.
+            Self::Pattern(pattern) => {
+                let found = pattern.matches(text).map_while(Result::ok).map(|found| found.span());
+                found.filter(|(start, end)| start < end).map(|(start, end)| start..end).collect()
+            }
+        }
+    }
+
+    /// Whether there is a match.
+    pub fn occurs(&self, text: &str) -> bool {
+        !self.spans(text).is_empty()
+    }
+}
+
+impl fmt::Display for Sought {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Pattern(pattern) => write!(f, "/{}/", pattern.source()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sought;
+
+    #[test]
+    fn texts_and_patterns_are_found() {
+        let text = "aé<B> <b> aé/7";
+        for (sought, found) in [
+            ("<b>", &[(3, 6), (7, 10)][..]),
+            ("<B>", &[(3, 6)]),
+            ("é", &[(1, 3), (12, 14)]),
+            ("", &[]),
+            ("/", &[(14, 15)]),
+            ("/<./", &[(3, 5), (7, 9)]),
+            ("/\\d", &[(15, 16)]),
+            ("/x*/", &[]),
+            ("longer than the text is", &[]),
+        ] {
+            let spans = Sought::read(sought).unwrap().spans(text);
+            let spans: Vec<(usize, usize)> = spans.into_iter().map(|span| (span.start, span.end)).collect();
+            assert_eq!(spans, found, "{sought}");
+        }
+        assert!(Sought::read("/(").is_err());
     }
 }

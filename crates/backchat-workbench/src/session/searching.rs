@@ -1,8 +1,7 @@
 //! Searches the output, the events and the template.
 
-use super::search::{Hit, Search};
+use super::search::{Hit, Search, Sought};
 use super::session::Session;
-use super::sought::Sought;
 use crate::replay::{Kind, Recording, quoted};
 
 impl Session {

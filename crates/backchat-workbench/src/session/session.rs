@@ -1,19 +1,17 @@
 //! The state of a workbench: outputs, replay and edits. It reads and writes files and prints nothing; a screen draws
 //! it, and keys call its operations, which the other files of this room add.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-use super::background::Background;
 use super::chunking::{ChunkRule, Chunking};
-use super::editing::Editing;
-use super::finding::Inspection;
-use super::library::Library;
+use super::material::{Background, Inspection, Material, Proof};
 use super::outputs::{Arrival, Outputs};
-use super::playback::{Playback, Showing, Side};
-use super::position::Position;
+use super::playback::{Playback, Position, Showing, Side};
+use super::reading::{Reading, Verdict};
 use crate::input::Problem;
 use crate::replay::Recording;
+use backchat_parser::template::Template;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// With what a session opens.
 #[derive(Clone, Debug)]
@@ -158,4 +156,82 @@ pub struct Worked {
     pub changed: bool,
     /// Whether an output of the list was judged.
     pub judged: bool,
+}
+
+/// The outputs of a session.
+pub struct Library {
+    /// What can be read and done.
+    pub(super) outputs: Box<dyn Outputs>,
+    /// The names of the outputs.
+    pub names: Vec<String>,
+    /// The open output, counted from 0.
+    pub output: usize,
+    /// What was read of it; the last state that could be read.
+    pub material: Material,
+    /// Why the files cannot be shown as they are now.
+    pub problem: Option<Problem>,
+    /// The verdict on each output, in stable mode, as far as they were judged.
+    pub verdicts: Vec<Option<Verdict>>,
+    /// The verdict on the answer that is shown.
+    pub(super) shown_verdict: Option<Verdict>,
+    /// The proof of the template.
+    pub(super) prover: Background<Template, Proof>,
+    /// What is to be said about the template.
+    pub(super) inspection: Inspection,
+    /// Whether more of the open output may arrive.
+    pub is_awaited: bool,
+    /// The open output while it is read, if it is large.
+    pub(super) reading: Option<Reading>,
+    /// When more of it is read at the earliest.
+    pub(super) rest_until: Option<Instant>,
+}
+
+impl Library {
+    /// Whether only a part of the open output is shown.
+    pub fn is_partial(&self) -> bool {
+        self.is_awaited || self.reading.is_some()
+    }
+
+    /// How much of the open output was read, in percent, while it is read.
+    pub fn percent_read(&self) -> Option<usize> {
+        self.reading.as_ref().map(Reading::percent)
+    }
+}
+
+/// The edits of a session.
+#[derive(Debug, Default)]
+pub struct Editing {
+    /// Whether keys are text.
+    pub is_typing: bool,
+    /// The repairs that were applied, the last of them last.
+    pub(super) applied: Vec<Applied>,
+    /// The outputs that were typed on, as they are now.
+    pub edits: HashMap<usize, Edit>,
+    /// Whether there is a file to open in an editor.
+    pub can_edit: bool,
+    /// Whether the template can be derived again.
+    pub can_derive: bool,
+}
+
+/// An output that was typed on.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// The whole text.
+    pub text: String,
+    /// The lengths of its chunks, in characters.
+    pub lengths: Vec<usize>,
+}
+
+/// A repair that was applied.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The file.
+    pub(super) file: PathBuf,
+    /// Its text before and after.
+    pub(super) before: String,
+    pub(super) after: String,
+    /// The change in words.
+    pub(super) message: String,
+    /// Whether the proof after it was reported.
+    pub(super) is_proved: bool,
 }

@@ -14,10 +14,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::files::{holds_cases, is_recorded};
-use super::followed::{Followed, RowPlace};
+use super::arriving::Piped;
+use super::arriving::{Followed, RowPlace};
+use super::arriving::{holds_cases, is_recorded};
 use super::material::{Conversation, Derived, Material, OtherTemplate};
-use super::piped::Piped;
 use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::fixture_files;
 use crate::input::{self, Problem};

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::super::arriving::Followed;
+use super::super::arriving::recorded;
 use super::super::chunking::Chunking;
-use super::super::files::recorded;
-use super::super::finding::{Finding, RepairTask};
-use super::super::fixture_writer::{actual, new_fixture, write};
-use super::super::followed::Followed;
-use super::super::inspecting::repairs;
+use super::super::editing::{actual, new_fixture, write};
+use super::super::findings::repairs;
 use super::super::material::{Conversation, Derived, Material, ProofTask};
+use super::super::material::{Finding, RepairTask};
 use super::super::outputs::{Arrival, Outputs, View};
 use super::super::playback::Showing;
 use super::{Item, OutputSet, derived};

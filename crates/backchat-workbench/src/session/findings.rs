@@ -1,17 +1,17 @@
-//! Finds what is to be said about the template of the open output, and the event at which each finding shows.
+//! Finds what lint and the proof say about the template of the open output, repairs it, and walks through the problems.
 
-use std::sync::Arc;
-
-use super::background::Task;
-use super::finding::{Finding, PROOF, RepairTask, Written};
-use super::material::Material;
-use super::session::Session;
+use super::material::{Finding, Material, PROOF, RepairTask, Task, Written};
+use super::playback::Showing;
+use super::session::{Applied, Session};
+use crate::input::Problem;
 use crate::lint::{self, Subject};
 use crate::repair::{self, Effect, Repair};
 use crate::replay::{Kind, Recording, first_difference};
 use backchat_core::diagnostic::{Diagnostic, Fix, Severity};
 use backchat_derive::derive::Options;
+use backchat_parser::parser::{self, Mode, RecoveryPolicy};
 use backchat_parser::template::source;
+use std::sync::Arc;
 
 /// Of an output longer than this, in bytes, no repair is tried out to find the event that it changes.
 const LONGEST: usize = 1 << 14;
@@ -19,6 +19,7 @@ const LONGEST: usize = 1 << 14;
 /// The most repairs that are tried out.
 const MOST: usize = 16;
 
+/// Finds what is wrong.
 impl Session {
     /// The findings about the template, the most important first.
     pub fn findings(&self) -> &[Finding] {
@@ -65,7 +66,7 @@ impl Session {
         if !library.inspection.lint.is_about(&written) {
             let (file, text) = written.clone();
             let task: Task<Vec<Finding>> = Box::new(move || Some(linted(&file, &text)));
-            library.inspection = super::finding::Inspection::default();
+            library.inspection = super::material::Inspection::default();
             library.inspection.lint.start(written, Some(task));
         }
     }
@@ -231,4 +232,132 @@ fn kinds(key: &str) -> &'static [Kind] {
         "" => &[Kind::Open, Kind::Close, Kind::Malformed],
         _ => &[Kind::Close, Kind::Malformed],
     }
+}
+
+/// Repairs it.
+impl Session {
+    /// Applies the repair of a finding.
+    pub fn repair(&mut self, finding: usize) -> Result<(), Problem> {
+        let Some(found) = self.findings().get(finding) else {
+            self.notice = Some(self.nothing_found());
+            return Ok(());
+        };
+        let Some(fix) = found.fix().cloned() else {
+            self.notice = Some("there is no repair for this that is known to be right; e opens the line".to_owned());
+            return Ok(());
+        };
+        let material = &self.library.material;
+        if !material.has_template_file() {
+            self.notice = Some("the template is in no file that could be changed".to_owned());
+            return Ok(());
+        }
+        let before = material.template_text.clone();
+        let applied = Applied {
+            file: material.template_file.clone().into(),
+            after: fix.apply(&before),
+            before,
+            message: fix.message,
+            is_proved: false,
+        };
+        self.library.outputs.write_template(&applied.file, &applied.before, &applied.after)?;
+        self.reload();
+        self.notice = Some(format!("applied: {}; u takes it back", applied.message));
+        self.editing.applied.push(applied);
+        Ok(())
+    }
+
+    /// Takes back what was typed on the open output, or else the repair that was applied last.
+    pub fn undo(&mut self) -> Result<(), Problem> {
+        if self.editing.edits.contains_key(&self.library.output) {
+            self.untype();
+            return Ok(());
+        }
+        let Some(applied) = self.editing.applied.last() else {
+            self.notice = Some("nothing was typed, and no repair was applied".to_owned());
+            return Ok(());
+        };
+        self.library.outputs.write_template(&applied.file, &applied.after, &applied.before)?;
+        let message = format!("taken back: {}", applied.message);
+        self.editing.applied.pop();
+        self.reload();
+        self.notice = Some(message);
+        Ok(())
+    }
+
+    /// What the first proof after a repair says of it.
+    pub(super) fn proof_of_repair(&mut self) -> Option<String> {
+        let proof = self.library.prover.done()?;
+        let now = &self.library.material.template_text;
+        let applied = self.editing.applied.last_mut().filter(|applied| !applied.is_proved && applied.after == *now)?;
+        applied.is_proved = true;
+        Some(format!("applied: {} of {} conversations come back; u takes it back", proof.passed, proof.cases))
+    }
+
+    /// Why there is no finding to show.
+    pub fn nothing_found(&self) -> String {
+        let words = match (self.is_inspecting(), self.proof()) {
+            (true, _) => "nothing is found yet; lint and proof are still running",
+            (false, Some(_)) => "lint and proof find nothing wrong with the template",
+            (false, None) => "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved",
+        };
+        words.to_owned()
+    }
+}
+
+/// Walks through the problems of the output.
+impl Session {
+    /// Shows the output without policies and with all of them, side by side; or again as it was read.
+    pub fn switch_recovery(&mut self) {
+        if self.playback.showing == Showing::Recovery {
+            self.playback.showing = Showing::One(Mode::Stable);
+            self.record();
+            self.notice = Some("stable: one answer however the output is cut".to_owned());
+            return;
+        }
+        self.playback.showing = Showing::Recovery;
+        self.record();
+        let problems = self.playback.sides.last().map_or(&[][..], |side| side.recording.problems());
+        let recovered: Vec<String> = problems.iter().filter(|problem| problem.is_recovered).map(described).collect();
+        self.notice = Some(match (problems.len(), recovered.as_slice()) {
+            (0, _) => "nothing went wrong: policies leave this output as it is".to_owned(),
+            (_, []) => "no policy reads what went wrong here; P goes to it".to_owned(),
+            (_, recovered) => format!("{}; x goes to where the sides part", recovered.join("; ")),
+        });
+    }
+
+    /// Goes to the next problem of the output, and from the last to the first.
+    pub fn show_problem(&mut self) {
+        let Some(side) = self.side() else { return };
+        let (recording, moment) = (&side.recording, side.moment);
+        let place = |problem: &parser::Problem| {
+            let end = recording.problem_span(problem).end.max(recording.output_start());
+            recording.moment_at(end).min(recording.end())
+        };
+        let problems: Vec<_> =
+            recording.problems().iter().map(|problem| (place(problem), described(problem))).collect();
+        let next = problems.iter().find(|(place, _)| *place > moment).or(problems.first()).cloned();
+        let Some((place, words)) = next else {
+            self.notice = Some("nothing went wrong in this output".to_owned());
+            return;
+        };
+        self.set_moment(|_: &Recording, _| place);
+        self.notice = Some(words);
+    }
+}
+
+/// A problem in a line: its kind, its field, why, and the policies that read it.
+fn described(problem: &parser::Problem) -> String {
+    let mut words = problem.kind.as_str().to_owned();
+    if let Some(field) = &problem.field {
+        words.push_str(&format!(" of `{field}`"));
+    }
+    if let Some(reason) = &problem.reason {
+        words.push_str(&format!(": {reason}"));
+    }
+    let policies: Vec<&str> = problem.policies.iter().map(RecoveryPolicy::as_str).collect();
+    if !policies.is_empty() {
+        let verb = if problem.is_recovered { "recovered by" } else { "could be recovered by" };
+        words.push_str(&format!(", {verb} {}", policies.join(", ")));
+    }
+    words
 }

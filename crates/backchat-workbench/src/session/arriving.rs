@@ -1,0 +1,336 @@
+//! Outputs that arrive while they are shown: through pipes, and in files that others append to. Reading never blocks the
+//! screen, and memory for unread text is bounded.
+
+use super::outputs::Arrival;
+use crate::check::fixture::{self, Broken, Case, Shared};
+use crate::check::fixture_files;
+use crate::input::{self, Problem};
+use backchat_core::diagnostic::{Diagnostic, Place};
+use backchat_core::json::{self, Value};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How long to wait for the end of a pipe before its output is shown without it.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// The most that is read at once, and how many unread pieces there may be.
+const PIECE: usize = 1 << 16;
+const PIECES: usize = 64;
+
+/// What has arrived through a pipe.
+pub struct Piped {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    came: RefCell<Came>,
+}
+
+#[derive(Default)]
+struct Came {
+    bytes: Vec<u8>,
+    is_whole: bool,
+    failed: Option<io::Error>,
+    /// Whether some of it was not returned yet.
+    is_news: bool,
+}
+
+impl Piped {
+    /// Starts to read. An output that is complete at once is not shown piece by piece.
+    pub fn new(mut input: impl Read + Send + 'static) -> Self {
+        let (sender, pieces) = sync_channel(PIECES);
+        std::thread::spawn(move || {
+            let mut piece = vec![0; PIECE];
+            loop {
+                let read = match input.read(&mut piece) {
+                    Ok(0) => break,
+                    Ok(count) => Ok(piece.get(..count).unwrap_or(&[]).to_vec()),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => Err(error),
+                };
+                let failed = read.is_err();
+                if sender.send(read).is_err() || failed {
+                    break;
+                }
+            }
+        });
+        let piped = Self { pieces, came: RefCell::default() };
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match piped.pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(piece) => piped.came.borrow_mut().take(piece),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    piped.came.borrow_mut().is_whole = true;
+                    break;
+                }
+            }
+        }
+        piped
+    }
+
+    /// Whether there is more than [`text`](Self::text) returned last, or may be.
+    pub fn arrival(&self) -> Arrival {
+        let mut came = self.came.borrow_mut();
+        while !came.is_whole {
+            match self.pieces.try_recv() {
+                Ok(piece) => came.take(piece),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => (came.is_whole, came.is_news) = (true, true),
+            }
+        }
+        match (came.is_news, came.is_whole) {
+            (true, _) => Arrival::More,
+            (false, true) => Arrival::Whole,
+            (false, false) => Arrival::Awaited,
+        }
+    }
+
+    /// The text that has arrived, up to its last complete character.
+    pub fn text(&self) -> Result<String, Problem> {
+        let mut came = self.came.borrow_mut();
+        came.is_news = false;
+        if let Some(error) = &came.failed {
+            return Err(input::cannot_read("-", error).into());
+        }
+        let mut bytes = came.bytes.clone();
+        if let Err(error) = std::str::from_utf8(&bytes)
+            && error.error_len().is_none()
+            && !came.is_whole
+        {
+            bytes.truncate(error.valid_up_to());
+        }
+        input::of_bytes("-", bytes)
+    }
+}
+
+impl Came {
+    fn take(&mut self, piece: io::Result<Vec<u8>>) {
+        self.is_news = true;
+        match piece {
+            Ok(piece) => self.bytes.extend(piece),
+            Err(error) => (self.failed, self.is_whole) = (Some(error), true),
+        }
+    }
+}
+
+/// Where a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowPlace {
+    start: u64,
+    length: u64,
+    /// Its line, counted from 1.
+    pub line: usize,
+}
+
+/// A file that is followed.
+#[derive(Debug)]
+pub struct Followed {
+    path: PathBuf,
+    /// The end of the last row that was seen.
+    end: u64,
+    /// How many lines there were up to there.
+    lines: usize,
+}
+
+impl Followed {
+    /// Follows a file from its beginning.
+    pub fn open(path: &str) -> Result<Self, Problem> {
+        let cannot_read = |error: io::Error| input::cannot_read(path, &error);
+        let data = File::open(path).and_then(|file| file.metadata()).map_err(cannot_read)?;
+        if !data.is_file() {
+            let problem = Diagnostic::error("not-a-file", "only a file can be followed").at(Place::file(path));
+            return Err(problem.help("name the file that `backchat serve --record` writes").into());
+        }
+        Ok(Self { path: PathBuf::from(path), end: 0, lines: 0 })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The rows that were appended since this was asked last. A file that cannot be read has none: it may come back.
+    pub fn take_rows(&mut self) -> Vec<RowPlace> {
+        let mut rows = Vec::new();
+        // What was read up to an error was whole rows, and is kept.
+        let _ = self.read_rows(&mut rows);
+        rows
+    }
+
+    fn read_rows(&mut self, rows: &mut Vec<RowPlace>) -> io::Result<()> {
+        let length = std::fs::metadata(&self.path)?.len();
+        if length < self.end {
+            (self.end, self.lines) = (0, 0);
+        }
+        if length == self.end {
+            return Ok(());
+        }
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.end))?;
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let length = reader.read_until(b'\n', &mut line)? as u64;
+            if line.last() != Some(&b'\n') {
+                return Ok(());
+            }
+            self.lines += 1;
+            if !line.trim_ascii().is_empty() {
+                rows.push(RowPlace { start: self.end, length, line: self.lines });
+            }
+            self.end += length;
+        }
+    }
+
+    /// Reads a row. `change` adds what its folder does not share.
+    pub fn case(&self, row: RowPlace, change: impl FnOnce(Shared) -> Shared) -> Result<Case, Broken> {
+        let name = self.path.display().to_string();
+        let text = self
+            .text(row)
+            .map_err(|problem| Broken { id: format!("{name}#{}", row.line), diagnostics: problem.diagnostics })?;
+        fixture::read_row(&self.path, &text, row.line, change)
+    }
+
+    fn text(&self, row: RowPlace) -> Result<String, Problem> {
+        let name = self.path.display().to_string();
+        let mut bytes = Vec::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(row.start))?;
+            file.take(row.length).read_to_end(&mut bytes)
+        });
+        read.map_err(|error| input::cannot_read(&name, &error))?;
+        input::of_bytes(&name, bytes)
+    }
+}
+
+/// How much of a file's first row is read to find out what the file is, in bytes.
+const LONGEST_ROW: u64 = 1 << 16;
+
+/// Whether a name on the command line means outputs that name their own templates.
+pub fn holds_cases(name: &str) -> bool {
+    let (path, case) = fixture::split_id(name);
+    let path = Path::new(path);
+    let is_file = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some(fixture::EXTENSION | fixture::ROWS_EXTENSION))
+    };
+    match path.is_dir() {
+        true => {
+            !path.join("tokenizer_config.json").is_file()
+                && fixture_files(&[path.to_owned()]).is_ok_and(|files| !files.is_empty())
+        }
+        false => case.is_some() || is_file(path),
+    }
+}
+
+/// Whether a file is one output, chunk by chunk: its first row says when it arrived.
+pub fn is_recorded(name: &str) -> bool {
+    let is_rows = Path::new(name).extension().is_some_and(|extension| extension == fixture::ROWS_EXTENSION);
+    let first = is_rows.then(|| std::fs::File::open(name).ok()).flatten();
+    let mut line = String::new();
+    let read = first.and_then(|file| BufReader::new(file).take(LONGEST_ROW).read_line(&mut line).ok());
+    read.is_some() && json::read(&line).is_ok_and(|row| row.get("after_ms").is_some())
+}
+
+/// The chunks of a file of rows `{"after_ms", "text"}`.
+pub fn recorded(path: &str) -> Result<Vec<String>, Problem> {
+    let text = input::text(path)?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let chunks = lines.map(|(number, line)| {
+        let row = json::read(line).ok();
+        let chunk = row.as_ref().and_then(|row| row.get("text")).and_then(Value::as_str).map(str::to_owned);
+        chunk.ok_or_else(|| {
+            let place = Place { line_column: Some((number + 1, 1)), ..Place::file(path) };
+            Diagnostic::error("bad-recording", "this row is not a chunk of a recorded output")
+                .at(place)
+                .help("a chunk is {\"after_ms\": milliseconds, \"text\": the text that arrived}")
+        })
+    });
+    Ok(chunks.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::fixture::TemplateSource;
+    use std::fs;
+    use std::io::Write;
+
+    /// Waits until it is so that something has come, or that the end has.
+    fn more(piped: &Piped) -> String {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while piped.arrival() != Arrival::More {
+            assert!(Instant::now() < deadline, "nothing comes");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        piped.text().unwrap_or_else(|_| panic!("no text"))
+    }
+
+    #[test]
+    fn a_character_comes_whole() {
+        let (read, mut write) = io::pipe().unwrap();
+        write.write_all(b"caf\xc3").unwrap();
+        let piped = Piped::new(read);
+        assert_eq!(piped.text().ok().as_deref(), Some("caf"));
+        assert_eq!(piped.arrival(), Arrival::Awaited);
+        write.write_all(b"\xa9").unwrap();
+        assert_eq!(more(&piped), "café");
+        drop(write);
+        assert_eq!(more(&piped), "café");
+        assert_eq!(piped.arrival(), Arrival::Whole);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_complained_about_once_no_more_can_come() {
+        let (read, mut write) = io::pipe().unwrap();
+        write.write_all(b"caf\xc3").unwrap();
+        drop(write);
+        let piped = Piped::new(read);
+        assert!(piped.text().is_err());
+        assert_eq!(piped.arrival(), Arrival::Whole);
+    }
+
+    fn names(followed: &mut Followed) -> Vec<String> {
+        let shared = |shared: Shared| shared.standing_in(TemplateSource::File("t.json".into()), Some(String::new()));
+        let rows = followed.take_rows();
+        rows.into_iter()
+            .map(|row| followed.case(row, shared).map_or_else(|broken| broken.id, |case| case.id))
+            .map(|id| id.rsplit('#').next().unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_seen_once_when_their_line_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.jsonl");
+        fs::write(&path, "").unwrap();
+        let mut followed = Followed::open(path.to_str().unwrap()).unwrap_or_else(|_| panic!("it is there"));
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        let mut append = |text: &str| file.write_all(text.as_bytes()).unwrap();
+        assert_eq!(names(&mut followed), [""; 0]);
+        append("{\"id\": \"a\", \"text\": \"é\"}\n\n{\"id\": \"b\", \"te");
+        assert_eq!(names(&mut followed), ["a"]);
+        append("xt\": \"2\"}\noops\n{\"id\": \"c\", \"text\": \"3\"}\n");
+        assert_eq!(names(&mut followed), ["b", "4", "c"]);
+        assert_eq!(names(&mut followed), [""; 0]);
+        fs::write(&path, "{\"id\": \"d\", \"text\": \"\"}\n").unwrap();
+        assert_eq!(names(&mut followed), ["d"], "a file that was begun anew");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(names(&mut followed), [""; 0]);
+    }
+
+    #[test]
+    fn a_problem_of_a_row_names_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.jsonl");
+        fs::write(&path, "{}\n\n  oops\n").unwrap();
+        let mut followed = Followed::open(path.to_str().unwrap()).unwrap_or_else(|_| panic!("it is there"));
+        let rows = followed.take_rows();
+        let broken = followed.case(rows[1], |shared| shared).unwrap_err();
+        let place = broken.diagnostics[0].place.clone().unwrap();
+        assert_eq!((place.line_column, place.file), (Some((3, 3)), Some(path.display().to_string())));
+    }
+}
