@@ -81,7 +81,7 @@ impl PyBridge {
             stop_ids: &stop_ids,
             refuses_edits,
         };
-        let answer: Object = py.detach(|| backchat::cli::answers::bridged(&self.inner.next(&sample)));
+        let answer: Object = py.detach(|| backchat_workbench::answers::bridge(&self.inner.next(&sample)));
         to_python(py, &Value::Object(answer))
     }
 }

@@ -2,11 +2,11 @@
 
 use backchat::Template;
 use backchat::chat::{ChatTemplate, RenderOptions, source};
-use backchat::cli::answers;
 use backchat::diagnostic::Diagnostic;
 use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume, render_prompt};
 use backchat::json::{Object, Value};
 use backchat::wire::Wire;
+use backchat_workbench::answers;
 use backchat_workbench::input;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

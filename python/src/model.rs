@@ -2,9 +2,9 @@
 
 use backchat::chat::source::{self, Source};
 use backchat::chat::{ChatTemplate, RenderOptions};
-use backchat::cli::answers;
 use backchat::derive::{Options, Sample, Target};
 use backchat::json::{Object, Value};
+use backchat_workbench::answers;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -9,12 +9,12 @@ use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::chats::MaskRule;
 use backchat::check::Status;
 use backchat::check::fixture::TemplateSource;
-use backchat::cli::answers::{self, Asked, Tokenized};
 use backchat::diagnostic::Diagnostic;
 use backchat::json::{Object, Value};
 use backchat::lint::Subject;
 use backchat::schema::source::{self as schemas, OpenedSchema};
 use backchat::template::source::SourceError;
+use backchat_workbench::answers::{self, LintOptions, Tokenized};
 use backchat_workbench::input;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ pub fn lint<'py>(
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let targets = targets(target)?;
     let tokens = tokenizer.map(|given| Ok::<_, PyErr>(Arc::clone(tokens::of(given)?.get().tokens()))).transpose()?;
-    let asked = Asked { targets: &targets, chat_template: None, tokens: tokens.as_ref() };
+    let asked = LintOptions { targets: &targets, chat_template: None, tokens: tokens.as_ref() };
     if template.is_instance_of::<PyTemplate>() {
         let template = template::of(template)?;
         let mut subject = Subject::new(&template, &targets);
@@ -117,7 +117,7 @@ pub fn lint<'py>(
 }
 
 /// The findings about the text of a response template or schema.
-fn linted_text(py: Python<'_>, text: String, asked: Asked<'_>) -> PyResult<Vec<Diagnostic>> {
+fn linted_text(py: Python<'_>, text: String, asked: LintOptions<'_>) -> PyResult<Vec<Diagnostic>> {
     let found = py.detach(|| {
         Ok(match input::template_or_schema_in(text)? {
             schemas::Source::Template(opened) => asked.find(&opened),
@@ -199,6 +199,9 @@ pub fn mask<'py>(
             return Err(PyValueError::new_err("give a `tokenizer` or `offsets`, not both"));
         }
     };
+    let part =
+        |name: &String| answers::mask_part(name).ok_or_else(|| PyValueError::new_err(format!("unknown part `{name}`")));
+    let parts = parts.iter().map(part).collect::<PyResult<Vec<_>>>()?;
     let answer = py.detach(|| answers::mask(&template, &context, &RenderOptions::default(), &parts, tokenized));
     to_python(py, &Value::Object(answer.map_err(PyValueError::new_err)?))
 }
@@ -224,7 +227,9 @@ pub fn doctor<'py>(
     variables: Option<&Bound<'py, PyDict>>,
     template_name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    examined(py, chat_template, Given::new(variables, template_name), answers::doctor)
+    examined(py, chat_template, Given::new(variables, template_name), |template, options| {
+        answers::doctor(template, options, &backchat::doctor::examine(template, options))
+    })
 }
 
 #[pyfunction]
@@ -249,13 +254,9 @@ pub fn unrender<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let model = Model::of(chat_template, Given::new(variables, template_name))?;
     let template = model.compiled(py)?;
-    match py.detach(|| answers::unrender(&template, model.variables, Model::now(), text)) {
-        Ok(chat) => to_python(py, &Value::Object(chat)),
-        Err(error) => {
-            let told = error.get("error").and_then(|error| error.get("message")).and_then(Value::as_str);
-            Err(PyValueError::new_err(told.unwrap_or("the template renders no such text").to_owned()))
-        }
-    }
+    let read = py.detach(|| backchat::chats::Unrenderer::new(&template, model.variables, Model::now()).unrender(text));
+    let chat = read.map_err(|error| PyValueError::new_err(error.message))?;
+    to_python(py, &Value::Object(answers::unrendered(&chat)))
 }
 
 #[pyfunction]

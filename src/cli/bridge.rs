@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chat_options::{NOW, assignment, source_failure, time};
-use super::doctor::compile;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, input, rows, token_ids};
 use backchat_chat::{RenderOptions, source};
@@ -14,7 +13,8 @@ use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
 use backchat_parser::tokens::Tokenizer;
-use backchat_probe::bridge::{Bridge, Bridged, Edit, Refused, Sample};
+use backchat_probe::bridge::{Bridge, Sample};
+use backchat_workbench::answers::{self, compile};
 
 /// Continue sampled token ids with new messages, without changing a sampled id
 #[derive(Debug, clap::Args)]
@@ -118,7 +118,7 @@ impl Bridging {
             refuses_edits: self.exact,
         });
         let mut out = io::stdout().lock();
-        writeln!(out, "{}", Value::Object(entries(&answer)))?;
+        writeln!(out, "{}", Value::Object(answers::bridge(&answer)))?;
         out.flush()?;
         if let Err(refused) = &answer
             && !global.is_quiet()
@@ -167,7 +167,7 @@ impl Bridging {
         );
         let bridge = bridge.map_err(|error| error.to_string())?;
         let (prompt_ids, sampled_ids, stop_ids) = (ids("prompt_ids")?, ids("sampled_ids")?, ids("stop_ids")?);
-        Ok(entries(&bridge.next(&Sample {
+        Ok(answers::bridge(&bridge.next(&Sample {
             messages: list("messages")?,
             tools,
             prompt_ids: &prompt_ids,
@@ -197,31 +197,4 @@ impl Known {
         known.insert(name.to_owned(), read.clone());
         read
     }
-}
-
-/// The answer as rows have it.
-pub(super) fn entries(answer: &Result<Bridged, Refused>) -> Object {
-    match answer {
-        Ok(bridged) => Object::from_iter([
-            ("append_ids".to_owned(), Value::List(bridged.ids.iter().map(|id| i64::from(*id).into()).collect())),
-            ("text".to_owned(), bridged.text.as_str().into()),
-            ("exact".to_owned(), bridged.is_exact().into()),
-            ("edits".to_owned(), Value::List(bridged.edits.iter().map(edit).collect())),
-            ("closed".to_owned(), bridged.closed.into()),
-            ("message".to_owned(), Value::Object(bridged.message.clone())),
-        ]),
-        Err(Refused { kind, reason }) => {
-            let refused = Value::from([("kind", kind.as_str().into()), ("reason", reason.as_str().into())]);
-            Object::from_iter([("refused".to_owned(), refused)])
-        }
-    }
-}
-
-fn edit(edit: &Edit) -> Value {
-    Value::from([
-        ("start", edit.start.into()),
-        ("end", edit.end.into()),
-        ("text", edit.text.as_str().into()),
-        ("why", edit.why.as_str().into()),
-    ])
 }

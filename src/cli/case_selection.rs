@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::input;
-use backchat_core::diagnostic::{Diagnostic, Sources};
+use backchat_core::diagnostic::Diagnostic;
 use backchat_parser::template::source::SourceError;
-use backchat_workbench::check::fixture::{self, FixtureFile, TemplateSource};
+use backchat_workbench::answers;
+use backchat_workbench::check::fixture::{FixtureFile, TemplateSource};
 use backchat_workbench::check::{self, Derived, Entry};
 
 #[derive(Debug, clap::Args)]
@@ -36,13 +37,13 @@ impl Cases {
 
     /// The files of cases, each read once.
     pub fn files(&self) -> Result<Vec<FixtureFile>, SourceError> {
-        files(&self.paths, self.stand_in()?.as_ref())
+        answers::case_files(&self.paths, self.stand_in()?.as_ref())
     }
 
     /// A file of cases as it is now.
     #[cfg(feature = "tui")]
     pub fn file(&self, path: &Path) -> Result<FixtureFile, SourceError> {
-        Ok(read(path, self.stand_in()?.as_ref()))
+        Ok(answers::case_file(path, self.stand_in()?.as_ref()))
     }
 
     /// The derived templates, which are checked with the cases unless another template is asked for.
@@ -77,22 +78,4 @@ impl Cases {
         let file = self.template.as_deref().map(input::place).transpose()?;
         Ok(file.map(|file| TemplateSource::File(file.into())))
     }
-}
-
-/// The files of cases at these paths, each read once, with the template that was asked for instead of their own.
-pub fn files(paths: &[PathBuf], template: Option<&TemplateSource>) -> Result<Vec<FixtureFile>, SourceError> {
-    let failed = |diagnostic| SourceError::new(vec![diagnostic], Sources::none());
-    let paths = check::fixture_files(paths).map_err(failed)?;
-    let is_case = |path: &&PathBuf| check::derived_files(std::slice::from_ref(*path)).is_empty();
-    Ok(paths.iter().filter(is_case).map(|path| read(path, template)).collect())
-}
-
-/// The cases of a file, with the template that was asked for instead of their own.
-fn read(path: &Path, template: Option<&TemplateSource>) -> FixtureFile {
-    let Some(template) = template else { return fixture::read(path) };
-    let mut file = fixture::read_with(path, |shared| shared.standing_in(template.clone(), None));
-    for case in file.cases.iter_mut().flatten() {
-        case.template.clone_from(template);
-    }
-    file
 }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use super::{Failure, Global};
-use backchat_chat::source::{Source, SourceError};
+use backchat_chat::source::SourceError;
 use backchat_core::diagnostic::escape;
 use backchat_core::json::{self, Value};
 
-/// The clock of commands that probe a chat template: fixed, so that their results do not change.
-pub const NOW: &str = "2026-01-01T00:00:00";
+pub use backchat_workbench::answers::{NOW, template_name};
 
 /// How the result about a chat template is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -58,14 +57,6 @@ pub fn assignment(text: &str) -> Result<(String, Value), String> {
         return Err("the name is empty".to_owned());
     }
     Ok((name.to_owned(), json::read(value).unwrap_or_else(|_| value.into())))
-}
-
-/// How messages name a template: its file, or its key in one.
-pub fn template_name(source: &Source) -> String {
-    if source.file.ends_with(".jinja") {
-        return source.file.clone();
-    }
-    format!("{} (chat_template)", source.file)
 }
 
 /// A time for `strftime_now`.

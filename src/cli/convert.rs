@@ -14,6 +14,7 @@ use backchat_legacy::schema::Schema;
 use backchat_legacy::schema::source::{OpenedSchema, Source};
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{remove_schema_from, replace_file, write_into};
+use backchat_workbench::answers;
 
 /// Convert a response schema to a response template, and prove it
 #[derive(Debug, clap::Args)]
@@ -130,7 +131,7 @@ impl Convert {
     fn options(&self, name: &str, opened: &OpenedSchema) -> Result<Options, Failure> {
         let mut options = Options::default();
         if let Some(file) = &self.samples {
-            options.samples = super::derive::samples(file)?.into_iter().map(|sample| sample.text).collect();
+            options.samples = answers::samples(file)?.into_iter().map(|sample| sample.text).collect();
         }
         if let Some(anchor) = &self.start_anchor {
             options.anchor = Some(("start_anchor", anchor.as_str().into()));

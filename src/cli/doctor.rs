@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::report::LinkedReport as Page;
 use super::{Failure, Global, chat_rows, known_values, rows};
+use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self, Source};
-use backchat_chat::{ChatTemplate, RenderOptions};
-use backchat_core::diagnostic::{Diagnostic, Sources, closest, escape};
+use backchat_core::diagnostic::{Diagnostic, closest, escape};
 use backchat_core::json::{Object, Value};
-use backchat_probe::chats;
 use backchat_probe::doctor::{self, Options, Report};
+use backchat_workbench::answers::{self, compile};
 use backchat_workbench::report::{self, Examined};
 
 /// Examine a chat template: what it accepts, drops silently, and refuses
@@ -86,13 +86,13 @@ impl Doctor {
         self.check_names(&report)?;
         let playground = self.page.playground(None)?;
         self.page.write(global, || {
-            let blocks = blocks(&template, &options);
+            let blocks = answers::blocks(&template, &options);
             let examined = Examined { report: &report, template: &template, options: &options, blocks };
             report::doctor(&template_name(&source), &examined, playground.as_ref())
         })?;
         let mut out = io::stdout().lock();
         let text = match self.format {
-            Format::Json => format!("{}\n", json(&report, blocks(&template, &options))),
+            Format::Json => format!("{}\n", answers::doctor(&template, &options, &report)),
             Format::JsonSchema => format!("{}\n", doctor::input_schema(&template, &options).to_pretty("  ")),
             Format::Text => self.text(&report, &template, &options, &source),
         };
@@ -120,7 +120,7 @@ impl Doctor {
             }
             None => {
                 let mut text = doctor::summary(report, template, options, &template_name(source));
-                match blocks(template, options) {
+                match answers::blocks(template, options) {
                     Some(Ok(count)) => {
                         text += &format!(
                             "\nThe generation blocks agree with `render --mask` in {count} of {count} conversations.\n"
@@ -169,39 +169,4 @@ impl Doctor {
         chat_rows::report(tally, global);
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Compiles a source, or returns the error.
-pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
-    ChatTemplate::compile(&source.template).map_err(|error| {
-        let file = template_name(source);
-        Failure::Diagnostics {
-            diagnostics: vec![error.diagnostic(&source.template, &file)],
-            sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)),
-        }
-    })
-}
-
-/// The comparison of the template's generation blocks with the mask, if it has any.
-fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, String>> {
-    let render = RenderOptions::default().now(options.now.clone());
-    chats::check_generation_blocks(template, &options.variables, &render)
-}
-
-pub(super) fn json(report: &Report, blocks: Option<Result<usize, String>>) -> Value {
-    let mut entries = Object::new();
-    entries.insert("capabilities".to_owned(), report.capabilities());
-    entries.insert("renders".to_owned(), i64::try_from(report.renders).unwrap_or(i64::MAX).into());
-    match blocks {
-        Some(Ok(_)) => drop(entries.insert("blocks_agree".to_owned(), true.into())),
-        Some(Err(why)) => {
-            entries.insert("blocks_agree".to_owned(), false.into());
-            entries.insert("blocks_disagree_where".to_owned(), why.into());
-        }
-        None => {}
-    }
-    if let Some(error) = &report.stopped {
-        entries.insert("stopped".to_owned(), error.to_string().into());
-    }
-    Value::Object(entries)
 }

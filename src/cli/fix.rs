@@ -12,6 +12,7 @@ use backchat_core::json::Value;
 use backchat_parser::template::source::replace_file;
 use backchat_probe::chats::{self, Patched};
 use backchat_probe::diff::unified;
+use backchat_workbench::answers;
 
 /// Add generation blocks to a chat template, proved to render the same bytes
 #[derive(Debug, clap::Args)]
@@ -51,7 +52,7 @@ impl Fix {
         let mut variables = source.special_tokens.clone();
         variables.extend(self.set.iter().cloned());
         let options = RenderOptions::default().now(Some(self.now.clone()));
-        super::doctor::compile(&source)?;
+        answers::compile(&source)?;
         self.budget.begin();
         let patched = chats::add_generation_blocks(&source.template, &variables, &options);
         self.budget.report(&source.file, global);

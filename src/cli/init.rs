@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::chat_options::{NOW, source_failure};
-use super::derive::samples;
 use super::{Failure, Global, input, signals};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
@@ -14,6 +13,7 @@ use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Sample, Status};
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{SourceErrorKind, replace_file, write_into};
+use backchat_workbench::answers::samples;
 use backchat_workbench::check::{self, Chat, Names};
 use backchat_workbench::suite::{self, Home};
 

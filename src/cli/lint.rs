@@ -10,7 +10,6 @@ use super::chat_options::{Budget, source_failure, template_name};
 use super::diagnostic_outputs::{Found, Outputs};
 use super::known_values;
 use super::lint_config::{Config, rule_named};
-use super::lint_source::{self, Asked};
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
@@ -19,6 +18,7 @@ use backchat_derive::targets::{TARGETS, Target};
 use backchat_legacy::schema;
 use backchat_parser::template::source::{self, Opened, SourceError, replace_file};
 use backchat_probe::diff::unified;
+use backchat_workbench::answers::{self, LintOptions};
 use backchat_workbench::lint::{self, RULES, Rule};
 
 /// Lint response templates and chat templates
@@ -98,12 +98,12 @@ impl Lint {
         let named = self.chat_template.as_deref().map(|name| chat_source::open(name, None));
         let chat_template = named.transpose().map_err(source_failure)?;
         let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
-        let asked = Asked { targets: &targets, chat_template: chat_template.as_ref(), tokens: tokens.as_ref() };
+        let asked = LintOptions { targets: &targets, chat_template: chat_template.as_ref(), tokens: tokens.as_ref() };
         let mut all: Vec<Diagnostic> = Vec::new();
         let mut sources = Sources::none();
         let mut unusable = false;
         for name in &self.templates {
-            let chat = lint_source::chat_template(name)?;
+            let chat = answers::chat_template(name)?;
             if let Some(source) = &chat {
                 let (found, texts) = self.lint_chat_template(source, &config, global)?;
                 all.extend(found);
@@ -144,7 +144,7 @@ impl Lint {
             let problem = problem.at(Place::file(name)).help("see the changes with `--diff`, and fix your own copy");
             return Err(SourceError::new(vec![problem], Sources::none()));
         }
-        lint_source::response(name, has_chat_template)
+        answers::response(name, has_chat_template)
     }
 
     /// The findings about the chat template of a source, with its text.
@@ -155,7 +155,7 @@ impl Lint {
         global: &Global,
     ) -> Result<(Vec<Diagnostic>, Sources), Failure> {
         self.budget.begin();
-        let found = lint_source::of_chat_template(source)?;
+        let found = answers::lint_chat_template(source)?;
         let file = template_name(source);
         self.budget.report(&file, global);
         let found = found.into_iter().filter_map(|finding| self.level(finding, &file, config)).collect();
@@ -163,7 +163,12 @@ impl Lint {
     }
 
     /// The findings about a template, after the fixes if `--fix` is given.
-    fn lint(&self, opened: Opened, asked: Asked<'_>, config: &Config) -> Result<(Opened, Vec<Diagnostic>), Failure> {
+    fn lint(
+        &self,
+        opened: Opened,
+        asked: LintOptions<'_>,
+        config: &Config,
+    ) -> Result<(Opened, Vec<Diagnostic>), Failure> {
         let find = |opened: &Opened| -> Vec<Diagnostic> {
             let found = asked.find(opened).into_iter();
             found.filter_map(|finding| self.level(finding, &opened.file, config)).collect()

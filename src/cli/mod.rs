@@ -11,8 +11,6 @@ macro_rules! say {
 }
 use say;
 
-#[doc(hidden)]
-pub mod answers;
 mod arriving;
 mod audit;
 mod bridge;
@@ -33,7 +31,6 @@ mod init;
 mod known_values;
 mod lint;
 mod lint_config;
-mod lint_source;
 mod man;
 mod mask;
 mod origins;

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
-use super::derive::samples;
 use super::report::LinkedReport;
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
@@ -12,6 +11,7 @@ use backchat_chat::source;
 use backchat_core::diagnostic::{Diagnostic, Sources, escape, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Options, Proven, Status};
+use backchat_workbench::answers::samples;
 use backchat_workbench::report;
 
 /// Prove a response template against its chat template

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 
 use super::chat_options::{assignment, source_failure, template_name, time};
-use super::mask::{self, Tokenized};
+use super::mask;
 use super::token_ids;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, colored_chat, input, origins, rows};
@@ -16,7 +16,8 @@ use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::{Tokenizer, Tokens};
-use backchat_probe::chats::MaskRule;
+use backchat_probe::chats::{MaskPart, MaskRule};
+use backchat_workbench::answers::{self, Tokenized};
 
 /// Render conversations with a chat template, byte for byte as transformers does
 #[derive(Debug, clap::Args)]
@@ -140,7 +141,8 @@ impl Render {
                 (None, Some(offsets)) => Tokenized::Offsets(offsets),
                 (None, None) => Tokenized::None,
             };
-            let answer = mask::answer(&template, &context, &options, &self.mask, tokenized);
+            let parts = self.mask.iter().copied().map(MaskPart::from).collect::<Vec<_>>();
+            let answer = answers::mask(&template, &context, &options, &parts, tokenized);
             let answer = answer.map_err(|message| Diagnostic::error("cannot-mask", message))?;
             if let Some(Value::List(problems)) = answer.get("problems").filter(|_| !global.is_quiet()) {
                 for problem in problems.iter().filter_map(Value::as_str) {
@@ -236,7 +238,8 @@ impl Render {
         let options = RenderOptions::default().now(now).origins(self.origins);
         if !self.mask.is_empty() {
             let tokenized = self.tokenized(row, known)?;
-            return mask::answer(&template, &context, &options, &self.mask, tokenized);
+            let parts = self.mask.iter().copied().map(MaskPart::from).collect::<Vec<_>>();
+            return answers::mask(&template, &context, &options, &parts, tokenized);
         }
         let rendered = template.render(&context, &options).map_err(|error| error.to_string())?;
         let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chat_options::{Budget, NOW, OutputFormat, assignment, source_failure, time};
-use super::doctor::compile;
 use super::{Failure, Global, chat_rows, input, rows};
 use backchat_chat::{ChatTemplate, RenderOptions, source};
 use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::json::{Object, Value};
-use backchat_probe::chats::{Chat, NotRendered, Unrenderer};
+use backchat_probe::chats::{Chat, Unrenderer};
+use backchat_workbench::answers::{self, compile};
 
 /// Read a rendered chat back into its messages, proved by rendering them again
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ impl Unrender {
             Ok(chat) => chat,
             Err(error) => {
                 match self.format {
-                    OutputFormat::Json => writeln!(out, "{}", Value::Object(departure(&error)))?,
+                    OutputFormat::Json => writeln!(out, "{}", Value::Object(answers::not_rendered(&error)))?,
                     OutputFormat::Text => super::say!("error: {}", escape(&error.to_string())),
                 }
                 return Ok(ExitCode::from(1));
@@ -92,7 +92,7 @@ impl Unrender {
         };
         let printed = match self.format {
             _ if self.messages => Value::List(chat.messages.clone()).to_pretty("  ") + "\n",
-            OutputFormat::Json => Value::Object(entries(&chat)).to_string() + "\n",
+            OutputFormat::Json => Value::Object(answers::unrendered(&chat)).to_string() + "\n",
             OutputFormat::Text => story(&chat),
         };
         out.write_all(Global::printable(&printed, &out).as_bytes())?;
@@ -115,7 +115,7 @@ impl Unrender {
                     let variables = chat_rows::variables(row, &self.set)?;
                     let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
                     let read = known.get(row, template, variables, now).unrender(text);
-                    Ok(read.map_or_else(|error| departure(&error), |chat| entries(&chat)))
+                    Ok(read.map_or_else(|error| answers::not_rendered(&error), |chat| answers::unrendered(&chat)))
                 })
             }
         })?;
@@ -145,54 +145,6 @@ impl Known {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, learned.clone());
         learned
     }
-}
-
-fn number(value: usize) -> Value {
-    i64::try_from(value).unwrap_or(i64::MAX).into()
-}
-
-pub(super) fn departure(error: &NotRendered) -> Object {
-    let error = Value::from([("at", number(error.at)), ("message", error.message.as_str().into())]);
-    Object::from_iter([("error".to_owned(), error)])
-}
-
-pub(super) fn entries(chat: &Chat) -> Object {
-    let mut entries = Object::new();
-    let mut put = |key: &str, value: Value| drop(entries.insert(key.to_owned(), value));
-    put("messages", Value::List(chat.messages.clone()));
-    if let Some(tools) = &chat.tools {
-        put("tools", tools.clone());
-    }
-    if let Some((start, end)) = chat.tools_text {
-        put("tools_text", Value::List(vec![number(start), number(end)]));
-    }
-    if !chat.variables.is_empty() {
-        put("variables", Value::Object(chat.variables.clone()));
-    }
-    let offsets = chat.offsets.iter().map(|offset| {
-        Value::from([
-            ("message", number(offset.message)),
-            ("part", offset.part.into()),
-            ("start", number(offset.start)),
-            ("end", number(offset.end)),
-        ])
-    });
-    put("offsets", Value::List(offsets.collect()));
-    put("exact", chat.exact.into());
-    if let Some(at) = chat.differs_at {
-        put("differs_at", number(at));
-    }
-    put("add_generation_prompt", chat.add_generation_prompt.into());
-    if chat.open {
-        put("open", true.into());
-    }
-    if !chat.ambiguous.is_empty() {
-        let all = chat.ambiguous.iter().map(|ambiguity| {
-            Value::from([("message", number(ambiguity.message)), ("reason", ambiguity.reason.into())])
-        });
-        put("ambiguous", Value::List(all.collect()));
-    }
-    entries
 }
 
 /// The messages for people, one after the other.

@@ -1,5 +1,6 @@
 //! What works on response templates: lint, check, replay, repair, and the pages and screens that show it.
 
+pub mod answers;
 pub mod audit;
 pub mod check;
 pub mod input;

@@ -15,11 +15,12 @@ use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self, Source};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use backchat_core::json::{self, Object, Value};
-use backchat_derive::derive::{self, Derivation, Options, Remedy, Sample, Status};
+use backchat_derive::derive::{self, Derivation, Options, Remedy, Status};
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{replace_file, write_into};
 use backchat_probe::diff::unified;
+use backchat_workbench::answers::samples;
 use backchat_workbench::report;
 #[cfg(feature = "tui")]
 use backchat_workbench::session;
@@ -495,36 +496,4 @@ fn differences(known: &Value, draft: &Value) -> Vec<String> {
         return Vec::new();
     }
     unified(&a, &b, 0, None).lines().filter(|line| !line.starts_with(['@', '\\'])).map(str::to_owned).collect()
-}
-
-/// Samples from JSON lines, or one from a whole text.
-pub(super) fn samples(file: &str) -> Result<Vec<Sample>, Failure> {
-    let text = input::text(file)?;
-    if !text.trim_start().starts_with('{') {
-        return Ok(vec![Sample { name: input::name(file).to_owned(), text, ..Sample::default() }]);
-    }
-    let mut samples = Vec::new();
-    for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |message: String| -> Failure {
-            let place = Place { line_column: Some((i + 1, 1)), ..Place::file(input::name(file)) };
-            let help =
-                "a sample is {\"text\": output, \"prefix\"?: prompt, \"message\"?: what it means, \"tools\"?: [...]}";
-            Diagnostic::error("bad-sample", message).at(place).help(help).into()
-        };
-        let row = json::read(line).map_err(|error| wrong(format!("not valid JSON: {}", error.message())))?;
-        let text = row.get("text").and_then(Value::as_str).ok_or_else(|| wrong("no `text`".to_owned()))?;
-        let name = match row.get("id") {
-            Some(Value::String(id)) => id.clone(),
-            Some(id) => id.to_string(),
-            None => format!("{}:{}", input::name(file), i + 1),
-        };
-        samples.push(Sample {
-            name,
-            prefix: row.get("prefix").and_then(Value::as_str).map(str::to_owned),
-            text: text.to_owned(),
-            message: row.get("message").filter(|message| **message != Value::Null).cloned(),
-            tools: row.get("tools").filter(|tools| **tools != Value::Null).cloned(),
-        });
-    }
-    Ok(samples)
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::chat_options::{NOW, source_failure, template_name};
-use super::doctor::compile;
-use super::{Failure, input};
+use super::source::{NOW, compile, template_name};
+use crate::input::{self, Problem};
+use crate::lint::{self, Subject, lint_schema};
 use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
@@ -15,17 +15,36 @@ use backchat_legacy::schema;
 use backchat_parser::template::source::{Opened, SourceError};
 use backchat_parser::tokens::Tokens;
 use backchat_probe::doctor;
-use backchat_workbench::lint::{self, Subject};
+
+/// The findings of `backchat lint` about a source, at the levels that the rules have by themselves.
+///
+/// # Errors
+///
+/// Nothing that can be linted is there.
+pub fn lint(name: &str, options: LintOptions<'_>) -> Result<Vec<Diagnostic>, Problem> {
+    let chat = chat_template(name)?;
+    let mut found = chat.as_ref().map(lint_chat_template).transpose()?.unwrap_or_default();
+    match response(name, chat.is_some())? {
+        Some(schema::source::Source::Template(opened)) => found.extend(options.find(&opened)),
+        Some(schema::source::Source::Schema(opened)) => found.extend(lint_schema(&opened)),
+        None => {}
+    }
+    Ok(found)
+}
 
 /// Which templates a source can hold, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Holds {
+    /// A chat template.
     Chat,
+    /// A response template or schema.
     Response,
+    /// Either, or one of each.
     Both,
 }
 
-impl Kind {
+impl Holds {
+    /// What a source of this name can hold.
     pub fn of(name: &str) -> Self {
         let path = Path::new(name);
         let is_named = |file: &str| path.file_name().is_some_and(|found| found == file);
@@ -41,23 +60,23 @@ impl Kind {
 }
 
 /// The chat template of a source; nothing if a source that may hold one does not.
-pub fn chat_template(name: &str) -> Result<Option<Source>, Failure> {
-    let kind = Kind::of(name);
-    if kind == Kind::Response {
+pub fn chat_template(name: &str) -> Result<Option<Source>, Problem> {
+    let kind = Holds::of(name);
+    if kind == Holds::Response {
         return Ok(None);
     }
     match chat_source::open(name, None) {
         Ok(source) => Ok(Some(source.for_tools())),
-        Err(error) if kind == Kind::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") => {
+        Err(error) if kind == Holds::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") => {
             Ok(None)
         }
-        Err(error) => Err(source_failure(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// The response template or schema of a source; nothing if it holds a chat template alone.
 pub fn response(name: &str, has_chat_template: bool) -> Result<Option<schema::source::Source>, SourceError> {
-    if Kind::of(name) == Kind::Chat {
+    if Holds::of(name) == Holds::Chat {
         return Ok(None);
     }
     match input::template_or_schema(name) {
@@ -70,14 +89,14 @@ pub fn response(name: &str, has_chat_template: bool) -> Result<Option<schema::so
 }
 
 /// The findings about a chat template.
-pub fn of_chat_template(source: &Source) -> Result<Vec<Diagnostic>, Failure> {
+pub fn lint_chat_template(source: &Source) -> Result<Vec<Diagnostic>, Problem> {
     let options = doctor::Options::default().variables(source.special_tokens.clone()).now(Some(NOW.to_owned()));
     Ok(lint::lint_chat_template(&compile(source)?, &options, &template_name(source)))
 }
 
 /// What response templates are linted with.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
+pub struct LintOptions<'a> {
     /// The readers that the templates are for.
     pub targets: &'a [&'static Target],
     /// What proves a rewrite for them, instead of the chat template in the linted file.
@@ -86,7 +105,7 @@ pub struct Asked<'a> {
     pub tokens: Option<&'a Arc<Tokens>>,
 }
 
-impl Asked<'_> {
+impl LintOptions<'_> {
     /// The findings about a response template.
     pub fn find(&self, opened: &Opened) -> Vec<Diagnostic> {
         let mut subject = Subject::of_file(opened, self.targets);

@@ -1,0 +1,13 @@
+//! What commands answer, as values: the same for rows, for pages, and for programs that embed them.
+
+mod chats;
+mod check;
+mod inputs;
+mod lint;
+mod source;
+
+pub use chats::{Tokenized, blocks, bridge, doctor, mask, mask_part, not_rendered, unrendered};
+pub use check::{case_file, case_files, check};
+pub use inputs::{samples, special_tokens, special_tokens_of};
+pub use lint::{Holds, LintOptions, chat_template, lint, lint_chat_template, response};
+pub use source::{NOW, compile, template_name};

@@ -1,0 +1,28 @@
+//! A chat template as commands take it: what messages call it, its compilation, and the clock it sees.
+
+use crate::input::Problem;
+use backchat_chat::ChatTemplate;
+use backchat_chat::source::Source;
+use backchat_core::diagnostic::Sources;
+
+/// The clock of commands that probe a chat template: fixed, so that their results do not change.
+pub const NOW: &str = "2026-01-01T00:00:00";
+
+/// How messages name a template: its file, or its key in one.
+pub fn template_name(source: &Source) -> String {
+    if source.file.ends_with(".jinja") {
+        return source.file.clone();
+    }
+    format!("{} (chat_template)", source.file)
+}
+
+/// Compiles a source, or returns the error.
+pub fn compile(source: &Source) -> Result<ChatTemplate, Problem> {
+    ChatTemplate::compile(&source.template).map_err(|error| {
+        let file = template_name(source);
+        Problem {
+            diagnostics: vec![error.diagnostic(&source.template, &file)],
+            sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)),
+        }
+    })
+}
