@@ -91,7 +91,7 @@ pub fn steps(template_text: &str, prefix: &str, output: &str, tools_text: Option
     let tools = tools(tools_text);
     let run =
         Run { template: &template, prefix, mode: Mode::Stable, tools: tools.clone(), recovery: Default::default() };
-    let recording = Recording::new(&run, Chunks::Every(1).of(output)).ok()?;
+    let recording = Recording::new(&run, Chunks::Every(1).split(output)).ok()?;
     let side = Side { name: String::new(), recording };
     Some(fragment::stepper(&Output { name: String::new(), sides: vec![side], expected: None, tools }))
 }
