@@ -65,9 +65,9 @@ class Bridge(_backchat.Bridge):
         stop_ids: Sequence[int] = (),
         edits: str = "report",
     ) -> Bridged:
-        """Give the ids between a sample and the place where the model writes again; raises `Refused`.
+        """Give the ids between a sample and the place where the model continues; raises `Refused`.
 
-        `edits="refuse"` refuses a history that the template would write otherwise.
+        `edits="refuse"` refuses a history that the template would write differently.
         """
         answer = self._next(
             list(messages),

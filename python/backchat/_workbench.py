@@ -45,12 +45,12 @@ def derive(
 
     - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
       Hugging Face cache, or the text of a chat template.
-    - `target`: Restrict the draft to what this reader accepts, and name the reasoning as it does: transformers, trl, vllm,
+    - `target`: Restrict the draft to what this reader accepts, including its name for reasoning: transformers, trl, vllm,
       sglang, smg, portable; or a list of them.
     - `variables`: Set template variables.
     - `samples`: Also test the draft on recorded outputs of the model, and learn from them.
-    - `reasoning_field`: Name the field with the reasoning, and so its key in messages, such as reasoning_content; by default
-      it is the key that the chat template reads.
+    - `reasoning_field`: Name the field for reasoning, which is also its key in messages; the default is the key that the chat
+      template reads, such as reasoning_content.
     - `template_name`: Select one of several chat templates.
 
     >>> template = (
@@ -102,7 +102,7 @@ def prove(
     - `chat_template`: A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the
       Hugging Face cache, or the text of a chat template.
     - `samples`: Also test the template on recorded outputs of the model.
-    - `thorough`: Also cut every conversation at every character and read it with the policies of recovery, which takes long.
+    - `thorough`: Also cut every conversation at every character and parse it with the recovery policies; slow.
     - `variables`: Set chat template variables.
     - `reasoning_field`: Accept this key for reasoning, even if the chat template reads another.
     - `template_name`: Select one of several chat templates.
@@ -133,7 +133,7 @@ def lint(
       folder, .gguf file, ORG/NAME in the Hugging Face cache, or the text itself. If a source contains both, both are linted.
     - `target`: Also check what this reader refuses or misreads: transformers, trl, vllm, sglang, smg, portable; or a list of
       them.
-    - `tokenizer`: Note the markers that this tokenizer.json, or the one in a model folder, has no token for.
+    - `tokenizer`: Report markers for which this tokenizer.json, or the one in a model folder, has no token.
 
     Findings have the levels of their rules: a backchat.toml is not read.
 
@@ -200,8 +200,8 @@ def mask(
     - `tokenizer`: Encode the render with this tokenizer.json, or the one in a model folder, and add its ids and a mask for
       them; or a tokenizer of transformers or tokenizers.
     - `token_ids`: Add a mask for these ids, which have to be those of the render.
-    - `rule`: Select the tokens that a span takes: each that overlaps with it, or, with `reference`, those that transformers
-      takes.
+    - `rule`: Select the tokens that a span covers: each that overlaps with it, or, with `reference`, those that transformers
+      selects.
     - `variables`: Set template variables.
     - `template_name`: Select one of several chat templates.
 

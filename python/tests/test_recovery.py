@@ -133,4 +133,4 @@ def test_a_policy_that_changes_the_models_own_answers_is_left_out(monkeypatch, c
     assert message() == {"content": "Calling", "tool_calls": [CALL]}
     leave_out(tokenizer, template)
     assert message() == {"tool_calls": [CALL]}
-    assert "left out, as they change answers in this model's own format: outside-text" in caplog.text
+    assert "left out, because they change answers in this model's own format: outside-text" in caplog.text

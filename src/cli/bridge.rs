@@ -24,15 +24,15 @@ use backchat_workbench::answers::{self, compile};
   backchat bridge --jsonl rows.jsonl
 
 The answer is {\"append_ids\", \"text\", \"exact\", \"edits\", \"closed\", \"message\"}: the ids between the
-sample and the place where the model writes again, their text, whether all ids are those of the
-template's render, and where they are not. What cannot be proved is {\"refused\": {\"kind\", \"reason\"}}.
+sample and the place where the model continues, their text, whether all ids match the template's
+render, and where they do not. If that cannot be proved, it is {\"refused\": {\"kind\", \"reason\"}}.
 
 A row is {\"id\", \"chat_template\": path, \"tokenizer\": path, \"template\": path, \"messages\",
 \"prompt_ids\", \"sampled_ids\", \"new_messages\", \"tools\"?, \"set\"?: {…}, \"stop_ids\"?, \"edits\"?:
 \"refuse\", \"now\"?}.
 
 Exit codes: 0 continued, 1 refused, 2 could not run.
-With --jsonl: 0 if every row has an answer; an error or a refusal is one.")]
+With --jsonl: 0 if every row is answered, even by an error or a refusal.")]
 pub struct Bridging {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or ORG/NAME in the Hugging
     /// Face cache
@@ -59,10 +59,10 @@ pub struct Bridging {
     /// Read the tools of the prompt
     #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
     tools: Option<String>,
-    /// Name an id at which the engine stops; may be repeated
+    /// Name an id at which the engine stops; repeatable
     #[arg(long = "stop-id", value_name = "ID", conflicts_with = "jsonl")]
     stop_ids: Vec<u32>,
-    /// Refuse if the template would write the history otherwise
+    /// Refuse if the template would write the history differently
     #[arg(long, conflicts_with = "jsonl")]
     exact: bool,
     /// Read the rows of a JSON Lines file, one sample per row

@@ -30,7 +30,7 @@ schema on outputs made from the schema's own markers and on --samples. It report
 that does not carry over as a loss.
 
 Exit codes: 0 proved, 1 partial or inexpressible, 2 could not run.
-With --jsonl: 0 if every row has an answer.")]
+With --jsonl: 0 if every row is answered.")]
 pub struct Convert {
     /// The JSON of a response schema, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache
     /// that contains one, or `-`

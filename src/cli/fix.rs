@@ -22,7 +22,7 @@ use backchat_workbench::answers;
 
 The template goes to stdout, the proof to stderr.
 
-Exit codes: 0 done and proved, 1 no place for the blocks can be proved, 2 could not run.")]
+Exit codes: 0 added and proved, 1 no placement of the blocks can be proved, 2 could not run.")]
 pub struct Fix {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`

@@ -33,7 +33,7 @@ A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"pref
 \"grammar\", \"lazy\", \"triggers\", \"preserved_tokens\", \"stop\", \"start\", \"reasoning\", \"notes\", …} or
 {\"id\", \"error\"}.
 
-Exit codes: 0 made, 1 made and `--strict` violated, or `--check` not accepted, 2 could not run.")]
+Exit codes: 0 written, 1 `--strict` was violated or `--check` rejected the text, 2 could not run.")]
 pub struct Grammars {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, `-`, or a response template alone
@@ -55,7 +55,7 @@ pub struct Grammars {
     #[arg(long, value_name = "FILE")]
     prefix: Option<String>,
     /// Select whether the model writes reasoning first (`auto` if the prompt allows it), or, with `outside`, start the
-    /// grammar after the reasoning, for an engine that holds it back until then
+    /// grammar after the reasoning, for an engine that applies it only from there
     #[arg(long, value_enum)]
     reasoning: Option<Thinking>,
     /// Select whether the model writes content beside calls
@@ -64,7 +64,7 @@ pub struct Grammars {
     /// Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
     #[arg(long, value_enum, default_value_t = Format::Gbnf)]
     format: Format,
-    /// Select the formats of a structural tag: xgrammar's own where they say the same, or one `grammar` format
+    /// Select the formats of a structural tag: xgrammar's own where they are equivalent, or one `grammar` format
     #[arg(long, value_enum, default_value_t = Tags::Native, value_name = "HOW")]
     tags: Tags,
     /// Start at the first call and leave the text before it unconstrained (the default with `auto`)
@@ -79,7 +79,7 @@ pub struct Grammars {
     /// Select how an absent `additionalProperties` is read
     #[arg(long, value_enum, default_value_t = Properties::Closed, value_name = "HOW")]
     additional_properties: Properties,
-    /// Select the white space between JSON tokens: as in renders, or a few blanks anywhere
+    /// Select the white space allowed between JSON tokens: as in renders, or a few blanks anywhere
     #[arg(long, value_enum, default_value_t = Space::Flexible, value_name = "HOW")]
     whitespace: Space,
     /// List the markers that are single special tokens, which `lark` must name: a tokenizer.json or
@@ -283,7 +283,7 @@ impl Grammars {
         let mut request = self.shared(Request::from_body(body)?);
         let repeated = |option: &str, field: &str| {
             let message = format!("`{option}` repeats `/{field}` of the request");
-            vec![Diagnostic::error("grammar-request", message).help("say it in one place")]
+            vec![Diagnostic::error("grammar-request", message).help("set it in one place")]
         };
         if let Some(reasoning) = reasoning {
             if request.is_without_reasoning() {

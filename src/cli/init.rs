@@ -17,22 +17,22 @@ use backchat_workbench::answers::samples;
 use backchat_workbench::check::{self, Chat, Names};
 use backchat_workbench::suite::{self, Home};
 
-/// Write a suite for a model: its response template, fixtures, and what checks them in CI
+/// Write a test suite for a model: its response template, fixtures, and CI configuration
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat init models/mine
   backchat init models/mine --samples outputs.jsonl
   backchat init chat_template.jinja suites/mine
 
-`init` keeps what exists: a second run writes only what is missing. Paths in the suite are
-relative, so it also passes in another folder.
+`init` overwrites nothing: a second run writes only what is missing. Paths in the suite are
+relative, so the suite can be moved.
 
 Exit codes: 0 every case passes, 1 the response template is not proved or a case fails,
 2 could not run.")]
 pub struct Init {
     /// A model folder, .jinja file, tokenizer_config.json, .gguf file, or ORG/NAME in the Hugging Face cache
     model: String,
-    /// The folder of the suite [default: the model's own, or one called after it]
+    /// The folder of the suite [default: the model's own, or one named after it]
     folder: Option<PathBuf>,
     /// Add recorded outputs of the model as cases
     #[arg(long, value_name = "FILE")]

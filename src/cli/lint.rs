@@ -40,7 +40,7 @@ use backchat_workbench::lint::{self, RULES, Rule};
   file = \"old.json\"
   rules = [\"RT001\"]
 
-Exit codes: 0 notes at most, 1 a warning or an error, 2 a template does not load or the command
+Exit codes: 0 at most notes, 1 a warning or an error, 2 a template does not load or the command
 could not run.")]
 pub struct Lint {
     /// Response templates, response schemas and chat templates: JSON files, .jinja files, tokenizer_config.json, model
@@ -52,7 +52,7 @@ pub struct Lint {
     /// Prove a rewrite for the targets with this chat template; the default is the one in the linted file
     #[arg(long, value_name = "SOURCE", requires = "target")]
     chat_template: Option<String>,
-    /// Note the markers that this tokenizer.json, or the one in a model folder, has no token for
+    /// Report markers for which this tokenizer.json, or the one in a model folder, has no token
     #[arg(long, value_name = "FILE")]
     tokenizer: Option<String>,
     /// Make this rule an error

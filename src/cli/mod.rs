@@ -69,7 +69,7 @@ use backchat_workbench::input;
 /// The workbench for response templates.
 #[derive(Debug, Parser)]
 #[command(name = "backchat", version, about, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 success, 1 checked and failed, 2 could not run; `check`: 4 nothing selected.")]
+#[command(after_help = "Exit codes: 0 success, 1 failed check, 2 could not run; `check`: 4 nothing selected.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -36,7 +36,7 @@ pub struct Prove {
     /// Also test the template on recorded outputs of the model
     #[arg(long, value_name = "FILE")]
     samples: Option<String>,
-    /// Also cut every conversation at every character and read it with the policies of recovery, which takes long
+    /// Also cut every conversation at every character and parse it with the recovery policies; slow
     #[arg(long)]
     thorough: bool,
     /// Select the output format

@@ -34,7 +34,7 @@ or \"tokenizer\", \"mask_rule\" and \"token_ids\", for \"token_ids\" and \"token
 context gets no default variables unless an option asks for them.
 
 Exit codes: 0 rendered, 2 could not run.
-With --jsonl: 0 if every row has an answer; an error is one.")]
+With --jsonl: 0 if every row is answered, even by an error.")]
 pub struct Render {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`
@@ -73,13 +73,13 @@ pub struct Render {
     /// Encode the render with this tokenizer.json, or the one in a model folder, and add its ids and a mask for them
     #[arg(long, value_name = "FILE", requires = "mask", conflicts_with = "offsets")]
     tokenizer: Option<String>,
-    /// Select the tokens that a span takes: each that overlaps with it, or those that transformers takes
+    /// Select the tokens that a span covers: each that overlaps with it, or those that transformers selects
     #[arg(long, value_name = "RULE", value_enum, default_value = "overlap", hide_possible_values = true)]
     mask_rule: mask::Rule,
-    /// Show who wrote what: with colors on a terminal, else as the assistant's spans on stderr
+    /// Show who wrote what: in colors on a terminal, else as the assistant's spans on stderr
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
-    /// Show each piece of the render with the place of the template that printed it
+    /// Show each piece of the render with the position in the template that printed it
     #[arg(long, conflicts_with_all = ["mask", "show_spans"])]
     origins: bool,
 }

@@ -9,7 +9,7 @@ pub fn of_value(key: &str, value: &Value) -> Result<Vec<u32>, String> {
     let list = value.as_list().ok_or_else(|| format!("`{key}` must be a list of token ids, not {}", value.kind()))?;
     let id = |(place, value): (usize, &Value)| {
         let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
-        id.ok_or_else(|| format!("`{key}[{place}]` must be a whole number from 0 to 4294967295, and is {value}"))
+        id.ok_or_else(|| format!("`{key}[{place}]` must be a whole number from 0 to 4294967295, not {value}"))
     };
     list.iter().enumerate().map(id).collect()
 }

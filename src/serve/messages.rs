@@ -49,7 +49,7 @@ fn check_content(content: &Value, place: &str) -> Result<(), ApiError> {
             None => Ok(()),
             Some(part) => {
                 let kind = part.get("type").and_then(Value::as_str).unwrap_or("without text");
-                let message = format!("`{param}` has a part of type `{kind}`: this server reads text alone");
+                let message = format!("`{param}` has a part of type `{kind}`: this server reads only text");
                 Err(ApiError::param(param, message))
             }
         },

@@ -56,7 +56,7 @@ pub struct Metrics {
     pub problems: BTreeMap<&'static str, u64>,
     /// Failures of the engine by outcome.
     pub upstream_errors: BTreeMap<&'static str, u64>,
-    /// Answers that are being written.
+    /// Answers in progress.
     pub open: u64,
     /// Characters that engines wrote.
     pub characters: u64,
@@ -68,7 +68,7 @@ pub struct Metrics {
     pub ignored: u64,
     /// From a request to the first event of its engine.
     pub first: Histogram,
-    /// From a request to the end of its answer.
+    /// Time from a request to the end of its answer.
     pub total: Histogram,
     /// From a read of an engine to the write to the client.
     pub overhead: Histogram,
@@ -114,12 +114,12 @@ impl Metrics {
             }
         }
         let plain = [
-            ("streams_open", "gauge", self.open, "Answers that are being written"),
+            ("streams_open", "gauge", self.open, "Answers in progress"),
             ("output_characters_total", "counter", self.characters, "Characters that the engine wrote"),
             ("prompt_tokens_total", "counter", self.prompt_tokens, "Tokens of prompts"),
             ("completion_tokens_total", "counter", self.completion_tokens, "Tokens of answers"),
-            ("ignored_members_total", "counter", self.ignored, "Members of requests that are not known"),
-            ("record_rows_dropped_total", "counter", dropped, "Rows that the disk was too slow for"),
+            ("ignored_members_total", "counter", self.ignored, "Unknown members of requests"),
+            ("record_rows_dropped_total", "counter", dropped, "Rows dropped because the disk was too slow"),
         ];
         for (name, kind, count, help) in plain {
             head(&format!("backchat_{name}"), kind, help, &mut out);
@@ -127,11 +127,11 @@ impl Metrics {
         }
         self.first.write(
             "backchat_time_to_first_chunk_seconds",
-            "From a request to the engine's first event",
+            "Time from a request to the engine's first event",
             &mut out,
         );
-        self.total.write("backchat_stream_seconds", "From a request to the end of its answer", &mut out);
-        self.overhead.write("backchat_chunk_overhead_seconds", "From a read to the write after it", &mut out);
+        self.total.write("backchat_stream_seconds", "Time from a request to the end of its answer", &mut out);
+        self.overhead.write("backchat_chunk_overhead_seconds", "Time from a read to the write that follows", &mut out);
         out
     }
 }

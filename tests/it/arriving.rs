@@ -149,6 +149,6 @@ fn rows_are_shown_as_they_are_appended() {
     refused(&["derived/qwen3.json", "--follow", "nowhere.jsonl"], "nowhere.jsonl");
     refused(&["derived/qwen3.json", "--follow", "tests"], "only a file can be followed");
     refused(&["derived/qwen3.json", "x.txt", "--follow", name], "cannot be used with");
-    refused(&[name, "--follow", name], "holds outputs already");
+    refused(&[name, "--follow", name], "already contains outputs");
     assert!(began.elapsed() < Duration::from_secs(30), "what cannot be followed is refused at once");
 }

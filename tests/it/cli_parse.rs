@@ -106,7 +106,7 @@ fn an_output_that_does_not_fit_is_told_and_exits_with_1() {
       |
       = help: its text, "{oops}", is not in the message
 
-    warning[doubtful-answer]: `content` came more than once: the last region replaced an earlier value, "a"
+    warning[doubtful-answer]: `content` occurred more than once: the last region replaced an earlier value, "a"
     --> <stdin>
     "#);
     let reference = parse(&[&template, "--mode", "reference"], "a<call>{oops}</call>b");
@@ -310,8 +310,8 @@ fn what_makes_an_answer_doubtful_is_said_beside_it() {
     insta::assert_snapshot!(answers.join("\n"), @r#"
     {"id": 1, "source": {"line": 3}, "message": {"role": "assistant"}, "malformed": [{"field": "tool_calls", "text": "{oops}", "reason": "not JSON: expected a key in double quotes, at \"oops}\""}], "problems": [{"kind": "malformed", "span": [6, 12], "field": "tool_calls", "region": 0, "reason": "not JSON: expected a key in double quotes, at \"oops}\""}]}
     {"id": 2, "message": {"role": "assistant", "content": "<user>Hi"}, "problems": [{"kind": "no-anchor", "span": [0, 0]}], "notes": ["the prefix does not contain the start anchor, so all of it was read as part of the message"]}
-    {"id": 3, "message": {"role": "assistant", "content": "hm</think>Hi"}, "problems": [{"kind": "stray-marker", "span": [2, 10], "field": "thinking", "recoverable": ["missing-reasoning-opener"]}], "notes": ["`thinking` is closed by \"</think>\" where it is not open; the mark stayed in the text (does the prefix open it?)"]}
-    {"id": 4, "message": {"role": "assistant", "tool_calls": [{}]}, "problems": [{"kind": "value-replaced", "span": [0, 2], "field": "content"}], "notes": ["`content` came more than once: the last region replaced an earlier value, \"Hi\""]}
+    {"id": 3, "message": {"role": "assistant", "content": "hm</think>Hi"}, "problems": [{"kind": "stray-marker", "span": [2, 10], "field": "thinking", "recoverable": ["missing-reasoning-opener"]}], "notes": ["`thinking` is closed by \"</think>\" where it is not open; the marker stayed in the text (does the prefix open it?)"]}
+    {"id": 4, "message": {"role": "assistant", "tool_calls": [{}]}, "problems": [{"kind": "value-replaced", "span": [0, 2], "field": "content"}], "notes": ["`content` occurred more than once: the last region replaced an earlier value, \"Hi\""]}
     {"id": 5, "error": {"stage": "load", "message": "no-such.json: cannot read the file: No such file or directory (os error 2)"}}
     {"id": 6, "message": {"role": "assistant", "content": "Hi"}}
     "#);

@@ -716,8 +716,8 @@ fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
         assert_eq!(note.and_then(|note| note.keyword.as_deref()), Some(keyword), "{schema}");
     }
     let wrong = [
-        (r##"{"$ref": "#/$defs/none"}"##, "leads nowhere"),
-        (r##"{"$ref": "#/properties/p"}"##, "leads back to itself"),
+        (r##"{"$ref": "#/$defs/none"}"##, "does not exist"),
+        (r##"{"$ref": "#/properties/p"}"##, "refers only to itself"),
         (r#"{"type": "string", "pattern": "("}"#, "not a regular expression"),
         (r#"{"type": "integer", "minimum": 2, "maximum": 1}"#, "nothing satisfies"),
         (r#""text""#, "not a schema"),

@@ -28,7 +28,7 @@ fn a_replay_shows_what_is_not_as_expected_and_the_cut_that_matters() {
     insta::assert_snapshot!("expected", outline(&page(&folder, &["replay", "blank_line.fixture"])));
     let arguments = ["replay", "end_of_text.json", "end_of_text.txt", "--prefix", "prompt.txt"];
     let page = outline(&page(&folder, &arguments));
-    let cut = page.find("h2         The cut that changes the answer of transformers").unwrap();
+    let cut = page.find("h2         The cut that changes transformers' answer").unwrap();
     insta::assert_snapshot!("cut", &page[cut..]);
 }
 

@@ -152,10 +152,10 @@ mod in_a_terminal {
         let folder = project(&[("a.fixture", ALIKE)]);
         let mut session = start(folder.path());
         session.sees("1/4  a.fixture#one");
-        session.sees("A accepts all 3 that differ like this");
+        session.sees("A accepts all 3 with this difference");
         session.press("A");
         session.sees("4/4  a.fixture#other");
-        session.sees("accepted 3 cases that differ alike; u takes it back");
+        session.sees("accepted 3 cases with the same difference; u undoes it");
         assert_eq!(cases(folder.path()), ALIKE.replace("Hallo", "Hello"));
         session.press("b");
         session.sees("3/4  a.fixture#three");

@@ -252,7 +252,7 @@ fn a_repair_is_applied_and_taken_back() {
     session.press("f");
     session.sees("The repair fixes 49 conversations, breaks none:");
     session.press("F");
-    session.sees("u takes it back");
+    session.sees("u undoes it");
     session.settles();
     session.press("l");
     session.sees("✓ 70 of 70");
@@ -694,8 +694,8 @@ fn the_command_that_is_copied_shows_this_view() {
     }
 }
 
-/// The screens of `docs/workbench.md`: each fence behind a line `<!-- screen: ARGUMENTS | KEYS -->`. A key `…TEXT` waits
-/// until the screen shows the text.
+/// The screens of `docs/workbench.md`: each fence behind a line `<!-- screen: ARGUMENTS | KEYS -->`. A key `…TEXT`
+/// waits until the screen shows the text.
 ///
 /// `INSTA_UPDATE=always cargo test --test it workbench::` draws them anew; look at the change.
 #[test]

@@ -1,9 +1,9 @@
 //! A chat template, rendered as transformers renders it.
 //!
 //! [`ChatTemplate`] compiles a template and renders conversations; it can record what the template reads.
-//! A template passes through three stages: `jinja::syntax` reads it as Jinja2 does, `jinja::survey` collects what it
-//! says of its variables, and `engine::compile` resolves its names. `engine::evaluator` runs the result on Python's
-//! `values` with the filters, tests, functions and methods of `builtins`.
+//! A template passes through three stages: `jinja::syntax` parses it as Jinja2 does, `jinja::survey` collects the
+//! variables and constants it uses, and `engine::compile` resolves its names. `engine::evaluator` runs the result on
+//! Python's `values` with the filters, tests, functions and methods of `builtins`.
 
 mod aliases;
 mod builtins;

@@ -1,10 +1,10 @@
-//! Where a piece of a render comes from: which bytes of the template printed which bytes of the text.
+//! Origins: which bytes of the template printed which bytes of a render.
 
 use std::ops::Range;
 
-/// One piece of a render, and the place of the template that printed it: a line of the text between tags, or an expression.
-/// Of `'<' + name + '>'` each part is a place of its own. Text that a block or macro captured was printed by the expression
-/// that printed the capture.
+/// One piece of a render, and the position in the template that printed it: a line of text between tags, or an
+/// expression. In `'<' + name + '>'` each part has its own origin. The origin of text that a block or macro captured is
+/// the expression that printed the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Origin {

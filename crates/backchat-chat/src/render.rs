@@ -21,14 +21,14 @@ use crate::origin::Origin;
 use backchat_core::diagnostic::{Diagnostic, Place, line_column};
 use backchat_core::json;
 
-/// How many times the text of a conversation the output has room for before it grows.
+/// The initial capacity of the output, in multiples of the conversation's text.
 const ROOM: usize = 8;
 
 /// A compiled chat template, ready to render any number of conversations.
 ///
 /// It renders what transformers renders, byte for byte: Jinja2 with `trim_blocks`, `lstrip_blocks`, loop
 /// controls and the `generation` tag, in Python's dialect of values. Rendering reads no file, and stops with an
-/// error if a template does more than any honest one: in work, in time, in depth, in output.
+/// error if a template exceeds generous limits on work, time, depth and output.
 ///
 /// ```
 /// # mod backchat { pub use backchat_chat as chat; pub use backchat_core::json; }
@@ -71,7 +71,7 @@ impl RenderOptions {
         self
     }
 
-    /// Whether to note which place of the template prints each piece. That changes no byte of the render.
+    /// Whether to record which position of the template prints each piece. This changes no byte of the render.
     #[must_use]
     pub fn origins(mut self, origins: bool) -> Self {
         self.origins = origins;
@@ -95,8 +95,8 @@ pub struct Rendered {
     pub text: String,
     /// The spans that `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
     pub assistant_spans: Vec<(usize, usize)>,
-    /// Which place of the template printed each piece of the text, in order, if [`RenderOptions::origins`] was set. They
-    /// cover all of the text.
+    /// Which place of the template printed each piece of the text, in order, if [`RenderOptions::origins`] was set.
+    /// They cover all of the text.
     pub origins: Vec<Origin>,
     /// What the template read, if `watch` was set.
     #[doc(hidden)]
@@ -124,7 +124,7 @@ pub enum RenderErrorKind {
     Syntax,
     /// The template itself refused the conversation, with `raise_exception`.
     Raised,
-    /// The render used up its work, its time or its text: another one of the same template most likely will, too.
+    /// The render exceeded a limit on work, time or output: another render of the same template most likely will, too.
     Exhausted,
     /// An expression failed.
     Failed,
@@ -151,9 +151,9 @@ impl RenderError {
         Self { message: message.into(), line: None, span: None, kind: RenderErrorKind::Failed }
     }
 
-    /// The error as something to show, with its place in the template.
+    /// The error as a diagnostic, with its position in the template.
     ///
-    /// `source` is the template's text, `file` what the user calls it.
+    /// `source` is the template's text, `file` its name for the user.
     pub fn diagnostic(&self, source: &str, file: &str) -> Diagnostic {
         let source = ChatTemplate::normalize(source);
         let (id, message) = match self.kind {
@@ -202,19 +202,19 @@ impl ChatTemplate {
         syntax::normalize(source)
     }
 
-    /// The variables it may ask the caller for, in the order they are first named: every name that is read
-    /// before a statement is sure to have bound it, including branches that no render takes.
+    /// The variables it may look up in the context, in the order of first mention: every name that may be read before a
+    /// statement binds it, including in branches that no render takes.
     pub fn variables(&self) -> &[String] {
         &self.variables
     }
 
-    /// Constants that it compares values with, by what it calls the value: `reasoning_effort` with `"high"`,
+    /// Constants that it compares values with, by the value's expression: `reasoning_effort` with `"high"`,
     /// `message.role` with `"tool"`. Equality, `in` a list of constants and tests such as `is eq` count.
     pub fn compared_constants(&self) -> &IndexMap<String, Vec<json::Value>> {
         &self.compared
     }
 
-    /// The strings it names in its expressions: what it compares, splits, joins or prints.
+    /// The string constants in its expressions: what it compares, splits, joins or prints.
     pub fn literals(&self) -> &[String] {
         &self.literals
     }
@@ -231,15 +231,15 @@ impl ChatTemplate {
 
     /// Renders one conversation: `messages`, `tools`, `add_generation_prompt`, and any other variable.
     ///
-    /// Nothing is filled in: a variable that the context lacks is undefined.
+    /// There are no default variables: one that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
         let run = begin(options)?;
         let rendered = self.run(&run, context, &[])?;
         Ok(Rendered { watched: run.recorder.as_ref().map(|recorder| recorder.watched()), ..rendered })
     }
 
-    /// Renders with variables that were prepared for many renders, besides those of the context. Nothing that the template
-    /// reads of them is recorded.
+    /// Renders with variables that were prepared for many renders, besides those of the context. Nothing that the
+    /// template reads of them is recorded.
     #[doc(hidden)]
     pub fn render_prepared(
         &self,
@@ -250,7 +250,7 @@ impl ChatTemplate {
         self.run(&begin(options)?, context, prepared)
     }
 
-    /// Renders, and says what the template read until the render ended or failed.
+    /// Renders, and reports what the template read until the render ended or failed.
     #[doc(hidden)]
     pub fn render_watched(
         &self,

@@ -1,4 +1,4 @@
-//! The form of the answer: `response_format`, read, and as the rules of the content.
+//! Parses `response_format` and turns it into the rules of the content.
 
 use std::borrow::Cow;
 

@@ -15,24 +15,23 @@ use backchat_parser::template::{ContentSpec, Delimiter, Field, Shape, Template};
 /// The most texts that a delimiter may match here.
 const MOST_TEXTS: usize = 64;
 
-/// Assumes how a model writes what a response template reads. Each grammar built from it says so in a note.
+/// Assumes a wire format that a response template reads. Each grammar built from it says so in a note.
 ///
 /// ```
 /// # mod backchat { pub use {backchat_grammar as grammar, backchat_parser::*}; }
 /// use backchat::Template;
 /// use backchat::grammar::{Fed, Request, assume, build};
 ///
-/// let text = r#"{"start_anchor": "<bot>", "fields": {"thinking": {"open": "<think>", "close": "</think>"}, "content": {}}}"#;
-/// let template = Template::load(text)?.template;
-/// let wire = assume(&template).unwrap();
-/// let grammar = build(&template, &wire, &Request::default()).unwrap();
-/// assert_eq!(grammar.matcher().feed("<think>Hm.</think>Yes."), Fed::Ok { may_end: true });
+/// let text = r#"{"start_anchor": "<bot>", "fields": {"thinking": {"open": "<think>", "close": "</think>"}, "content":
+/// {}}}"#; let template = Template::load(text)?.template; let wire = assume(&template).unwrap(); let grammar =
+/// build(&template, &wire, &Request::default()).unwrap(); assert_eq!(grammar.matcher().feed("<think>Hm.</think>Yes."),
+/// Fed::Ok { may_end: true });
 /// # Ok::<(), backchat::LoadError>(())
 /// ```
 ///
 /// # Errors
 ///
-/// A template that does not say enough of what it reads: a delimiter with back-references, a dialect of JSON.
+/// The template does not determine a wire format: a delimiter with back-references, a dialect of JSON.
 pub fn assume(template: &Template) -> Result<Wire, Diagnostic> {
     let source = chat_template(template)?;
     let unclear = |message: &str| cannot(&format!("{message}: renders of its chat template are needed"));
@@ -214,7 +213,7 @@ fn body(field: &Field, holes: &[(Option<&Hole>, &str)]) -> Result<String, Diagno
     }
 }
 
-/// An object of Jinja with these values at these places; none if two are in each other's way.
+/// A Jinja object with these values at these paths; `None` if two conflict.
 fn object(values: &[(&[String], &str)]) -> Option<String> {
     let mut keys: Vec<&String> = Vec::new();
     for (path, _) in values {
@@ -273,7 +272,7 @@ fn texts_of(parts: &[Part]) -> Vec<String> {
     all
 }
 
-/// The plainest text of a pattern as Jinja, with values in the place of groups; none where it has a part without one.
+/// The simplest text of a pattern as Jinja, with values in place of groups; `None` if a part has no such text.
 fn written(parts: &[Part], group: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     for part in parts {

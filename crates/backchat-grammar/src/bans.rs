@@ -1,4 +1,4 @@
-//! What must not be written if nothing may be called, for engines that forbid words instead of following a grammar.
+//! The texts to forbid if calls are not allowed, for engines that ban words instead of following a grammar.
 
 use super::own_mark::first_of_its_own;
 use backchat_derive::wire::structure::{CallPart, WireFormat};
@@ -29,7 +29,7 @@ pub(crate) fn find(wire: &WireFormat, written: &Written, thought: Option<&(Strin
                 before.push(if first == 1 { own.get(header(own)..).unwrap_or(own) } else { own });
                 after.push(text(Some(last + 1)));
             }
-            // What comes before the text of the first call, and all of a turn without one.
+            // The text before the first call, and all of a turn without one.
             let others = shape.parts.iter().take(first.map_or(usize::MAX, |first| first.saturating_sub(1)));
             elsewhere
                 .extend(others.filter_map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None }));

@@ -1,4 +1,4 @@
-//! The beginning of a rendered turn that the prompt has already written. It never ends inside a mark.
+//! The beginning of a rendered turn that the prompt already contains. It never ends inside a mark.
 
 use backchat_core::text::{common_start, slice};
 use backchat_derive::wire::marks::Segmentation;

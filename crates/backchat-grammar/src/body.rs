@@ -25,7 +25,7 @@ impl<'r> Request<'r> {
     ///
     /// # Errors
     ///
-    /// Each field that is wrong or asks for what no grammar can give, by its JSON pointer.
+    /// Each field that is invalid or cannot be enforced, by its JSON pointer.
     pub fn from_body(body: &'r Value) -> Result<Self, Vec<Diagnostic>> {
         let Value::Object(entries) = body else {
             return Err(vec![wrong(format!("the request must be a JSON object, not {}", body.kind()))]);
@@ -64,7 +64,7 @@ impl<'r> Request<'r> {
         if problems.is_empty() { Ok(request) } else { Err(problems) }
     }
 
-    /// The tools and the choice, under their names of today or of before.
+    /// The tools and the choice, under their current or former names.
     fn read_tools(&mut self, entries: &'r Object, problems: &mut Vec<Diagnostic>) {
         let given = |name: &str| entries.get(name).filter(|value| !value.is_null());
         let old = |name: &str| Note {
@@ -95,7 +95,7 @@ impl<'r> Request<'r> {
     }
 }
 
-/// How much the model is to think, by the name that chat templates know.
+/// The reasoning effort, under the name that chat templates use.
 fn effort(body: &Object) -> Option<&str> {
     let own = body.get("reasoning_effort").and_then(Value::as_str);
     own.or_else(|| body.get("reasoning")?.get("effort")?.as_str())

@@ -226,7 +226,7 @@ const KINDS: [Kind; 7] = [
     Kind { name: "number", bits: types::FRACTION, json: "7.5", python: ["7.5", "7.5"] },
     Kind { name: "boolean", bits: types::BOOLEAN, json: "true", python: ["True", "true"] },
     Kind { name: "null", bits: types::NULL, json: "null", python: ["None", "null"] },
-    // Who reads single quotes may read them inside JSON's strings, too.
+    // A parser that reads single quotes may also read them inside JSON strings.
     Kind { name: "array", bits: types::ARRAY, json: "[\"'a'\"]", python: ["['a']", "[\"a\"]"] },
     Kind { name: "object", bits: types::OBJECT, json: "{\"'a'\": 7}", python: ["{'a': 7}", "{\"a\": 7}"] },
 ];
@@ -369,7 +369,7 @@ impl<'r> Paired<'r> {
 
     /// How the parser reads an argument's values of one type; if any text will do, it does not matter.
     fn read(&self, tool: &str, key: Option<&str>, kind: &Kind, text: bool) -> Read {
-        // Of a name that is not listed the parser knows no type, and of an empty one neither.
+        // The parser knows no type for an unlisted or empty name.
         let key = key.unwrap_or_default();
         let is = |written: &str, value: &str| {
             json::read(value).is_ok_and(|value| self.reading.reads.is(tool, key, written, &value))
@@ -389,7 +389,7 @@ impl<'r> Paired<'r> {
         around(a) != around(b)
     }
 
-    /// A value that is no string.
+    /// A value that is not a string.
     fn other(
         &self,
         reader: &mut Reader<'r>,
@@ -399,7 +399,7 @@ impl<'r> Paired<'r> {
         name: &str,
     ) -> Result<Node, Fault> {
         let is_word = matches!(spelling.kind, "boolean" | "null");
-        // What comes back as text however it is written, or may, is written as the wire has it.
+        // A value that may come back as text in any spelling is written as on the wire.
         let as_written = read.text || !read.json && !read.python;
         let styles = match (spelling.python, read.json) {
             (false, _) => vec![Style::json()],

@@ -1,5 +1,5 @@
-//! Text that is free but for plain markers: what engines call excluded texts. What it says is compared with the patterns,
-//! so that it is exact.
+//! Text that is free except for literal markers: what engines call excluded texts. The result is compared with the
+//! patterns, so that it is exact.
 
 use super::automaton::Automaton;
 use super::json_text::in_json;
@@ -13,19 +13,19 @@ pub(super) type Forbidden = (Regular, bool);
 pub(crate) struct Excluded {
     pub free_texts: Automaton,
     pub texts: Vec<String>,
-    /// The texts say the same inside a JSON string alone: what else a pattern matches holds a quote, which is escaped
-    /// there.
+    /// The texts are equivalent only inside a JSON string: everything else a pattern matches contains a quote, which is
+    /// escaped there.
     pub in_json_only: bool,
 }
 
 impl Excluded {
-    /// The texts that forbid the same as the patterns, if texts can.
+    /// The literal texts that exclude the same as the patterns, if there are such.
     pub fn find(patterns: &[&Forbidden], free_texts: &Automaton) -> Option<Self> {
         let anywhere = patterns.iter().filter(|(_, is_at_start)| !is_at_start);
         let mut texts: Vec<String> = anywhere.filter_map(|(pattern, _)| shortest_texts(pattern)).flatten().collect();
         texts.sort();
         texts.dedup();
-        // A text in which another one is says nothing more.
+        // A text that contains another one is redundant.
         let all = texts.clone();
         texts.retain(|text| !all.iter().any(|other| other != text && text.contains(other.as_str())));
         let plain: Vec<Forbidden> = texts.iter().map(|text| (Regular::text(text), false)).collect();

@@ -1,4 +1,4 @@
-//! Several sequences as one node, what they begin with in common written once.
+//! Factors out common prefixes: several sequences as one node.
 
 use super::rules::Node;
 use backchat_core::text::{common_start, slice};
@@ -9,7 +9,7 @@ pub(crate) fn factored(ways: &[Vec<Node>]) -> Node {
     join(alive.map(|way| Rest::new(None, way)).collect())
 }
 
-/// What is left of a sequence.
+/// The rest of a sequence.
 #[derive(Clone, Copy)]
 struct Rest<'n> {
     /// The rest of a literal that others share the beginning of.

@@ -1,5 +1,5 @@
-//! The frame of a grammar: the turn, with a rule for its calls and one for its content that are filled in later. It is the
-//! same for all requests of one kind, and costs as much as the rest of a request.
+//! The frame of a grammar: the turn, with a rule for its calls and one for its content that are filled in later. It is
+//! the same for all requests of one kind, and costs as much as the rest of a request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,7 +60,7 @@ impl Frames {
         wire: &Wire,
         free_texts: &FreeTexts,
     ) -> Option<Arc<Frame>> {
-        // What is in the list is whole, whatever a thread that held it ran into.
+        // Entries are only added complete, so a poisoned lock does no harm.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, frame)) = known.iter().find(|(known, _)| *known == kind) {
             return frame.clone();

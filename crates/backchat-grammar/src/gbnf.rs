@@ -314,7 +314,7 @@ fn sign(out: &mut String, c: u32) {
     }
 }
 
-/// Writes a number. A grammar names some thousand states, and `write!` was two thirds of what naming one took.
+/// Writes a number. A grammar names some thousand states, and `write!` took two thirds of the time of naming one.
 fn decimal(out: &mut String, number: usize) {
     if number >= 10 {
         decimal(out, number / 10);

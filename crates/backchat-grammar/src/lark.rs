@@ -1,6 +1,6 @@
 //! Grammars for llguidance.
 //!
-//! Its lexer takes the longest text and does not go back, so that text and the mark that ends it must not be two
+//! Its lexer takes the longest match and does not backtrack, so that text and the mark that ends it must not be two
 //! lexemes. Here every lexeme is one character, and regular text is written from its end: the text allowed before a
 //! character. Both obey the rules in every sequence. A special token has no characters there: it is named.
 

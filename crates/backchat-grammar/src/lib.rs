@@ -161,8 +161,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if
-    /// a schema is above a limit of grammars.
+    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or
+    /// if a schema is above a limit of grammars.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
         let mut notes = self.assumptions(request);
         let (callable, wants) = request::tools(request, &mut notes)?;
@@ -221,7 +221,7 @@ impl Builder {
         notes
     }
 
-    /// The prompt with its signs, and what it shows of their value.
+    /// The prompt with its placeholders, and the value that it shows for them.
     fn prompt(&self, request: &Request<'_>) -> (Option<String>, Option<String>) {
         let Some(prompt) = &request.prompt else { return (None, None) };
         let (prompt, told) = varying::with_signs(self.wire.steady(prompt), &self.wire.written().groups);
@@ -259,7 +259,7 @@ impl Builder {
         Some(self.free_texts.bans.clone())
     }
 
-    /// Replaces signs by what varies from render to render: the value that the prompt shows, or any possible one.
+    /// Replaces placeholders by the varying text: the value that the prompt shows, or any possible one.
     fn fill_signs(
         &self,
         rules: &mut Rules,
@@ -284,7 +284,7 @@ impl Builder {
         stops.filter(|(stop, _)| !stop.is_empty()).collect()
     }
 
-    /// Rules that hold nothing yet.
+    /// Empty rules.
     fn rules(&self) -> Rules {
         let mut rules = Rules::default();
         rules.excluded = Arc::clone(&self.free_texts.excluded);

@@ -1,4 +1,4 @@
-//! The recognizer: decides character by character which texts the rules allow, by following every way at once.
+//! The recognizer: decides character by character which texts the rules allow, following all alternatives in parallel.
 
 use std::collections::BTreeSet;
 
@@ -93,7 +93,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Consumes a character; false if the rules do not allow it, and what they do is still to be asked then.
+    /// Consumes a character; false if the rules do not allow it, and then the expected texts can still be queried.
     pub fn feed(&mut self, c: char) -> bool {
         let mut next = Vec::new();
         for at in 0..self.tops.len() {
@@ -126,7 +126,7 @@ impl<'r> Machine<'r> {
         self.is_alive()
     }
 
-    /// The characters that may come next, a few of them, for people.
+    /// A few of the characters that may come next, for messages.
     pub fn expected(&self) -> Vec<String> {
         let mut words = BTreeSet::new();
         for top in &self.tops {
@@ -183,7 +183,7 @@ impl<'r> Machine<'r> {
         self.cells.len() - 1
     }
 
-    /// Opens every item until each stack begins with something that takes a character.
+    /// Expands items until the top of every stack takes a character.
     fn expand(&mut self, stacks: Vec<Option<usize>>) {
         self.may_end = false;
         self.tops.clear();
@@ -199,7 +199,7 @@ impl<'r> Machine<'r> {
         self.tops.sort_unstable();
     }
 
-    /// Opens the item on top of a stack: what it begins with waits, unless it takes a character itself.
+    /// Expands the item on top of a stack: its first parts are queued, unless it takes a character itself.
     fn open(&mut self, top: usize, waiting: &mut Vec<Option<usize>>) {
         let Some(Cell { item, below }) = self.cells.get(top).copied() else { return };
         match item {
@@ -236,7 +236,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Opens a node above the rest of a stack.
+    /// Expands a node above the rest of a stack.
     fn open_node(&mut self, node: &'r Node, below: Option<usize>, waiting: &mut Vec<Option<usize>>) {
         let next = match node {
             Node::Literal(text) if text.is_empty() => return waiting.push(below),

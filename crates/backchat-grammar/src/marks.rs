@@ -1,4 +1,4 @@
-//! Text that the parser would read as a mark, and that content, thoughts and values must not contain.
+//! The texts that the parser would read as a mark, which content, thoughts and values must not contain.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use backchat_parser::template::{Delimiter, Template};
 #[derive(Clone, Debug)]
 pub(crate) struct FreeTexts {
     pub content: Automaton,
-    /// Text inside a string of an answer that is JSON: what a marker would have to be at the beginning for is no marker.
+    /// Text inside a string of a JSON answer: markers that only count at the beginning are not excluded.
     pub answer: Automaton,
     /// None if the wire has no thoughts.
     pub reasoning: Option<Automaton>,
@@ -32,7 +32,7 @@ pub(crate) struct FreeTexts {
     pub thought: Option<(String, String)>,
     /// The marks by which a call is known; see [`bans`].
     pub bans: Vec<String>,
-    /// Those of the texts above whose marks are plain texts.
+    /// Those of the texts above whose marks are literals.
     pub excluded: Arc<Vec<Excluded>>,
     pub notes: Vec<Note>,
 }
@@ -136,7 +136,7 @@ fn forbidden(delimiter: Option<&Delimiter>, notes: &mut Vec<Note>) -> Vec<Forbid
     }
 }
 
-/// The texts without marks, and what is to say about them.
+/// The texts without marks, and notes about them.
 struct Texts {
     excluded: Vec<Excluded>,
     notes: Vec<Note>,

@@ -1,11 +1,11 @@
-//! JSON Schemas that xgrammar's own format reads as the rules here do. It drops some keywords without an error and reads
-//! others differently: what is not known to be the same is left to rules.
+//! The JSON Schemas that xgrammar's own format treats exactly as the rules here do. It silently drops some keywords and
+//! reads others differently: anything not known to be equivalent is left to rules.
 
 use super::strings::Strings;
 use super::style::{Space, Style};
 use backchat_core::json::{Object, Value};
 
-/// The format for a value of this schema, if it says exactly the same as the rules.
+/// The format for a value of this schema, if it is exactly equivalent to the rules.
 pub(crate) fn json_schema(
     schema: &Value,
     style: &Style,

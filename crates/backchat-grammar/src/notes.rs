@@ -2,11 +2,11 @@
 
 use backchat_core::json::{Object, Value};
 
-/// How a grammar departs from what was asked.
+/// How a grammar deviates from the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Something was not found in renders and taken as usual.
+    /// Something was not found in renders, and the usual form was assumed.
     Assumed,
     /// It allows what the schema forbids.
     Looser,
@@ -25,11 +25,11 @@ impl Effect {
     }
 }
 
-/// One departure.
+/// One deviation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Note {
-    /// In which direction it goes.
+    /// The kind of deviation.
     pub effect: Effect,
     /// The tool it is about.
     pub tool: Option<String>,

@@ -155,7 +155,7 @@ impl Bounds {
         let down = match least {
             Some((least, _)) if !least.negative => Automaton::nothing(),
             least => {
-                // Minus nothing is written without its sign.
+                // Zero is written without a sign.
                 let upper = match most {
                     Some((most, excluded)) if most.negative => (most, excluded),
                     _ => (&zero, true),

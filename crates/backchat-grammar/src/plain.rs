@@ -1,4 +1,4 @@
-//! Grammars as JSON: the rules themselves, for engines that no writer knows.
+//! Grammars as JSON: the rules themselves, for engines without a writer.
 
 use std::collections::HashSet;
 

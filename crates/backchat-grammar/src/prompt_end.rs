@@ -75,7 +75,7 @@ fn begun_by(groups: &[Group], prompt: &str) -> Option<usize> {
     }
 }
 
-/// The end of a prompt, from the last words of the conversation on.
+/// The end of a prompt, after the last words of the conversation.
 fn tail(prompt: &str, group: &Group) -> String {
     if prompt.ends_with(&group.prompt) {
         return group.prompt.clone();

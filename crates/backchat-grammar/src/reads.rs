@@ -1,4 +1,4 @@
-//! What the parser makes of an argument's text: its value parser, then the types that the tools state.
+//! How the parser reads an argument's text: its value parser, then the types of the tools.
 
 use std::sync::Arc;
 

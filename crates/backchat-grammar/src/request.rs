@@ -24,7 +24,7 @@ pub struct Request<'r> {
     pub(crate) open_properties: bool,
     pub(crate) wire_space: bool,
     pub(crate) any_order: bool,
-    /// What reading the request's body left to be said.
+    /// Notes from reading the request's body.
     pub(crate) notes: Vec<Note>,
 }
 
@@ -105,7 +105,7 @@ impl<'r> Request<'r> {
     }
 }
 
-/// How many calls the request asks for.
+/// How many calls the request requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
     Nothing,

@@ -59,7 +59,7 @@ pub(crate) struct FreeString {
 pub(crate) struct Rules {
     pub rules: Vec<Rule>,
     pub texts: Vec<Text>,
-    /// How often a name was wanted.
+    /// How often a name was requested.
     names: HashMap<String, usize, foldhash::fast::RandomState>,
     /// The places of texts, each with the hash of its automaton.
     known: HashTable<(u64, usize)>,
@@ -241,7 +241,7 @@ impl Rules {
         self.rules.len() - 1
     }
 
-    /// A rule that stands for itself until it is filled in: following a text through the rules stops before it.
+    /// A rule that refers to itself until it is filled in: following a text through the rules stops before it.
     pub fn open(&mut self, name: &str) -> usize {
         let number = self.reserve(name);
         self.set(number, Node::Rule(number));

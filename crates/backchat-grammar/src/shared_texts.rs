@@ -1,18 +1,19 @@
-//! The texts of quoted strings that may hold anything but marks, or have a format: the most expensive part of a request's
-//! grammar, and the same in every request to a model.
+//! The texts of quoted strings that may hold anything but marks, or have a format: the most expensive part of a
+//! request's grammar, and the same in every request to a model.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::automaton::Automaton;
 use super::spelling::Spelling;
 
-/// The texts that were made so far. A model has a handful: its spellings, the places where strings are, and the formats.
+/// The texts that were made so far. A model has a handful: its spellings, the places where strings are, and the
+/// formats.
 #[derive(Debug, Default)]
 pub(crate) struct SharedTexts(Mutex<Vec<SharedText>>);
 
 #[derive(Debug)]
 struct SharedText {
-    /// What it says.
+    /// The kind of text.
     said: Automaton,
     spelling: Spelling,
     /// Inside a JSON string.
@@ -33,7 +34,7 @@ impl SharedTexts {
         free_texts: &Automaton,
         make: impl FnOnce() -> Option<Automaton>,
     ) -> Option<Arc<Automaton>> {
-        // What is in the list is whole, whatever a thread that held it ran into.
+        // Entries are only added complete, so a poisoned lock does no harm.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &&SharedText| {
             known.spelling == *spelling

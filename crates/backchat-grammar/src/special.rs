@@ -37,7 +37,7 @@ pub(crate) fn at_start<'s>(text: &str, marks: &'s [SpecialToken]) -> Option<&'s 
     marks.iter().filter(|mark| text.starts_with(mark.text.as_str())).max_by_key(|mark| mark.text.len())
 }
 
-/// The longest end of a text that begins one of these marks and is not all of it, be it empty.
+/// The longest suffix of a text that is a proper prefix of one of these marks; may be empty.
 pub(crate) fn begun_mark<'m>(text: &str, marks: &'m [SpecialToken]) -> &'m str {
     let begun = |mark: &'m SpecialToken| -> Option<&'m str> {
         let mut starts = mark.text.char_indices().rev().filter_map(|(at, _)| mark.text.get(..at));

@@ -1,4 +1,4 @@
-//! How the characters of a string are spelled between its quotes.
+//! How the characters of a string are written between its quotes.
 
 use super::automaton::{Automaton, difference};
 use super::json_text::{ANY_JSON, json_text};
@@ -25,7 +25,7 @@ impl Spelling {
                 let plain = |low, high| difference(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
                 text.respelled(&plain, &PYTHON_ESCAPES)
             }
-            // No string is quoted by nothing: all of it is raw.
+            // A string always has quotes here: the text is raw.
             Self::Raw(close) if close.is_empty() => Some(text.clone()),
             Self::Raw(close) => text.both(&Automaton::without(&[&Regular::text(close)], &[])?),
         }

@@ -1,4 +1,4 @@
-//! Where reasoning begins and ends: what a server that limits it has to know.
+//! Where reasoning begins and ends, for servers that limit it.
 
 use backchat_core::text::slice;
 use backchat_derive::wire::structure::WireFormat;

@@ -12,7 +12,7 @@ pub(crate) const INPUT: &str = "input";
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub name: Option<String>,
-    /// The list itself is wrong: whatever is called, the request is.
+    /// The list itself is invalid, and so is the request.
     pub of_list: bool,
     pub message: String,
 }

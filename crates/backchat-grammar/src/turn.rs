@@ -37,9 +37,9 @@ pub enum Reasoning {
     /// As the wire has it at the end of the prompt.
     #[default]
     Auto,
-    /// It does, and writes something.
+    /// It thinks, and writes something.
     Always,
-    /// It does not; reasoning that the prompt opened is closed at once.
+    /// It does not think; reasoning that the prompt opened is closed at once.
     Never,
     /// The engine holds the grammar back until reasoning is over: the grammar begins after it.
     Outside,
@@ -158,7 +158,8 @@ impl Turn<'_> {
             Presence::Auto => {}
         }
         if self.answer.is_some() {
-            // The answer is said or a tool is called: text beside a call is not an answer, nor is silence.
+            // Either the answer is given or a tool is called: text beside a call is not an answer, nor is an empty
+            // turn.
             let beside = self.kind.content == Presence::Always;
             shapes.retain(|shape| beside || !(shape.has(&Part::Content) && has_call(shape)));
             shapes.retain(|shape| shape.has(&Part::Content) || has_call(shape));
@@ -212,8 +213,8 @@ impl Turn<'_> {
         nodes
     }
 
-    /// The text that ends a thought. Who forces the end writes the mark alone, in the middle of a word: the white space
-    /// around it may be there or not.
+    /// The text that ends a thought. A server that forces the end writes the mark alone, possibly inside a word: the
+    /// white space around it may be there or not.
     fn thought_end(&self, text: &str) -> Vec<Node> {
         let parts =
             self.free_texts.thought.as_ref().and_then(|(_, close)| Some((text.split_once(close.as_str())?, close)));

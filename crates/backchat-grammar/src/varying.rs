@@ -1,5 +1,5 @@
-//! Text of the chat template's own that is another each time: numbers that it counts, words that it looks up, and the values
-//! of missing variables. The wire has a sign in their place, and so have the rules until the last step.
+//! Varying text of the chat template: counters, words that it looks up, and the values
+//! of missing variables. The wire has a placeholder character for each, and so have the rules until the last step.
 
 use super::automaton::Automaton;
 use super::marks::FreeTexts;
@@ -11,14 +11,14 @@ use backchat_derive::wire::steady::{self, is_varying};
 use backchat_derive::wire::written::Group;
 use backchat_parser::pattern::Regular;
 
-/// Everything in a text up to the first sign.
+/// The text up to the first placeholder.
 pub(super) fn fixed_start(text: &str) -> &str {
     let filled = FILLED.iter().filter_map(|filled| text.find(filled));
     let end = text.find(is_varying).into_iter().chain(filled).min();
     slice(text, ..end.unwrap_or(text.len()))
 }
 
-/// A prompt with the sign of a missing variable in place of its value, and the value, which the prompt shows.
+/// A prompt with the placeholder of a missing variable in place of its value, and the value, which the prompt shows.
 pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<String>) {
     let found = groups.iter().find_map(|group| {
         let sign = FILLED.iter().find(|sign| group.prompt.contains(**sign))?;
@@ -26,7 +26,7 @@ pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<St
         let [before, between @ .., after] = pieces.as_slice() else { return None };
         let before = Some(before.trim_start()).filter(|before| !before.is_empty())?;
         let (_, values) = prompt.strip_suffix(after)?.rsplit_once(before)?;
-        // Every sign has the same value, so that the total length gives that of one.
+        // Every placeholder has the same value, so the total length gives the length of one.
         let others: usize = between.iter().map(|text| text.len()).sum();
         let value = values.get(..values.len().checked_sub(others)? / (between.len() + 1))?;
         let shown = group.prompt.trim_start().replace(sign, value);
@@ -39,7 +39,7 @@ pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<St
     }
 }
 
-/// The values of the signs of one grammar.
+/// The values of the placeholders of one grammar.
 pub(super) struct Signs {
     number: Node,
     word: Node,
@@ -47,7 +47,8 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// The nodes that the signs of these rules become; nothing if they hold none. `value` is what the prompt shows.
+    /// The nodes that replace the placeholders of these rules; `None` if there are none. `value` is what the prompt
+    /// shows.
     pub fn nodes(
         rules: &mut Rules,
         roots: &[&Node],
@@ -57,13 +58,13 @@ impl Signs {
     ) -> Option<Self> {
         let counts = |literal: &str| literal.bytes().any(|byte| is_varying(char::from(byte)));
         let is_filled = |literal: &str| FILLED.iter().any(|sign| literal.len() >= sign.len() && literal.contains(sign));
-        // Most grammars have no sign at all: one pass says so.
+        // Most grammars have no placeholder: one pass is enough.
         if !rules.any_literal(roots, &|literal| counts(literal) || is_filled(literal)) {
             return None;
         }
         let (counts, is_filled) = (rules.any_literal(roots, &counts), rules.any_literal(roots, &is_filled));
         if counts {
-            let message = "numbers and words that the chat template counts or looks up may be any";
+            let message = "numbers and words that the chat template counts or looks up are unconstrained";
             notes.push(Note::new(Effect::Looser, message));
         }
         if is_filled && value.is_none() {
@@ -85,7 +86,7 @@ impl Signs {
         Some(Self { number, word, value })
     }
 
-    /// A node without signs.
+    /// A node without placeholders.
     pub fn resolved(&self, node: Node) -> Node {
         match node {
             Node::Literal(text) => self.spelled(&text),

@@ -85,7 +85,7 @@ def leave_out(tokenizer: Any, template: Any) -> None:
     proof = backchat.prove(spec_of(template), chat_template, variables=variables_of(tokenizer))
     _refused[key] = [found["policy"] for found in proof.report["verification"]["policies"]["refused"]]
     if _refused[key]:
-        logger.warning("left out, as they change answers in this model's own format: %s", ", ".join(_refused[key]))
+        logger.warning("left out, because they change answers in this model's own format: %s", ", ".join(_refused[key]))
 
 
 def recover_of(template: Any) -> str | None:

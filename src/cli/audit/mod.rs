@@ -38,10 +38,10 @@ Exit codes: 0 audited; 1 more outputs have a problem than --max allows; 2 could 
 pub struct Audit {
     /// The log, a JSON Lines file, or `-`
     logs: String,
-    /// Read rows that carry no template with this one
+    /// Use this template for rows that have none
     #[arg(long, value_name = "TEMPLATE")]
     template: Option<String>,
-    /// Read rows that carry no tools with these, a JSON list
+    /// Use these tools, a JSON list, for rows that have none
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
     /// Check the arguments of calls against the JSON schemas of their tools

@@ -50,24 +50,24 @@ pub struct Check {
     /// Stop at the first case that fails
     #[arg(long)]
     fail_fast: bool,
-    /// Check only the K-th of N parts of the cases
+    /// Check only shard K of N
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
     /// Set the seed of random chunkings
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
-    /// Set how to report answers of transformers that depend on how the text is cut
+    /// Set how to report cases in which transformers' answer depends on how the text is cut
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     reference: Level,
     /// Set the result of a run that selects no case
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     no_tests: NoTests,
-    /// Write a first file of cases to PATH: everyday turns, rendered with the chat template of a model folder, .jinja
-    /// file, tokenizer_config.json or ORG/NAME, and read with its response template or with `--template`
+    /// Write a first fixture file to PATH: typical turns, rendered with the chat template of a model folder, .jinja
+    /// file, tokenizer_config.json or ORG/NAME, and parsed with its response template or with `--template`
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["bless", "list", "filter"])]
     new: Option<String>,
-    /// With --new, make the cases of the rows of this file instead, such as that of `backchat serve --record`: each
-    /// complete output once
+    /// With --new, make one case of each distinct complete output in this file instead, such as one that `backchat
+    /// serve --record` wrote
     #[arg(long, value_name = "RECORD", requires = "new")]
     from: Option<String>,
     /// With --new, set a chat template variable; the value is JSON, or else text
@@ -98,7 +98,7 @@ impl From<Bless> for Which {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Level {
-    /// Do not look
+    /// Do not check
     Off,
     /// Report a warning
     Warn,

@@ -37,14 +37,14 @@ use backchat_workbench::session;
   backchat derive models/mine --target vllm
   backchat derive --jsonl templates.jsonl > drafts.jsonl
 
-The draft goes to stdout, the report to stderr; a draft that is not proved is given out,
-too, and the exit code says so. The special tokens are those of the source, of the files
-next to it (tokenizer_config.json, special_tokens_map.json, generation_config.json,
-tokenizer.json), and of --set. A sample is a row
+The draft goes to stdout, the report to stderr. An unproved draft is printed as well; the
+exit code tells them apart. Special tokens come from the source, from the files next to it
+(tokenizer_config.json, special_tokens_map.json, generation_config.json, tokenizer.json),
+and from --set. A sample is a row
 {\"text\", \"prefix\"?, \"message\"?, \"tools\"?, \"id\"?}, or a whole file that is not JSON Lines.
 
-With several sources, --report writes an atlas of them, and the page of each into the folder
-beside it, `atlas` for `atlas.html`.
+With several sources, --report writes an index page, such as `atlas.html`, and a page for each
+source in a folder of the same name, `atlas`.
 
 Exit codes: 0 proved, 1 partial or inexpressible, 2 no draft; with several sources, the worst.
 With --jsonl: 0 if every row is proved, else 1.")]
@@ -71,11 +71,11 @@ pub struct Derive {
     /// Print the evidence and the proof as Markdown instead of the draft
     #[arg(long, conflicts_with_all = ["output", "write", "format"])]
     explain: bool,
-    /// Open the conversations that fail the proof, and the samples that are not explained, in the workbench
+    /// Open conversations that fail the proof, and unexplained samples, in the workbench
     #[cfg(feature = "tui")]
     #[arg(long, conflicts_with_all = ["output", "write", "format", "explain"])]
     replay: bool,
-    /// With --write, write the draft even if it is not proved
+    /// With --write, write the draft even if it is unproved
     #[arg(long)]
     partial: bool,
     /// With several sources, skip those whose draft is already in the folder
@@ -90,8 +90,8 @@ pub struct Derive {
     /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// Name the field with the reasoning, and so its key in messages, such as reasoning_content; by default it is the key
-    /// that the chat template reads
+    /// Name the field for reasoning, which is also its key in messages; the default is the key that the chat template
+    /// reads, such as reasoning_content
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
@@ -154,7 +154,7 @@ impl Derive {
     fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
         if self.resume {
             let diagnostic = Diagnostic::error("one-source", "`--resume` takes several sources, or a folder of them");
-            return Err(diagnostic.help("leave it out: one draft is always derived anew").into());
+            return Err(diagnostic.help("leave it out: a single draft is always derived again").into());
         }
         let source = self.open(global)?;
         if let Some(file) = self.output.as_deref().filter(|file| is_same_file(file, &source.file)) {
@@ -409,7 +409,7 @@ impl Derive {
 fn target_help() -> String {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
     format!(
-        "Restrict the draft to what this reader accepts, and name the reasoning as it does: {}; repeatable",
+        "Restrict the draft to what this reader accepts, including its name for reasoning: {}; repeatable",
         names.join(", ")
     )
 }

@@ -45,7 +45,7 @@ impl Ids {
             None | Some(Value::Null) => None,
             Some(Value::String(tokenizer)) => Some(tokenizer),
             Some(other) => {
-                return Err(RowError::load(format!("`tokenizer` must name a file, and is {}", other.kind())));
+                return Err(RowError::load(format!("`tokenizer` must name a file, not {}", other.kind())));
             }
         };
         let policy = match entries.shift_remove("policy") {

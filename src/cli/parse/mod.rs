@@ -42,7 +42,7 @@ Pass the prompt with --prefix: it often ends with the delimiter that opens the f
 
 Exit codes: 0 parsed; 1 parsed, but a region is malformed, a required field is missing, or in
 reference mode transformers would have raised an error; 2 could not run.
-With --jsonl: 0 if every row has an answer, errors included; with --strict, 1 if any row has
+With --jsonl: 0 if every row is answered, even by an error; with --strict, 1 if any row has
 `missing`, `malformed`, `problems` or `notes`.")]
 pub struct Parse {
     /// The JSON of a response template or response schema, or a tokenizer_config.json, model folder or ORG/NAME in the
@@ -58,17 +58,17 @@ pub struct Parse {
     /// Cast the arguments of calls to the types of these tools, a JSON list
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// Also print the events, feed by feed; those of one output show calls as they grow, in stable mode
+    /// Also print the events, feed by feed; without --jsonl, in stable mode, including calls as they grow
     #[arg(long)]
     events: bool,
     /// Add to each event the start and end of its text, the captures of the opening pattern, and with --tokenizer the
-    /// first of the ids that the text came from and the one after the last
+    /// range of ids that the text came from
     #[arg(long, requires = "events")]
     spans: bool,
     /// Set how the text is fed: `whole`, a number of code points, or `random:SEED`
     #[arg(long, value_name = "HOW", default_value = "whole")]
     chunks: Chunks,
-    /// Select the answer: `stable`, the same however the text is cut, or `reference`, that of transformers, flaws
+    /// Select the answer: `stable`, independent of how the text is cut, or `reference`, that of transformers, flaws
     /// included
     #[arg(long, value_enum, default_value = "stable")]
     mode: ModeName,
@@ -76,7 +76,7 @@ pub struct Parse {
     /// keeps it in the string
     #[arg(long, value_name = "WHAT", value_enum, default_value = "ends", hide_possible_values = true)]
     closers_in_strings: ClosersName,
-    /// Select what becomes of reasoning: a field of the message, part of the content as the model wrote it, or dropped
+    /// Keep reasoning as a field of the message, leave it in the content as the model wrote it, or drop it
     #[arg(long, value_name = "WHAT", value_enum, default_value = "kept")]
     reasoning: ReasoningName,
     /// Leave calls in the content, as the model wrote them
@@ -85,16 +85,16 @@ pub struct Parse {
     /// Read the output as token ids, a JSON list or numbers, of this tokenizer.json or model folder
     #[arg(long, value_name = "FILE")]
     tokenizer: Option<String>,
-    /// Select what makes a marker of token ids: `exact`, its own token, or `either`, its characters in any tokens
+    /// Select how markers match token ids: `exact` by their own token, `either` by their characters in any tokens
     #[arg(long, value_enum, default_value = "exact")]
     policy: PolicyName,
-    /// Read the token ids as the continuation of these
+    /// Read the token ids as the continuation of these prompt ids
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix", "jsonl"], requires = "tokenizer")]
     prompt_ids: Option<String>,
-    /// End the output at this token id; repeat it for several
+    /// End the output at this token id; repeatable
     #[arg(long = "stop-id", value_name = "ID")]
     stop_ids: Vec<u32>,
-    /// Recover what these policies allow: a list of names, or `all`; each acts at a problem of its kind
+    /// Recover from problems with these policies: a comma-separated list, or `all`
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
     #[arg(value_parser = known_values::recover(), hide_possible_values = true)]
     recover: String,

@@ -26,7 +26,7 @@ use backchat_workbench::tui::{self, App, Theme};
 /// The assumption if the prompt is not known.
 const NO_PREFIX: &str = "without --prefix, the prompt is assumed to end at the start anchor";
 
-/// Replay outputs through the parser, step by step, and see why
+/// Step through the parse of an output and see why it reads as it does
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,8 +46,7 @@ pub struct Replay {
     /// The model's output, or a list of outputs: JSON lines, fixtures or a folder; `-` is standard input. Rows
     /// {"after_ms", "text"} are one output, in the chunks it came in
     output: Option<String>,
-    /// Show the rows of this file, a JSON Lines file such as that of `backchat serve --record`, and those that are
-    /// appended to it
+    /// Show the rows of this JSON Lines file, such as that of `backchat serve --record`, and follow it as it grows
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "report"])]
     follow: Option<String>,
     /// Read the output as the continuation of this prompt
@@ -59,8 +58,8 @@ pub struct Replay {
     /// Start at this position: a character of the output, `end`, or `event:N` after N events
     #[arg(long, value_name = "N")]
     at: Option<Position>,
-    /// Cut the output: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
-    /// `4+N,N` is every 4 characters and at these places
+    /// Cut the output: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these positions;
+    /// `4+N,N` is every 4 characters and at these positions
     #[arg(long, value_name = "HOW")]
     chunks: Option<Chunking>,
     /// Select the answer: `stable`, `reference` (that of transformers, flaws included), or `both` side by side

@@ -143,7 +143,7 @@ async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
     let engine = server.engine;
     order::check(engine, &request)?;
     if server.metrics.borrow().open >= *max_streams {
-        let message = format!("the server writes {max_streams} answers already: try again soon");
+        let message = format!("the server is already writing {max_streams} answers: try again soon");
         return Err(ApiError { retry_after: Some("1".to_owned()), ..ApiError::new(429, message) });
     }
     let guard = OpenStream::new(server);
@@ -154,7 +154,7 @@ async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
         let prepared = model.prepare(&request, engine, may_go_free);
         (request, prepared)
     });
-    let (request, prepared) = prepared.await.map_err(|_| ApiError::new(500, "the prompt could not be made"))?;
+    let (request, prepared) = prepared.await.map_err(|_| ApiError::new(500, "the prompt could not be prepared"))?;
     let prepared = prepared?;
     let exchange = Exchange::new(Rc::clone(server), &request, &prepared, began)?;
     Ok(Begun { exchange, request, prepared, guard })
@@ -421,7 +421,7 @@ impl Exchange {
         }
         let limit = if has_ended { LAST_WORDS } else { self.server.options.timeout_idle };
         if !has_ended && self.is_over() {
-            let message = "the engine ended the stream without a reason";
+            let message = "the engine ended the stream without a finish reason";
             return Err(Failed::new(Outcome::UpstreamClosed, 502, message));
         }
         let mut replies = Vec::new();

@@ -51,21 +51,21 @@ Examples:
   backchat serve ./my-model --replay log.jsonl
 
 The server renders the prompt, asks the engine for text, parses it with the model's response
-template, or the one derived, and answers as OpenAI's chat completions. Engines: llama.cpp, vllm,
+template or a derived one, and answers with OpenAI chat completions. Engines: llama.cpp, vllm,
 sglang, tgi, ollama, openai (any server with /v1/completions).
 
-Exit codes: 0 ended by a signal, 2 could not run.")]
+Exit codes: 0 stopped by a signal, 2 could not run.")]
 pub struct Serve {
     /// A model folder, .jinja file, tokenizer_config.json, .gguf file, or ORG/NAME in the Hugging Face cache
     model: String,
-    /// Ask the engine at this address
+    /// Send requests to the engine at this address
     #[arg(long, value_name = "URL", required_unless_present = "replay")]
     upstream: Option<String>,
     /// Answer with the outputs of this file, one after another, instead of asking an engine: rows that `--record`
     /// wrote, the rows {"after_ms", "text"} of one output, or an output as text
     #[arg(long, value_name = "FILE", conflicts_with_all = ["upstream", "engine", "upstream_model", "upstream_api_key_env"])]
     replay: Option<String>,
-    /// Name the engine instead of recognizing it
+    /// Name the engine instead of detecting it
     #[arg(long, value_name = "ENGINE")]
     #[arg(value_parser = known_values::known(engine, engines), hide_possible_values = true)]
     engine: Option<Engine>,
@@ -96,10 +96,10 @@ pub struct Serve {
     /// Serve other machines without a key
     #[arg(long)]
     no_auth: bool,
-    /// Let pages from this origin ask the server
+    /// Allow requests from pages of this origin
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
-    /// Select whether the prompt keeps the token that begins it; by default it is sent if the engine does not add it
+    /// Select whether the prompt keeps its BOS token; by default it does unless the engine adds one
     #[arg(long, value_name = "WHAT", value_enum)]
     bos: Option<Bos>,
     /// Append each exchange to this file, as a line of JSON
@@ -114,20 +114,20 @@ pub struct Serve {
     /// Select the name of the reasoning in answers
     #[arg(long, value_name = "NAME", value_enum, default_value = "reasoning_content")]
     reasoning_field: ReasoningField,
-    /// Select whether calls are sent while they are written, or once they are whole
+    /// Select whether calls are sent as they grow, or once they are complete
     #[arg(long, value_name = "WHEN", value_enum, default_value = "growing")]
     calls: Calls,
-    /// Select what becomes of a required call if the engine takes no grammars
+    /// Select what happens to a required call if the engine supports no grammars
     #[arg(long, value_name = "WHAT", value_enum, default_value = "refuse")]
     unconstrained: Unconstrained,
-    /// Recover what these policies allow: a list of names, or `all`; each acts at a problem of its kind
+    /// Recover from problems with these policies: a comma-separated list, or `all`
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
     #[arg(value_parser = known_values::known(recover, known_values::policies), hide_possible_values = true)]
     recover: Policies,
     /// Accept request bodies of up to this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     max_body: u64,
-    /// Write at most this many answers at once
+    /// Serve at most this many answers at once
     #[arg(long, value_name = "N", default_value_t = 1024)]
     max_streams: u64,
     /// Wait this long for the engine's first text
@@ -136,7 +136,7 @@ pub struct Serve {
     /// Wait this long for more text
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     timeout_idle: Duration,
-    /// Let running answers end for this long after a signal
+    /// After a signal, wait this long for running answers to finish
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     grace: Duration,
 }
@@ -268,7 +268,7 @@ impl Serve {
         // The port is free at once.
         accepting.abort();
         if !global.is_quiet() {
-            note("stopping once running answers have ended; a second signal ends them");
+            note("stopping after the running answers; a second signal stops at once");
         }
         server.stop(async { signals.next().await }).await;
         Ok(())
@@ -388,7 +388,7 @@ impl Serve {
         let (left, kept): (Vec<_>, Vec<_>) = self.recover.iter().partition(|policy| refused.contains(*policy));
         if !left.is_empty() && !global.is_quiet() {
             let names: Vec<&str> = left.into_iter().map(RecoveryPolicy::as_str).collect();
-            note(&format!("left out, as they change answers in this model's own format: {}", names.join(", ")));
+            note(&format!("left out, because they change answers in this model's own format: {}", names.join(", ")));
         }
         kept.into_iter().collect()
     }

@@ -36,14 +36,14 @@ impl Server {
             "/v1/chat/completions" => Method::POST,
             "/v1/models" | "/health" | "/metrics" => Method::GET,
             _ => {
-                return Err(ApiError::new(404, format!("there is no `{path}` here: use /v1/chat/completions")));
+                return Err(ApiError::new(404, format!("no such path: `{path}`; use /v1/chat/completions")));
             }
         };
         if self.options.cors.is_some() && request.method() == Method::OPTIONS {
             return Ok(Response::new(Outgoing::Whole(None)));
         }
         if *request.method() != expected {
-            return Err(ApiError::new(405, format!("`{path}` is asked with {expected}")));
+            return Err(ApiError::new(405, format!("`{path}` takes {expected} requests only")));
         }
         let is_completion = path == "/v1/chat/completions";
         if path.starts_with("/v1/") {
@@ -75,7 +75,7 @@ impl Server {
         if is_same(given, key.as_bytes()) {
             return Ok(());
         }
-        let message = "a key is needed: send the header `Authorization: Bearer KEY`";
+        let message = "a key is required: send the header `Authorization: Bearer KEY`";
         Err(ApiError::new(401, message).code("invalid_api_key"))
     }
 

@@ -29,7 +29,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("strftime_now", strftime_now),
 ];
 
-/// The function of a name.
+/// The function with this name.
 pub(crate) fn find(name: &str) -> Option<Function> {
     let at = FUNCTIONS.binary_search_by_key(&name, |(known, _)| known).ok()?;
     FUNCTIONS.get(at).map(|(_, function)| *function)
@@ -134,7 +134,7 @@ pub(crate) struct Cycler {
 }
 
 impl Cycler {
-    /// Calls its method of this name, if it has one.
+    /// Calls its method with this name, if it has one.
     pub(crate) fn call_method(&self, name: &str, arguments: &[Value]) -> Option<Result<Value>> {
         match name {
             "next" => Some(none(name, arguments).map(|()| self.next())),
@@ -154,7 +154,7 @@ impl Cycler {
     }
 
     fn current(&self) -> Value {
-        // There is an item, and `next` keeps the place below their number.
+        // There is an item, and `next` keeps the index below the number of items.
         let at = self.at.load(Ordering::Relaxed);
         debug_assert!(at < self.items.len(), "a cycler of {} items is at {at}", self.items.len());
         self.items.get(at).cloned().unwrap_or_default()
@@ -187,7 +187,7 @@ fn joiner(_: &Run, arguments: &[Value]) -> Result<Value> {
     Ok(Value::from_object(Joiner { separator, used: AtomicUsize::new(0) }))
 }
 
-/// The result of `joiner()`: gives nothing the first time it is called, then the separator.
+/// The result of `joiner()`: empty on the first call, then the separator.
 #[derive(Debug)]
 pub(crate) struct Joiner {
     separator: Value,

@@ -1,4 +1,4 @@
-//! Everything a template can use without being given it: filters, tests, functions and methods.
+//! Everything built in: filters, tests, functions and methods.
 
 pub(crate) mod filters;
 pub(crate) mod functions;

@@ -1,6 +1,6 @@
-//! The names of everything built in, which is all that the language has to know of the runtime.
+//! The names of everything built in, which is all that the syntax has to know of the runtime.
 //!
-//! Reading and surveying a template ask for names alone, so they import this file and no implementation. Unit
+//! Parsing and surveying a template need only names, so they import this file and no implementation. Unit
 //! tests compare the names with the tables of implementations; a method without an implementation is refused when it is
 //! called.
 
@@ -109,7 +109,7 @@ pub(crate) const TESTS: &[&str] = &[
 pub(crate) const FUNCTIONS: &[&str] =
     &["cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now"];
 
-/// Methods of `str`; like all methods, they win over a key of the same name.
+/// Methods of `str`; like all methods, they take precedence over a key of the same name.
 pub(crate) const STR: &[&str] = &[
     "capitalize",
     "casefold",
@@ -190,7 +190,7 @@ pub(crate) fn is_function(name: &str) -> bool {
     FUNCTIONS.contains(&name)
 }
 
-/// Whether some type has a method of this name.
+/// Whether some type has a method with this name.
 pub(crate) fn is_method(name: &str) -> bool {
     [STR, LIST, TUPLE, DICT].iter().any(|names| names.contains(&name))
 }

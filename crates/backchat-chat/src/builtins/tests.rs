@@ -15,7 +15,7 @@ use crate::values::{Kind, Result, operators};
 /// A test: the value first, then the arguments.
 pub(crate) type Test = fn(&Value, &[Value]) -> Result<bool>;
 
-/// Every test a template can name.
+/// Every test.
 const TESTS: &[(&str, Test)] = &[
     ("!=", |value, arguments| other(arguments).map(|other| !equal(value, &other))),
     ("<", |value, arguments| ordered("<", value, arguments)),
@@ -58,7 +58,7 @@ const TESTS: &[(&str, Test)] = &[
     ("upper", |value, arguments| alone(arguments, cased(value, char::is_uppercase, char::is_lowercase))),
 ];
 
-/// The test of a name.
+/// The test with this name.
 pub(crate) fn find(name: &str) -> Option<Test> {
     let at = TESTS.binary_search_by_key(&name, |(known, _)| known).ok()?;
     TESTS.get(at).map(|(_, test)| *test)

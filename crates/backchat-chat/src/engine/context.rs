@@ -29,7 +29,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Nothing if the value nests too deep, which a render says.
+    /// `None` if the value nests too deep, which a render reports.
     pub fn new(given: &json::Value) -> Option<Self> {
         let (mut text, mut around) = (0, Extent::CONTAINER);
         let value = engine_value(given, None, &mut text, &mut around).ok()?;
@@ -73,7 +73,7 @@ impl Context {
     }
 }
 
-/// A value as the engine holds it, inside a container of that extent. The bytes of its strings are added to `bytes`.
+/// The engine's form of a value inside a container of that extent. Adds the bytes of its strings to `bytes`.
 fn engine_value(value: &json::Value, watch: Option<Watch>, bytes: &mut usize, around: &mut Extent) -> Result<Value> {
     let mut extent = Extent::SCALAR;
     let made = match value {

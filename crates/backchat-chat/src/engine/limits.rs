@@ -10,18 +10,18 @@ use minijinja::Value;
 use crate::engine::stopwatch::Stopwatch;
 use crate::values::{Result, error};
 
-/// Bytes of a template's source: compiling takes some eighty times as much. Honest ones are a tenth as long.
+/// Bytes of a template's source: compiling takes some eighty times as much memory. Real ones are a tenth as long.
 pub(crate) const MAX_SOURCE: usize = 1 << 20;
-/// Statements, turns of loops and operations. Ten thousand are enough for the longest of ordinary conversations.
+/// Statements, loop iterations and operations. Ten thousand are enough for the longest of ordinary conversations.
 pub(crate) const STEPS: u64 = 5_000_000;
 /// Statements, expressions and calls inside each other; a macro call costs several. A level that is not optimized takes
 /// several times the stack, and a thread has 2 MB.
 pub(crate) const LEVELS: usize = if cfg!(debug_assertions) { 180 } else { 700 };
-/// Bytes of a render, and of any string on the way to it.
+/// Bytes of a render, and of any intermediate string.
 pub(crate) const MAX_TEXT: usize = 32 << 20;
 /// Bytes of a format of `strftime_now`, each of which may write a hundred.
 pub(crate) const MAX_TIME_FORMAT: usize = 1 << 16;
-/// Namespaces that one render may make.
+/// Namespaces that one render may create.
 pub(crate) const MAX_NAMESPACES: usize = 100_000;
 /// Calls of macros that declare macros: these see the variables of the call for as long as the render takes.
 pub(crate) const MAX_ACTIVATIONS: usize = 100_000;
@@ -38,7 +38,7 @@ pub(crate) fn items(count: usize) -> Result<()> {
     if count > MAX_ITEMS { Err(error(format!("a list grew beyond {MAX_ITEMS} items"))) } else { Ok(()) }
 }
 
-/// Work that filters, methods and operators may do, in values and stretches of text touched.
+/// Work that filters, methods and operators may do, in values and pieces of text touched.
 const MAX_WORK: usize = 30_000_000;
 /// Bytes of text that count like one value.
 const BYTES_PER_UNIT: usize = 16;
@@ -53,19 +53,19 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Measures the work of the current render of this thread.
 ///
-/// Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with [`spend`]
-/// and gives up, with any answer, once that says so. The operation as a whole ends in [`charge`] or [`check`], which
-/// make an error of it.
+/// Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with [`spend`],
+/// and stops with any result once that fails. The operation as a whole ends in [`charge`] or [`check`], which return
+/// the error.
 struct Meter {
     started: Cell<Option<Stopwatch>>,
     work: Cell<usize>,
     printed: Cell<usize>,
     exceeded: Cell<Option<Exceeded>>,
-    /// What is left for the renders of this thread together, if they are bounded.
+    /// The remaining budget for all renders of this thread, if it is bounded.
     budget: Cell<Option<Duration>>,
 }
 
-/// The limit that a render ran into.
+/// The limit that a render exceeded.
 #[derive(Clone, Copy, Debug)]
 enum Exceeded {
     Steps,
@@ -73,7 +73,7 @@ enum Exceeded {
     Time,
     /// The budget of all renders together.
     Budget,
-    /// A string on the way to the output.
+    /// An intermediate string.
     Text,
     Output,
 }
@@ -103,7 +103,7 @@ pub fn is_budget_spent() -> bool {
 /// Starts measuring a render on this thread.
 pub(crate) fn begin() {
     METER.with(|meter| {
-        // Without a budget the first look at the clock starts it: it costs as much as a small render.
+        // Without a budget the first read of the clock starts it: reading costs as much as a small render.
         meter.started.set(meter.budget.get().map(|_| Stopwatch::start()));
         meter.work.set(0);
         meter.printed.set(0);
@@ -111,7 +111,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// Ends measuring a render, and takes its time off the budget.
+/// Ends measuring a render, and subtracts its time from the budget.
 pub(crate) fn end() {
     METER.with(|meter| {
         if let (Some(started), Some(left)) = (meter.started.take(), meter.budget.get()) {
@@ -134,7 +134,7 @@ pub(crate) fn spend(units: usize) -> bool {
         if now > MAX_WORK {
             meter.exceed(Exceeded::Work);
         } else if (before ^ now) >> 12 != 0 {
-            // Looking at the clock costs more than most operations.
+            // Reading the clock costs more than most operations.
             meter.look_at_clock();
         }
         meter.exceeded.get().is_none()
@@ -166,18 +166,18 @@ impl Meter {
     }
 }
 
-/// Notes if the render has taken all its time.
+/// Records whether the render has used up its time.
 pub(crate) fn look_at_clock() {
     METER.with(Meter::look_at_clock);
 }
 
-/// Fails, as the render took all its steps.
+/// Fails because the render used up its steps.
 pub(crate) fn too_many_steps() -> Result<()> {
     METER.with(|meter| meter.exceed(Exceeded::Steps));
     check()
 }
 
-/// Fails, as the output is full.
+/// Fails because the output is full.
 pub(crate) fn too_much_text() -> Result<()> {
     METER.with(|meter| meter.exceed(Exceeded::Output));
     check()
@@ -190,7 +190,7 @@ pub(crate) fn check() -> Result<()> {
         Some(Exceeded::Steps) => Err(error("the template runs for too long")),
         Some(Exceeded::Work) => Err(error("the template does too much work")),
         Some(Exceeded::Time) => Err(error(format!("the template ran for more than {} seconds", MAX_TIME.as_secs()))),
-        Some(Exceeded::Budget) => Err(error("the time for all renders of this template is used up")),
+        Some(Exceeded::Budget) => Err(error("the time budget for rendering this template is used up")),
         Some(Exceeded::Text) => size(usize::MAX),
         Some(Exceeded::Output) => Err(error(format!("the render grew beyond {} MiB", MAX_TEXT >> 20))),
     }

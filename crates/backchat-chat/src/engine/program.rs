@@ -1,6 +1,6 @@
-//! A chat template, compiled: names are places, filters and tests are functions, constants are values.
+//! A compiled chat template: names are resolved to slots, filters and tests to functions, constants to values.
 //!
-//! Chains such as `message.content | trim + '\n'` are flat, so that no chain is too long to be walked.
+//! Chains such as `message.content | trim + '\n'` are flat, so that evaluating a long chain does not recurse.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -34,14 +34,14 @@ impl Program {
     }
 }
 
-/// The template itself, a macro, the body of a call block, a block, or a recursive loop: whatever has variables of its
-/// own each time it runs. The parameters are its first variables.
+/// The template itself, a macro, the body of a call block, a block, or a recursive loop: anything with its own
+/// variables in each run. The parameters are its first variables.
 #[derive(Debug, Default)]
 pub(crate) struct Function {
     /// The name of a macro or block.
     pub(crate) name: Option<Box<str>>,
     pub(crate) parameters: Vec<Parameter>,
-    /// Where it finds the arguments beyond its parameters, if it asks for them.
+    /// The variables for the arguments beyond its parameters, if it uses them.
     pub(crate) varargs: Option<Slot>,
     pub(crate) kwargs: Option<Slot>,
     pub(crate) caller: Option<Slot>,
@@ -55,7 +55,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) fn described(&self) -> String {
         match &self.name {
             Some(name) => format!("the macro '{name}'"),
@@ -75,7 +75,7 @@ pub(crate) type Slot = usize;
 /// The variables of a scope, which are unset whenever it is entered.
 pub(crate) type Scope = Range<Slot>;
 
-/// A name: the variables it may mean, innermost first, and what it means if none of them is set.
+/// A name: the variables it may refer to, innermost first, and what it refers to if none of them is set.
 #[derive(Debug)]
 pub(crate) struct Name {
     pub(crate) places: Box<[Place]>,
@@ -93,11 +93,11 @@ pub(crate) struct Place {
 pub(crate) enum Otherwise {
     /// A variable of the context, by its number in [`Program::asked`].
     Context(usize),
-    /// A function of the language, unless the context has a variable of that name.
+    /// A built-in function, unless the context has a variable of that name.
     Function(usize, functions::Function),
     /// `self`
     Blocks,
-    /// Nothing: whatever the context holds under this name, a variable of the template hides it.
+    /// Undefined: a variable of the template hides whatever the context has under this name.
     Nothing,
 }
 
@@ -127,7 +127,7 @@ pub(crate) enum Kind {
     Defined(Name, bool),
     /// The text that a filter or set block captured.
     Captured,
-    /// A value, and what is done with it in turn.
+    /// A value and the operations applied to it in order.
     Chain(Box<Expression>, Vec<Link>),
 }
 
@@ -197,7 +197,7 @@ pub(crate) enum LinkKind {
 #[derive(Debug)]
 pub(crate) struct Attribute {
     pub(crate) name: Box<str>,
-    /// Whether some type has a method of this name.
+    /// Whether some type has a method with this name.
     pub(crate) is_method: bool,
 }
 
@@ -248,7 +248,7 @@ pub(crate) enum StatementKind {
         otherwise: Body,
     },
     For(Box<For>),
-    /// A recursive loop, which is a function of what it goes over.
+    /// A recursive loop, which is a function of the iterated value.
     Recursive(Expression, FunctionId),
     Macro(Slot, FunctionId),
     Generation(Scoped),
@@ -272,7 +272,7 @@ pub(crate) enum StatementKind {
     Continue,
 }
 
-/// A body with variables of its own.
+/// A body with its own variables.
 #[derive(Debug)]
 pub(crate) struct Scoped {
     pub(crate) scope: Scope,
@@ -284,7 +284,7 @@ pub(crate) struct For {
     pub(crate) target: Target,
     pub(crate) over: Expression,
     pub(crate) only: Option<Expression>,
-    /// The variable `loop`, if it is asked for as a whole or from another function.
+    /// The variable `loop`, if it is used as a whole or from another function.
     pub(crate) object: Option<Slot>,
     /// The function that `loop(…)` calls, in the loop of that function.
     pub(crate) recursive: Option<FunctionId>,

@@ -7,19 +7,19 @@ use indexmap::IndexMap;
 
 /// The reads of one render.
 ///
-/// It holds reads of lines that ran alone: a branch not taken leaves no trace. The variables that a template
-/// might read at all are [`ChatTemplate::variables`](crate::ChatTemplate::variables).
+/// It has only reads of code that ran: a branch not taken leaves no trace. The variables that a template might read at
+/// all are [`ChatTemplate::variables`](crate::ChatTemplate::variables).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
-    /// Variables of the context it asked for, given or not, in the order of first asking.
+    /// Variables of the context that it looked up, given or not, in the order of the first lookup.
     pub variables: Vec<String>,
     /// Those of `variables` that are undefined.
     pub missing: Vec<String>,
-    /// Those of `variables` of which it only asked whether they are defined.
+    /// Those of `variables` that it only tested for being defined.
     pub tested: Vec<String>,
-    /// Keys it asked for below a variable, such as `messages[].reasoning_content` or
-    /// `tools[].function.parameters`, given or not, in the order of first asking. Attributes, subscripts,
-    /// `.get()`, `in` and `is defined` all ask.
+    /// Keys it looked up below a variable, such as `messages[].reasoning_content` or
+    /// `tools[].function.parameters`, given or not, in the order of the first lookup. Attributes, subscripts,
+    /// `.get()`, `in` and `is defined` all count as lookups.
     pub paths: Vec<String>,
     /// Those of `paths` that were absent at least once.
     pub missing_paths: Vec<String>,

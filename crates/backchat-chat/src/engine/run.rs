@@ -19,7 +19,7 @@ pub(crate) struct Run {
     raised: RefCell<Option<String>>,
     namespaces: RefCell<Vec<Arc<Namespace>>>,
     pub(crate) recorder: Option<Arc<Recorder>>,
-    /// Whether the places that print are noted.
+    /// Whether origins are recorded.
     pub(crate) traces: bool,
 }
 
@@ -44,7 +44,7 @@ impl Run {
         self.escapes.get()
     }
 
-    /// Turns escaping on or off, and gives what it was.
+    /// Turns escaping on or off, and returns the previous setting.
     pub(crate) fn set_escapes(&self, escapes: bool) -> bool {
         self.escapes.replace(escapes)
     }
@@ -57,7 +57,7 @@ impl Run {
         self.raised.borrow_mut().take()
     }
 
-    /// Keeps a namespace until the render is over. It may come to hold itself, or a chain of others too long to
+    /// Keeps a namespace until the render ends. It may contain itself, or a chain of others too long to
     /// be dropped one inside the other.
     pub(crate) fn keep(&self, namespace: &Arc<Namespace>) -> Result<()> {
         let mut namespaces = self.namespaces.borrow_mut();

@@ -12,7 +12,7 @@ impl Stopwatch {
         Self(now())
     }
 
-    /// The processor time since then; where a system does not say, the time.
+    /// The processor time since then; the wall time on systems that do not report it.
     pub fn elapsed(&self) -> Duration {
         now().saturating_sub(self.0)
     }

@@ -1,4 +1,4 @@
-//! A template as Jinja2 reads it, and what it says of its variables.
+//! Parses a template as Jinja2 does, and collects the variables it uses.
 
 pub(crate) mod survey;
 pub(crate) mod syntax;

@@ -1,4 +1,4 @@
-//! Collects what a template says of its variables from its tree, without rendering it.
+//! Collects the variables and constants of a template from its tree, without rendering it.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub(crate) struct Survey<'s> {
     scopes: Vec<HashSet<&'s str>>,
 }
 
-/// Names that the language binds.
+/// Names that Jinja2 itself binds.
 const SPECIAL: &[&str] = &["loop", "caller", "self", "super", "varargs", "kwargs"];
 
 impl<'s> Survey<'s> {

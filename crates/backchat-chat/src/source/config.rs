@@ -18,7 +18,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SourceError> {
             ),
             false => (
                 format!("the file has no template under the key `{KEY}`"),
-                "newer models keep the template in chat_template.jinja: name that file, or the model's folder",
+                "newer models keep the template in chat_template.jinja: pass that file, or the model folder",
             ),
         };
         let diagnostic = Diagnostic::error("no-chat-template", message).at(Place::file(file)).help(help);

@@ -126,7 +126,7 @@ impl Reader {
         let length = self.count()?;
         self.need(length, what)?;
         if length > longest {
-            return Err(Problem::Format(format!("{what} of {length} bytes is longer than any should be"), start));
+            return Err(Problem::Format(format!("{what} of {length} bytes is implausibly long"), start));
         }
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
         self.input.read_exact(&mut bytes)?;

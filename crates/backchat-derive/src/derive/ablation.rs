@@ -1,4 +1,5 @@
-//! Which alternatives of the search earn their place: for each, the templates that derive otherwise without it.
+//! Measures which alternatives of the search earn their place: for each, the templates that derive differently without
+//! it.
 //!
 //! `BACKCHAT_ABLATION=FOLDER[:FOLDER] cargo test -p backchat-derive --lib ablation -- --ignored --nocapture` prints the
 //! table for the chat templates of these folders and those here. The result is meaningful only with hundreds of them,

@@ -48,7 +48,7 @@ pub(super) fn load(template: &Value) -> Template {
     Template::from_value(template).unwrap_or_else(|error| panic!("{template}: {error}")).template
 }
 
-/// The message that a response template reads.
+/// The message that a response template parses.
 pub(super) fn read(template: &Value, text: &str) -> Value {
     let template = load(template);
     let mut parser = Parser::new(&template, "", Options::default()).unwrap();

@@ -14,20 +14,20 @@ use crate::wire::{self, Reading, structure::WireFormat};
 use backchat_core::json::{Step, Value};
 use backchat_probe::probe::steady::Varying;
 
-/// How many candidates are looked at.
+/// How many candidates are proved.
 const MOST_PROOFS: usize = 32;
 
 /// How many candidates in a row may fail to improve on the best before the search ends.
 const MOST_IN_VAIN: usize = 10;
 
-/// How many more candidates are looked at, once one reads everything that some readers refuse, to find one that all of
-/// them take.
+/// How many more candidates are proved, once one reads everything but some readers refuse it, to find one that all of
+/// them accept.
 const MORE_PROOFS: usize = 4;
 
 /// A structure and the candidate that reads it best.
 pub(super) struct Chosen {
     pub wire: WireFormat,
-    /// The texts in place of which the wire has signs.
+    /// The varying texts that the wire has placeholder characters for.
     pub varying: Varying,
     pub reasoning_field: String,
     pub attempt: Attempt,
@@ -43,7 +43,7 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, audience: &ReaderSet)
     let readings: Vec<Reading> = Reading::ordered(proof.prober().literals()).collect();
     let mut best: Option<(usize, Chosen)> = None;
     let mut postponed = Vec::new();
-    // What renders leave open has several readings: the next is tried if those before do not read everything.
+    // Renders leave several readings open: the next is tried if the earlier ones do not read everything.
     let readings = known.flat_map(|varying| readings.iter().map(move |reading| (varying, *reading)));
     for (place, (varying, reading)) in readings.enumerate() {
         #[cfg(test)]
@@ -78,7 +78,7 @@ fn keep_better(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<C
     best.as_ref().is_some_and(|(_, best)| best.attempt.is_whole())
 }
 
-/// The drafts that were proved so far: several readings come to the same one.
+/// The drafts that were proved so far: several readings may give the same one.
 struct Trials<'p, 't> {
     proof: &'p Proof<'t>,
     options: &'p Options,
@@ -87,7 +87,7 @@ struct Trials<'p, 't> {
 }
 
 impl Trials<'_, '_> {
-    /// What comes of a draft with this text; nothing if it does not load.
+    /// The result of a draft with this text; `None` if it does not load.
     fn attempt(&mut self, draft: Value, text: String) -> Option<Attempt> {
         let Self { proof, options, audience, made } = self;
         made.entry(text).or_insert_with(|| Attempt::for_readers(draft, proof, options, audience)).clone()
@@ -110,7 +110,7 @@ struct Search {
     refuted: HashSet<String>,
     known: HashSet<Choices>,
     best: Option<Attempt>,
-    /// How many candidates are still looked at.
+    /// How many more candidates may be proved.
     left: usize,
     /// How many in a row did not improve on the best.
     in_vain: usize,
@@ -151,19 +151,19 @@ impl Search {
         }
     }
 
-    /// Whether most conversations came back wrong so far.
+    /// Whether most conversations have been misread so far.
     fn fails_most(&self) -> bool {
         self.best.as_ref().is_some_and(|best| 2 * best.verdict.failed() > best.verdict.cases)
     }
 
-    /// Looks at candidates until one reads everything for everyone, or none is likely to; gives the best.
+    /// Proves candidates until one reads everything and suits every reader, or none is likely to; returns the best.
     fn finish(mut self, trials: &mut Trials<'_, '_>) -> Option<Chosen> {
         while self.step(trials) {}
         let Self { wire, varying, reasoning_field, best, .. } = self;
         Some(Chosen { wire, varying, reasoning_field, attempt: best? })
     }
 
-    /// Looks at the next candidate; says whether there was one.
+    /// Proves the next candidate; false if there was none.
     fn step(&mut self, trials: &mut Trials<'_, '_>) -> bool {
         let is_over = self.left == 0 || self.in_vain >= MOST_IN_VAIN;
         let Some(at) = next(&self.waiting).filter(|_| !is_over) else { return false };
@@ -275,7 +275,7 @@ mod tests {
         let (plainest, refuted) = searched(["", "<call>", "</call>", "", ""]);
         assert!(plainest.is_whole() && plainest.refusals.is_empty());
         assert_eq!(refuted, 0);
-        // Taken for a section's, the marks need look-arounds, which one reader refuses: others are tried.
+        // As marks of a section they need look-arounds, which one reader refuses: other readings are tried.
         let (later, refuted) = searched(["<call>", "", "", "", "</call>"]);
         assert!(later.is_whole() && later.refusals.is_empty(), "{}", later.draft);
         assert!(refuted > 0);

@@ -21,15 +21,15 @@ pub struct Evidence {
     pub changes: Vec<Change>,
 }
 
-/// A stretch in which the second render differs from the first.
+/// A range in which the second render differs from the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Its position in the second render, in bytes.
     pub at: usize,
     pub removed: String,
     pub inserted: String,
-    /// The lines of the chat template that print the second render here, in order, each with what it prints; empty if that is
-    /// not known.
+    /// The lines of the chat template that print the second render here, in order, each with what it prints; empty if
+    /// that is not known.
     pub printed: Vec<Printed>,
 }
 
@@ -62,7 +62,7 @@ fn changes(without: &str, with: &str) -> Vec<Change> {
         .collect()
 }
 
-/// Words and single signs: a change should not part a word.
+/// Words and single characters: a change should not split a word.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -81,7 +81,7 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// A render that is asked for, and how it is called.
+/// A render of the evidence, and its name.
 struct Asked<'a> {
     words: &'a str,
     messages: &'a [Message],
@@ -98,7 +98,7 @@ impl Asked<'_> {
         prober.render(self.messages, self.setting, self.generation_prompt)
     }
 
-    /// Notes for each change which lines of the chat template print it.
+    /// Records for each change which lines of the chat template print it.
     fn trace(&self, prober: &Prober, text: &str, changes: &mut [Change]) {
         let known = prober.origins(self.messages, self.setting, self.generation_prompt, text).unwrap_or_default();
         for change in changes {

@@ -193,7 +193,7 @@ impl Derivation {
     }
 }
 
-/// The candidates before the draft that came nearest, each with the failure that refuted it and the fields in which it
+/// The best candidates before the draft, each with the failure that refuted it and the fields in which it
 /// differs from the draft.
 fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std::fmt::Result {
     if tried.is_empty() {
@@ -303,7 +303,7 @@ fn shown(change: &Change) -> String {
     }
 }
 
-/// The lines of the chat template that print what came, and what each of them prints.
+/// The lines of the chat template that print the inserted text, and what each of them prints.
 fn printed(change: &Change) -> String {
     let piece = |Printed { line, text }: &Printed| match change.printed.len() {
         1 => format!("line {line}"),

@@ -39,7 +39,7 @@ impl Findings {
         self.found.as_deref()
     }
 
-    /// The pairs of renders that the findings rest on.
+    /// The pairs of renders that support the findings.
     #[doc(hidden)]
     pub fn evidence(&self) -> &[Evidence] {
         self.found().map_or(&[], |found| &found.evidence)

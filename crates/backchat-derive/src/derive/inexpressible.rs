@@ -1,9 +1,9 @@
-//! Limits of a wire format: values that it cannot carry and guesses about it, known before any proof.
+//! Limits of a wire format, known before any proof: values that it cannot carry, and guesses about it.
 
 use crate::wire::structure::{Arguments, Encoding, Source, WireFormat};
 use backchat_core::diagnostic::{Diagnostic, Severity};
 
-/// Names the values that no parser can get back from this wire, and the guesses that no render confirms.
+/// Reports the values that no parser can recover from this wire, and the guesses that no render confirms.
 pub(super) fn find(wire: &WireFormat) -> Vec<Diagnostic> {
     let mut limits = Vec::new();
     let mut limit = |id: &'static str, message: &str, help: &str| {

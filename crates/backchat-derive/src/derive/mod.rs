@@ -178,8 +178,8 @@ impl Wire {
     }
 }
 
-/// Derives, and makes something of the draft while the proof is there, which knows the template's renders; with it, the
-/// variables that nobody gave.
+/// Derives, and runs a closure on the draft while the proof and its cached renders exist; also returns the missing
+/// variables.
 fn derive_and<T>(
     template: &ChatTemplate,
     source: &str,
@@ -273,7 +273,7 @@ impl Attempt {
         best
     }
 
-    /// The draft that also keeps every piece of a text, if that is wished for and costs nothing.
+    /// The draft that also keeps every piece of a text, if that is requested and costs nothing.
     fn with_joined_text(self, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Self {
         let joined = audience.joined(&self.draft).map(|template| Fitted { template, dropped: self.dropped.clone() });
         match joined.and_then(|way| Self::prove(way, proof, options, audience)) {
@@ -308,7 +308,7 @@ impl Attempt {
         self.reads_all() && (self.refusals.is_empty() || !self.is_asked)
     }
 
-    /// The less, the better.
+    /// Lower is better.
     fn rank(&self) -> (bool, usize, usize, usize, bool) {
         let is_refused = !self.refusals.is_empty();
         let departures = self.explained.departures.len();
@@ -358,7 +358,7 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
     }
 }
 
-/// Why there is nothing to derive from: no answer was rendered, or none left a trace.
+/// Why nothing can be derived: no answer was rendered, or none shows in the render.
 fn no_content(source: &str, prober: &Prober) -> Diagnostic {
     let Some(error) = prober.refuses_answers() else {
         let help =

@@ -19,9 +19,9 @@ use backchat_probe::doctor;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// Every conversation came back as it went in.
+    /// Every conversation parses back exactly.
     Proved,
-    /// Some did.
+    /// Some do.
     Partial,
     /// The format cannot be written as a response template.
     Inexpressible,
@@ -41,12 +41,12 @@ impl Status {
     }
 }
 
-/// Other options that make a draft whole.
+/// Other options with which the draft reads everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Another name of the reasoning, which the chat template reads as well. It is taken.
     ReasoningField(String),
-    /// No target. It is named, as the target was asked for.
+    /// No target. It is only reported, because the target was requested.
     NoTarget,
 }
 
@@ -284,7 +284,7 @@ pub(super) fn report(
     }
 }
 
-/// What of the chat template's turns the draft reads, and whether the proof saw it.
+/// The parts of the chat template's turns that the draft reads, and whether the proof exercised them.
 struct Coverage {
     shows_calls: bool,
     reads_calls: bool,
@@ -317,7 +317,7 @@ impl Coverage {
         self.saw_calls && self.knows_reasoning
     }
 
-    /// What is not read or not seen; `refused` is why the chat template renders no calls.
+    /// The parts that are not read or not exercised; `refused` is why the chat template renders no calls.
     fn diagnostics(&self, verdict: &Verdict, refused: Option<RenderError>) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
@@ -416,7 +416,7 @@ mod tests {
         let refuses = CHAT.replace("<call>", "{{ raise_exception('no calls') }}<call>");
         let (proved, ids) = status(&refuses);
         assert_eq!((proved, ids.contains(&"derive-calls-refused")), (Status::Proved, true));
-        // Words of a sentence: no delimiter parts them.
+        // Words of a sentence are not split at delimiters.
         let (start, end) = (CHAT.find("<call>").unwrap(), CHAT.find("</call>").unwrap() + "</call>".len());
         let words = "{% for key, value in c.function.arguments.items() %}{{ value }} is the {{ key }}, {% endfor %}\
                      so run {{ c.function.name }}.";

@@ -1,4 +1,4 @@
-//! The short report: what was found, what it took, what is lost, who reads it. Everything else is in the evidence.
+//! The short report: findings, assumptions, losses, readers. Everything else is in the evidence.
 
 use super::Reading;
 use super::report::{Derivation, Status};
@@ -11,7 +11,7 @@ const MOST: usize = 2;
 const LONGEST: usize = 130;
 
 impl Derivation {
-    /// The first line of the short report: how far it got, or what it needs to get further.
+    /// The first line of the short report: the status, or the missing input.
     pub fn verdict_line(&self) -> String {
         let verdict = &self.verdict;
         let (cases, read) = (verdict.cases, verdict.passed + verdict.lost());
@@ -102,8 +102,7 @@ fn readers(readings: &[Reading]) -> Vec<String> {
     let refusing: Vec<String> = refusing
         .into_iter()
         .map(|reading| {
-            let suited =
-                reading.other.map_or_else(String::new, |(target, _)| format!(" (`--target {target}` suits it)"));
+            let suited = reading.other.map_or_else(String::new, |(target, _)| format!(" (try `--target {target}`)"));
             format!("{}{suited}", reading.reader.name())
         })
         .collect();

@@ -18,7 +18,7 @@ enum Kind {
     Lacks { constructs: &'static [Construct], bounded_looks: bool },
 }
 
-/// The engines that are looked at.
+/// The engines that are checked.
 pub static ENGINES: [Engine; 4] = [
     Engine { name: "regex (Rust)", kind: Kind::RustRegex },
     Engine {
@@ -77,7 +77,7 @@ impl Engine {
             }),
             Kind::RustRegex => {
                 let mut parser = regex_syntax::ParserBuilder::new().dot_matches_new_line(true).build();
-                // `a++` it reads as a repeat of a repeat, which gives back what it took.
+                // It reads `a++` as a repeat of a repeat, which backtracks.
                 let Some(error) = parser.parse(pattern.source()).err() else { return name(&[Construct::Possessive]) };
                 Some(match error {
                     regex_syntax::Error::Parse(error) => error.kind().to_string(),

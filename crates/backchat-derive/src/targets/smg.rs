@@ -1,4 +1,4 @@
-//! smg: the crate itself is asked, so that what is said about it is what it does.
+//! smg: the verdict comes from the crate itself.
 
 use serde_json::{Value as Json, json};
 use smg_response_template::{LoadError, Unsupported, load_response_template};
@@ -84,7 +84,7 @@ impl Why {
 fn load(template: &Value) -> Result<(), Why> {
     // It reads JSON with serde_json, which takes no NaN and no lone surrogates.
     let json: Json = serde_json::from_str(&template.to_string())
-        .map_err(|error| Why { reason: Reason::Other, words: format!("its reader of JSON fails: {error}") })?;
+        .map_err(|error| Why { reason: Reason::Other, words: format!("its JSON parser fails: {error}") })?;
     load_response_template(&json).map(|_| ()).map_err(|error| Why::of(&error))
 }
 

@@ -1,4 +1,4 @@
-//! Two texts aligned mark by mark, white space free: what a prompt and a render share where no prefix is common.
+//! Aligns two texts mark by mark, ignoring white space: what a prompt and a render share if they have no common prefix.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::marks::Segmentation;
 use backchat_core::text::slice;
 use backchat_probe::diff::{DiffTag, operations};
 
-/// The last stretch that two texts share and that has a word: its bytes in each of them.
+/// The last range with a word that two texts share: its bytes in each of them.
 pub(super) fn last_shared(segmentation: Segmentation, a: &str, b: &str) -> Option<(Range<usize>, Range<usize>)> {
     let (ours, theirs) = (tokens(segmentation, a), tokens(segmentation, b));
     let texts = |tokens: &[Range<usize>], text| -> Vec<&str> {
@@ -45,11 +45,11 @@ mod tests {
     fn the_last_shared_stretch_ends_what_a_prompt_and_a_turn_have_in_common() {
         for (prompt, lead, shared) in [
             ("<end>\n<bot>\n", "<end>\n<bot>\n", Some(("<end>\n<bot>", "<end>\n<bot>"))),
-            // The prompt writes a reminder before its header, and opens a thought behind it.
+            // The prompt writes a reminder before its header, and opens a thought after it.
             ("<end>\n(Be brief.)\n<bot>\n<plan>", "<end>\n<bot>\n", Some(("<bot>", "<bot>"))),
             // White space differs, and the turn has an empty thought.
             ("<end>  <bot>", "<end><bot>  <plan></plan>", Some(("<end>  <bot>", "<end><bot>"))),
-            // A sign alone is not shared.
+            // A single punctuation mark does not count as shared.
             ("<end>:", "<stop>:", None),
             ("", "<bot>", None),
         ] {

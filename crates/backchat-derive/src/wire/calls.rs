@@ -17,7 +17,7 @@ pub(crate) struct Around<'w> {
     /// Everything up to the first text of the turn itself.
     pub header: &'w dyn Fn(&Trace) -> usize,
     pub end: &'w str,
-    /// What renders write behind every turn.
+    /// The text that renders write after every turn.
     pub trailing: &'w [String],
     pub thought: Option<&'w Reasoning>,
 }
@@ -58,7 +58,7 @@ pub(crate) fn find(
     Finder { turns, setting, ids_hold_names, around }.find(request_shape)
 }
 
-/// How well calls show in this request shape: less is better; nothing if they do not.
+/// How badly calls show in this request shape: less is better; `None` if they do not show.
 fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_names: bool) -> Option<usize> {
     let request_shape = turns.prober.request_shape();
     let trace = turns.trace(History::User, answer, setting)?;
@@ -196,8 +196,8 @@ impl Finder<'_, '_> {
         (pre, post, end)
     }
 
-    /// The cut of a call that is the only one of its turn. What renders write before the first one of a conversation only
-    /// opens a section; what they write after later ones only closes it.
+    /// The cut of a call that is the only one of its turn. What renders write before the first one of a conversation
+    /// only opens a section; what they write after later ones only closes it.
     fn lone_cut(&self, [pre, post]: [&str; 2], end: Option<&str>, one: &Trace, located: &Located) -> Cut {
         let segmentation = self.turns.segmentation;
         let answer = Answer::calls(calls(1, self.ids_hold_names));
@@ -244,7 +244,7 @@ impl Finder<'_, '_> {
         object: Option<ObjectBody>,
     ) -> Option<Body> {
         let (mut head, tail) = self.pieces(one, 0, located, pairs.as_ref())?;
-        // Numbers that go up from call to call count them.
+        // Numbers that increase from call to call are counters.
         if let Some(trace) = several.last() {
             let made = calls(3, self.ids_hold_names);
             let others: Vec<(Vec<CallPart>, Vec<CallPart>)> = (1..3)
@@ -465,7 +465,7 @@ fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
 }
 
 /// Removes the end of the turn from the text after the last call; gives the marker that ends it there, if that is
-/// another one. A lone marker closes the calls only if it says a word of the text that opens them.
+/// another one. A lone marker closes the calls only if it contains a word of the text that opens them.
 fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {
         *post = rest.to_owned();
@@ -529,7 +529,7 @@ fn cut(segmentation: Segmentation, pre: &str, mid: &str, post: &str) -> Vec<Cut>
     cuts
 }
 
-/// Makes counters of the numbers in which two calls differ.
+/// Turns the numbers in which two calls differ into counters.
 fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
     if pieces.len() != others.len() {
         return;

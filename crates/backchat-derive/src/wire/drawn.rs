@@ -1,4 +1,4 @@
-//! Wires drawn at random: the chat template that writes each is inferred back to the parts it was made of.
+//! Random wires: inference recovers the parts of each from the chat template that writes it.
 
 use proptest::prelude::*;
 

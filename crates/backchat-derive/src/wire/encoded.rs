@@ -39,7 +39,7 @@ pub(crate) fn unquote(
     }
 }
 
-/// Whether an odd text is spelled as a JSON string.
+/// Whether a text with special characters is escaped as a JSON string.
 fn is_json(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting) -> bool {
     let Some(trace) = turns.trace(History::User, answer, setting) else { return false };
     let at = ODD.split('"').next().and_then(|lead| trace.text.find(&format!("\"{lead}")));
@@ -103,7 +103,7 @@ mod tests {
         let quoted = || Content { open: "<say>\"".to_owned(), close: "\"</say>".to_owned(), ..Content::default() };
         for (answer, is_json) in [
             ("<say>{{ m.content | tojson }}</say>", true),
-            // Quotes alone escape nothing.
+            // Quotes without escapes are not JSON.
             ("<say>\"{{ m.content }}\"</say>", false),
         ] {
             with_prober(&chat_template(answer), |prober| {

@@ -7,7 +7,7 @@ use backchat_probe::probe::Prober;
 use backchat_probe::probe::steady::Varying;
 
 impl structure::WireFormat {
-    /// The prober that hands conversations over as this format needs it, with tools offered that none of them calls.
+    /// The prober that passes conversations as this format needs it, offering tools that none of them calls.
     pub(crate) fn prober<'t>(&self, prober: &Prober<'t>) -> Prober<'t> {
         let input = self.reasoning.as_ref().and_then(structure::Reasoning::first_input);
         let tools = infer::other_tools(self.request_shape);
@@ -25,7 +25,8 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// The wire of a structure that was inferred with this prober, whose renders have signs in place of what varies.
+    /// The wire of a structure that was inferred with this prober, whose renders have placeholder characters for
+    /// varying text.
     pub(crate) fn new(prober: &Prober, structure: structure::WireFormat, varying: Varying) -> Self {
         let written = written::find(&prober.steady(&varying), &structure);
         Self { structure, written, varying, is_assumed: false }
@@ -42,7 +43,7 @@ impl Wire {
         self.is_assumed
     }
 
-    /// A prompt with signs in place of what varies, as the structure has them.
+    /// A prompt with placeholder characters for varying text, as in the structure.
     #[doc(hidden)]
     pub fn steady(&self, prompt: &str) -> String {
         self.varying.steady(prompt.to_owned())

@@ -1,4 +1,4 @@
-//! Reasoning that no key of a message carries: templates that take it out of content, and prompts that ask for it.
+//! Reasoning that no key of a message carries: templates that remove it from content, and prompts that ask for it.
 
 use super::marks::{self, Segmentation};
 use super::structure::{Prompt, Reasoning, Source};
@@ -40,7 +40,8 @@ fn prefill(segmentation: Segmentation, prompts: &[Prompt], test: impl Fn(&str) -
     marks.find(|mark| segmentation.is_distinctive(mark) && test(mark))
 }
 
-/// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so, and is none that closes it.
+/// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so, and is none that closes
+/// it.
 fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
     let open = prefill(segmentation, prompts, |mark| speaks_of_reasoning(mark) && opening(mark).is_none())?;
     // A prompt that closes it at once shows the closing mark too.
@@ -55,7 +56,7 @@ fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
     Some(reasoning(open, &close, &Setting::new(), Source::Guessed))
 }
 
-/// Tries every text the template names: one that makes the content before it vanish or move closes reasoning.
+/// Tries every string constant of the template: one that makes the content before it vanish or move closes reasoning.
 fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], prompts: &[Prompt]) -> Option<Reasoning> {
     let user = || Message::User(needle::USER.to_owned());
     let shown = |content: &str| -> Vec<String> {

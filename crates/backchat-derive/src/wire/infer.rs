@@ -1,4 +1,4 @@
-//! From renders to the structure, in the order in which one part settles the next.
+//! Infers the structure from renders, in the order in which the parts depend on each other.
 
 use super::align;
 use super::calls::{self, Around};
@@ -490,8 +490,8 @@ impl<'t> Inference<'_, 't> {
     }
 }
 
-/// The marks of a text that ends turns: an engine may stop at each of them, unless its words vary. A text without a mark is
-/// one stop.
+/// The marks of a text that ends turns: an engine may stop at each of them, unless its words vary. A text without a
+/// mark is one stop.
 fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
     let mut marks = segmentation.marks(text);
     marks.retain(|mark| segmentation.is_distinctive(mark));
@@ -582,7 +582,7 @@ fn between(trace: &Trace) -> String {
     }
 }
 
-/// Content whose closing mark was taken for the end of the turn gets it back.
+/// Returns a closing mark that was taken for the end of the turn to content.
 fn settled(segmentation: Segmentation, mut content: Content, end: &str) -> Content {
     let open = content.open.trim();
     if content.close.is_empty()
@@ -614,7 +614,7 @@ fn begin_before(prompt: &mut Prompt, segmentation: Segmentation, mark: &str) {
     }
 }
 
-/// A mark that every header ends with and that parts two calls opens each part of a turn.
+/// Makes a mark that ends every header and separates two calls the opening of each part of a turn.
 fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
     let Some(cut) = calls.cuts.first().filter(|cut| cut.section.trim().is_empty() && cut.open.trim().is_empty()) else {
         return;

@@ -1,6 +1,6 @@
-//! How a chat template writes conversations down, found out by rendering: probes, traces, and the structure they show.
+//! The wire format of a chat template, inferred by rendering: probes, traces, and the structure they show.
 //!
-//! Nothing here knows any model. Conversations whose every value is a needle are rendered in many shapes; the
+//! There is no per-model code. Conversations whose values are all needles are rendered in many shapes; the
 //! positions of the needles show the text around each value, and shapes that differ in one thing show which text
 //! belongs to it. `structure::WireFormat` is the outcome.
 

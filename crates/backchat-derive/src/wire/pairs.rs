@@ -46,7 +46,7 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &s
     Some(pairs)
 }
 
-/// Sees pairs in braces, with a colon after each key and a comma between two, as one object.
+/// Recognizes pairs in braces, with a colon after each key and a comma between two, as one object.
 fn braces(pairs: &mut Pairs, after: &str) {
     let key = pairs.cut.open.trim();
     let is_object = pairs.gap.trim().strip_prefix(key).is_some_and(|gap| gap.trim() == ":")
@@ -92,7 +92,7 @@ fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: 
             section_close: String::new(),
         })
     };
-    // Equal signs of two arguments that touch look like one mark; where one ends, a call without arguments shows.
+    // Equal characters of two adjacent arguments look like one mark; a call without arguments shows where one ends.
     let touching = common_start(between, tail).len();
     let within = none.map(|_| (1..=touching).rev()).into_iter().flatten();
     lengths.chain(within).find_map(read).or_else(|| {
@@ -109,7 +109,7 @@ fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: 
     })
 }
 
-/// A text with every sign that some encoding escapes.
+/// A text with every character that some encoding escapes.
 pub(super) const ODD: &str = "Qzo\"d'd \\<&>\né]q";
 
 /// Finds how values are spelled: renders one of each type and compares the texts around them.
@@ -149,13 +149,13 @@ const INTEGER: &str = "73591";
 struct Samples {
     /// The text after the argument's key, by the kind of its value.
     texts: Vec<(&'static str, String)>,
-    /// How many bytes all texts begin and end with.
+    /// The lengths of the common prefix and suffix of all texts.
     lead: usize,
     tail: usize,
 }
 
 impl Samples {
-    /// The types of JSON, and a string with signs that encodings escape.
+    /// The types of JSON, and a string with characters that encodings escape.
     const KINDS: [&str; 7] = ["string", "integer", "boolean", "null", "array", "object", "odd"];
 
     fn value(kind: &str) -> Value {
@@ -210,7 +210,7 @@ fn typed(gap: &str, string: &str, other: &str) -> Typed {
     Typed { prefix: prefix.to_owned(), string, suffix: suffix.to_owned() }
 }
 
-/// How strings are written between two marks, by what becomes of a string with odd signs.
+/// How strings are written between two marks, judged by a string with special characters.
 fn encoding(open: &str, close: &str, odd: Option<&str>) -> Encoding {
     if odd.is_some_and(|text| json::read(text).is_ok_and(|value| value.as_str() == Some(ODD))) {
         return Encoding::Json;

@@ -5,10 +5,10 @@ use super::turn::Turns;
 use backchat_probe::probe::needle::SECOND;
 use backchat_probe::probe::{Answer, PART_BREAK, Setting, needle};
 
-/// The texts at which a template may part one value into regions.
+/// The texts at which a template may split one value into regions.
 const SEPARATORS: [&str; 2] = ["\n", "\n\n"];
 
-/// The text at which a template parts reasoning into regions, if it does.
+/// The text at which a template splits reasoning into regions, if it does.
 pub(crate) fn thought(turns: Turns<'_, '_>, reasoning: &Reasoning) -> Option<String> {
     let is_parted = |separator: &&str| {
         let thought = format!("{}{separator}{SECOND}", needle::REASONING);
@@ -19,7 +19,7 @@ pub(crate) fn thought(turns: Turns<'_, '_>, reasoning: &Reasoning) -> Option<Str
     SEPARATORS.into_iter().find(is_parted).map(str::to_owned)
 }
 
-/// The text at which a template parts content into regions, if it does; empty if only content that is handed over in
+/// The text at which a template splits content into regions, if it does; empty if only content that is passed in
 /// parts has several. The mark that closes it may be the one that ends the turn.
 pub(crate) fn content(turns: Turns<'_, '_>, content: &Content, end: &str) -> Option<String> {
     let close = match content.close.trim() {

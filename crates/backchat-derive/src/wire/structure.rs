@@ -1,7 +1,7 @@
 //! The wire: the text that a chat template writes around each value of a conversation, as a typed structure.
 //!
-//! Every text is exact, white space included. If renders leave open at which sign one part ends and the next begins,
-//! the readings form a ranked list, the plainest first; the user of the structure picks one.
+//! Every text is exact, white space included. If renders leave open at which character one part ends and the next
+//! begins, the readings form a ranked list, the plainest first; the user of the structure picks one.
 
 use super::marks::Segmentation;
 use backchat_probe::probe::{ReasoningInput, RequestShape, Setting};
@@ -9,7 +9,7 @@ use backchat_probe::probe::{ReasoningInput, RequestShape, Setting};
 /// How one chat template writes conversations down.
 #[derive(Clone, Debug)]
 pub struct WireFormat {
-    /// How messages have to be given for this template to show them.
+    /// How messages have to be passed for this template to show them.
     pub request_shape: RequestShape,
     /// How its texts are cut into marks.
     pub segmentation: Segmentation,
@@ -24,13 +24,13 @@ pub struct WireFormat {
     pub end: String,
     /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
     pub stops: Vec<String>,
-    /// What renders write after `end`, such as a prompt that nobody asked for, under any setting; no model writes it.
+    /// The text that renders write after `end`, such as an unrequested prompt, under any setting; no model writes it.
     pub trailing: Vec<String>,
 }
 
 impl WireFormat {
-    /// The texts that renders write after a stop: the rest of the turn's end, which may be that of turns with calls, and
-    /// what follows every turn.
+    /// The texts that renders write after a stop: the rest of the turn's end, which may be that of turns with calls,
+    /// and what follows every turn.
     pub(crate) fn behind(&self, stop: &str) -> Vec<String> {
         let called = self.calls.as_ref().and_then(|calls| calls.end.as_deref());
         let rest =
@@ -84,7 +84,7 @@ pub struct Reasoning {
     pub source: Source,
     /// Marks that surround the answer if there is reasoning, and are absent otherwise.
     pub answer_marks: Vec<String>,
-    /// The text that parts two regions of it, if it is written as several.
+    /// The text that separates two regions of it, if it is written as several.
     pub join: Option<String>,
     /// Whether it comes after the answer or the calls.
     pub is_late: bool,
@@ -93,7 +93,7 @@ pub struct Reasoning {
 }
 
 impl Reasoning {
-    /// The way to hand it over that shows it best.
+    /// The request shape that shows it best.
     pub(crate) fn first_input(&self) -> Option<&ReasoningInput> {
         self.reasoning_inputs.first()
     }
@@ -125,7 +125,7 @@ pub enum Source {
     Rendered,
     /// Renders show it without an opening mark, which the prompt writes.
     OpenedByPrompt,
-    /// The template takes it out of content at its closing mark.
+    /// The template removes it from content at its closing mark.
     Removed,
     /// The prompt opens it and nothing renders it: a guess.
     Guessed,
@@ -143,11 +143,11 @@ pub struct Content {
     /// The opening and closing after reasoning, and beside calls, if they differ.
     pub after_reasoning: Option<(String, String)>,
     pub beside_calls: Option<(String, String)>,
-    /// The text that parts two regions of it, if it is written as several.
+    /// The text that separates two regions of it, if it is written as several.
     pub join: Option<String>,
     /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
     pub is_json: bool,
-    /// What opens it after some histories or under some settings only, and prose may contain.
+    /// The text that opens it only after some histories or under some settings, and that prose may contain.
     pub labels: Vec<String>,
     pub place: Place,
 }
@@ -165,10 +165,10 @@ pub enum Place {
 /// How tool calls are written.
 #[derive(Clone, Debug)]
 pub struct Calls {
-    /// How calls are parted, the plainest reading first; there is at least one.
+    /// How calls are split, the simplest reading first; there is at least one.
     pub cuts: Vec<Cut>,
     pub body: Body,
-    /// How many calls one turn was seen to hold: 1, or 3 for any number.
+    /// How many calls one turn was seen to contain: 1, or 3 for any number.
     pub most: usize,
     /// The end of a turn with calls, if it differs from that of one with content.
     pub end: Option<String>,

@@ -1,4 +1,4 @@
-//! The recorded reads of a chat template: switches, keys that may carry reasoning, and the texts it names.
+//! The recorded reads of a chat template: switches, keys that may carry reasoning, and string constants.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
         .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(needle::PRINTED)))
 }
 
-/// Whether the template renders anything under a setting: a value that it refuses whatever is said shows nothing, and
+/// Whether the template renders anything under a setting: a value that it refuses in every request shows nothing, and
 /// every later probe would be tried in every request shape.
 fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
     let user = Message::User(needle::USER.to_owned());
@@ -115,7 +115,7 @@ fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, p
     Some(Shown { named, turn: turn.to_owned() })
 }
 
-/// The keys and content blocks the template asks messages for.
+/// The keys and content blocks that the template looks up in messages.
 fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Setting]) -> Vec<ReasoningInput> {
     let user = Message::User(needle::USER.to_owned());
     let said = Message::Assistant(Answer::content(needle::CONTENT));

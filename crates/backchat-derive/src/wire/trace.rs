@@ -95,7 +95,7 @@ impl Trace {
         Self { text: text.to_owned(), slots }
     }
 
-    /// The text between two bounds that slots, or matches in the text, gave.
+    /// The text between two bounds taken from slots or matches.
     pub(crate) fn get(&self, range: Range<usize>) -> &str {
         slice(&self.text, range)
     }
@@ -153,7 +153,7 @@ pub(crate) fn value_at(text: &str, at: usize) -> Option<(Value, usize)> {
     Some((value, places.value.end))
 }
 
-/// Whether two objects hold the same, whatever the order of their keys.
+/// Whether two objects are equal, ignoring the order of their keys.
 fn same(a: &Value, b: &Value) -> bool {
     match (a.as_object(), b.as_object()) {
         (Some(a), Some(b)) => a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value)),
@@ -199,7 +199,7 @@ mod tests {
     fn a_value_that_the_template_drops_or_rewrites_has_no_slot() {
         let answer = Answer::content("Hello").with_reasoning("Hmm");
         assert_eq!(slots("<answer>HELLO</answer>", &answer), []);
-        // Nothing is given, so nothing is found, however often the empty text occurs.
+        // Empty values are not searched for.
         assert_eq!(slots("<answer></answer>", &Answer::content("")), []);
     }
 

@@ -8,19 +8,19 @@ use super::trace::Trace;
 use backchat_core::text::slice;
 use backchat_probe::probe::{Answer, Message, Prober, Setting, needle};
 
-/// Renders turns, and cuts their marks in one way.
+/// Renders turns, and splits them into marks in one way.
 #[derive(Clone, Copy)]
 pub(crate) struct Turns<'p, 't> {
     pub prober: &'p Prober<'t>,
     pub segmentation: Segmentation,
-    /// What renders write behind every turn: no trace holds it.
+    /// The text that renders write after every turn: traces leave it out.
     pub trailing: &'p [String],
 }
 
 /// How the end of a prompt is compared with the beginning of a turn, the plainest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// Sign by sign: a turn begins with the header that the prompt ends with.
+    /// Character by character: a turn begins with the header that the prompt ends with.
     #[default]
     Exact,
     /// By the last marks that both have, with any white space and other text around them.
@@ -59,9 +59,9 @@ impl Turns<'_, '_> {
         Some(Trace::new(own.unwrap_or(turn), answer))
     }
 
-    /// The length of the marks before a turn that end the history's last message. A template may write the message before
-    /// a prompt with other marks than an earlier one: those of an earlier one are not in the prompt, and any message may
-    /// follow them.
+    /// The length of the marks before a turn that end the history's last message. A template may write the message
+    /// before a prompt with other marks than an earlier one: those of an earlier one are not in the prompt, and any
+    /// message may follow them.
     fn closing(&self, after: History, setting: &Setting, turn: &str) -> Option<usize> {
         let mut messages = shapes::history(after);
         let prompt = self.prober.render(&messages, setting, true)?;
@@ -127,8 +127,8 @@ impl Turns<'_, '_> {
         Some((text.get(start..)?.to_owned(), generated))
     }
 
-    /// The prompt whose header is the last stretch that its end shares with the beginning of a turn. One kind of turn that
-    /// begins otherwise changes nothing.
+    /// The prompt whose header is the last range that its end shares with the beginning of a turn. One kind of turn
+    /// that begins otherwise changes nothing.
     fn aligned_prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
         let Known { leads, close, .. } = known;
         let (tail, generated) = self.prompt_end(after, setting)?;
@@ -170,7 +170,8 @@ impl Turns<'_, '_> {
         let (before, own) = (slice(tail, ..begin), slice(tail, begin..));
         let mut cut = tail.len();
         let surplus = slice(tail, shared.len()..);
-        // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
+        // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the
+        // prompt.
         let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
         let thought = match self.segmentation.first(open) {
             Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
@@ -206,8 +207,8 @@ impl Turns<'_, '_> {
         })
     }
 
-    /// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as much as
-    /// also comes before a user's message.
+    /// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as
+    /// much as also comes before a user's message.
     fn end_of_turn(&self, after: History, tail: &str) -> usize {
         let mut messages = shapes::history(after);
         messages.push(Message::User(needle::LATER.to_owned()));
@@ -220,8 +221,8 @@ impl Turns<'_, '_> {
         between().map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
     }
 
-    /// The text before the first value of a turn that the prompt has not written; nothing if the turn does not begin with
-    /// all that the prompt ends with.
+    /// The text before the first value of a turn that the prompt has not written; nothing if the turn does not begin
+    /// with all that the prompt ends with.
     pub(crate) fn own_lead(&self, after: History, answer: &Answer, setting: &Setting) -> Option<String> {
         let (tail, _) = self.prompt_end(after, setting)?;
         let trace = self.trace(after, answer, setting)?;

@@ -1,5 +1,5 @@
-//! Finds the text that the template writes into its marks and that is never the same for long: the number of a turn or a
-//! call, a date, the length of a thought, the value of a variable. Two renders that differ only in one such thing show it.
+//! Finds varying text in the marks of a template: the number of a turn or a call, a date, the length of a thought, the
+//! value of a variable. Two renders that differ only in one such thing reveal it.
 
 use super::shapes;
 use super::structure::History;
@@ -49,7 +49,7 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     found
 }
 
-/// The numbers of the regions that a value is parted into, such as those of steps.
+/// The numbers of the regions that a value is split into, such as those of steps.
 fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) {
     let prober = prober.with_reasoning(Some(input));
     let thought = format!("{}\n{}", needle::REASONING, needle::SECOND);
@@ -165,7 +165,7 @@ mod tests {
     use backchat_core::json::Object;
     use backchat_probe::probe::steady::{NUMBER, WORD};
 
-    /// The text before an answer after a question, made steady.
+    /// The text before an answer after a question, with placeholders for varying text.
     fn lead(header: &str) -> String {
         let source = format!(
             "{{% for m in messages %}}<{{{{ m.role }}}}{{% if m.role == 'assistant' %}}{header}{{% endif %}}>\

@@ -38,7 +38,7 @@ pub struct Written {
     pub widest: usize,
     /// The ids of calls that the template takes, if it shows them.
     pub ids: Ids,
-    /// The turn that says [`JSON_ANSWER`], if the template changes it.
+    /// The turn with the answer [`JSON_ANSWER`], if the template changes it.
     pub changed_json: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The minimal automaton: no dead states, and no two states that accept the same texts.
+//! Minimization: no dead states, and no two states that accept the same texts.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -14,10 +14,10 @@ impl Automaton {
         self.without_dead_states().as_ref().unwrap_or(self).minimize_trimmed()
     }
 
-    /// Without its dead states, from which no end is reached; nothing if it has none.
+    /// Without its dead states, from which no end is reached; `None` if it has none.
     fn without_dead_states(&self) -> Option<Self> {
         let mut useful: Vec<bool> = self.states().map(|state| state.accepts).collect();
-        // Edges lead mostly to later states, so that few rounds are needed.
+        // Most edges lead to later states, so few rounds are needed.
         let mut grows = true;
         while grows {
             grows = false;
@@ -51,7 +51,8 @@ impl Automaton {
         Some(made)
     }
 
-    /// Merges equivalent states of an automaton without dead ones, and numbers them in the order in which they are reached.
+    /// Merges equivalent states of an automaton without dead ones, and numbers them in the order in which they are
+    /// reached.
     pub fn minimize_trimmed(&self) -> Self {
         let classes = self.classes();
         let class = &classes.of;
@@ -80,8 +81,8 @@ impl Automaton {
         let first = self.ends_in(0);
         let mut classes = Classes::new(self.states().map(|state| usize::from(state.accepts != first)).collect());
         let before = Predecessors::of(self);
-        // The states that may leave their class, as an edge of theirs leads to one that has. All others of the class
-        // stay: they are still alike, and differ from those, which lead to a class that they do not lead to.
+        // The states that may leave their class, because an edge of theirs leads to one that did. All others of the
+        // class stay: they are still equivalent.
         let mut open: Vec<usize> = (0..self.len()).collect();
         let mut is_open = vec![false; self.len()];
         let mut kinds = Kinds::with_room(self);

@@ -14,7 +14,7 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// The last code point.
 pub(crate) const LAST: u32 = 0x10_FFFF;
 
-/// How many states an automaton may have: text with more of them is described in another way.
+/// How many states an automaton may have; text that needs more is described differently.
 pub(crate) const MOST_STATES: usize = 4000;
 
 /// An automaton; it begins in its first state.
@@ -52,7 +52,7 @@ impl State<'_> {
     }
 }
 
-/// How it is read.
+/// Reading.
 impl Automaton {
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -90,7 +90,7 @@ impl Automaton {
     }
 }
 
-/// How it is made, one state after the other.
+/// Building, one state after the other.
 impl Automaton {
     fn with_room(states: usize, edges: usize) -> Self {
         Self { edges: Vec::with_capacity(edges), ends: Vec::with_capacity(states) }
@@ -148,7 +148,7 @@ impl Automaton {
         let mut texts: Vec<&str> = texts.into_iter().collect();
         texts.sort_unstable();
         texts.dedup();
-        // The texts with one beginning lie side by side: those of a state, and how long their beginning is.
+        // Texts with a common prefix are adjacent: those of a state, and the length of their prefix.
         let mut waiting = vec![(0..texts.len(), 0)];
         let mut made = Self::default();
         let mut next = 0;
@@ -177,7 +177,7 @@ impl Automaton {
     }
 }
 
-/// What is made of others.
+/// Combining.
 impl Automaton {
     /// The texts that it does not accept.
     pub fn complement(&self) -> Self {

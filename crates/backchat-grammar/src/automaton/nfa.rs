@@ -1,4 +1,5 @@
-//! Nondeterministic automata (NFAs), which patterns become first, and the subset construction that makes them deterministic.
+//! Nondeterministic automata (NFAs), which patterns become first, and the subset construction that makes them
+//! deterministic.
 
 use std::hash::BuildHasher;
 
@@ -7,7 +8,7 @@ use hashbrown::HashTable;
 use super::{Automaton, Edge, MOST_STATES};
 use backchat_parser::pattern::Regular;
 
-/// How many states of a pattern may be looked at on the way to an automaton.
+/// How many NFA states the subset construction may visit.
 const MOST_WORK: usize = 400_000;
 
 /// An NFA. States, edges and epsilon transitions are lists of their own, as most states have one edge and no epsilon
@@ -53,7 +54,7 @@ impl Nfa {
         }
     }
 
-    /// Whether its states are more than can become an automaton's.
+    /// Whether it has too many states to be made deterministic.
     pub fn is_too_large(&self) -> bool {
         self.states.len() > 8 * MOST_STATES
     }
@@ -109,8 +110,8 @@ impl Nfa {
         })
     }
 
-    /// Adds a pattern whose end ends the text, beside others that were added so. Beginnings that are alike are shared:
-    /// the target of one character is made for it alone, so that what leads there has the text before it in common.
+    /// Adds a pattern whose end ends the text, beside others that were added like this. Common prefixes are shared:
+    /// the target of a character is reached only by that character, so everything that leads there has the same prefix.
     pub fn add_end(&mut self, pattern: &Regular, from: usize) -> Option<()> {
         if let Regular::Alternate(items) = pattern {
             return items.iter().try_for_each(|item| self.add_end(item, from));
@@ -180,12 +181,12 @@ impl Nfa {
         digits(self, last, 2, to);
     }
 
-    /// The same texts with one way to go.
+    /// The same texts as a deterministic automaton.
     pub fn determinize(&self, start: usize) -> Option<Automaton> {
         Determinizer::new(self).run(start, false)
     }
 
-    /// With one way to go, and any text in which nothing has ended.
+    /// The complement as a deterministic automaton: any text in which no pattern has ended.
     pub fn without_ends(&self, start: usize) -> Option<Automaton> {
         Determinizer::new(self).run(start, true)
     }
@@ -209,7 +210,7 @@ impl Nfa {
     }
 }
 
-/// Sets of states on the way to one way to go.
+/// The subset construction.
 struct Determinizer<'l> {
     nfa: &'l Nfa,
     /// The round in which each state was last reached.
@@ -222,7 +223,7 @@ struct Determinizer<'l> {
     known: HashTable<(u64, usize)>,
     /// The last state that a character led to alone, and the place of its set.
     last_alone: Option<(usize, Option<usize>)>,
-    /// How many states were looked at.
+    /// How many states were visited.
     work: usize,
 }
 
@@ -272,7 +273,7 @@ impl<'l> Determinizer<'l> {
         set.sort_unstable();
     }
 
-    /// The place of a set, which is a new one if it is not known.
+    /// The index of a set, which is added if it is new.
     fn place(&mut self, set: &[usize]) -> usize {
         let hash = foldhash::fast::FixedState::default().hash_one(set);
         if let Some((_, place)) = self.known.find(hash, |(_, place)| self.set(*place) == Some(set)) {
@@ -285,7 +286,7 @@ impl<'l> Determinizer<'l> {
         place
     }
 
-    /// The place of the set that a character leads to; none if a text has ended there and must not.
+    /// The index of the set that a character leads to; `None` if a text ends there and must not.
     fn target(&mut self, to: &mut Vec<usize>, without: bool) -> Result<Option<usize>, TooMuch> {
         // Most characters of a text without marks begin none.
         let alone = if let [state] = to.as_slice() { Some(*state) } else { None };

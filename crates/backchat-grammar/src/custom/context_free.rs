@@ -9,7 +9,7 @@ use crate::automaton::Automaton;
 use crate::rules::{Node, Rules};
 use backchat_parser::pattern::Regular;
 
-/// A grammar that can be written.
+/// A grammar without left recursion.
 #[derive(Clone, Debug)]
 pub(crate) struct ContextFree {
     /// Each rule with its name; none begins with itself.
@@ -51,7 +51,7 @@ impl ContextFree {
         Ok(this)
     }
 
-    /// Whether a lexer that takes the longest terminal would part some text differently.
+    /// Whether a longest-match lexer would split some text differently.
     pub fn overlaps(&self) -> bool {
         self.overlaps
     }
@@ -187,7 +187,7 @@ impl ContextFree {
     }
 }
 
-/// Lexers.
+/// Comparison with longest-match lexers.
 impl ContextFree {
     fn find_overlaps(&self) -> bool {
         let empty = self.empty_rules();
@@ -309,9 +309,9 @@ fn goes_on(left: &Automaton, any: &Automaton, right: &Automaton) -> bool {
     false
 }
 
-/// What engines cannot follow.
+/// Removal of what engines cannot follow.
 impl ContextFree {
-    /// Repetitions of what may be empty become repetitions of what is not.
+    /// Repetitions of a possibly empty expression become repetitions of its nonempty texts.
     fn end_empty_repeats(&mut self) -> Result<()> {
         let empty = self.empty_rules();
         for at in 0..self.rules.len() {
@@ -381,7 +381,7 @@ impl ContextFree {
         })
     }
 
-    /// Rules that begin with themselves, be it by way of others, become repetitions.
+    /// Left-recursive rules, directly or indirectly, become repetitions.
     fn end_left_recursion(&mut self) -> Result<()> {
         let empty = self.empty_rules();
         for circle in self.circles(&empty) {
@@ -493,7 +493,7 @@ impl ContextFree {
         Ok(())
     }
 
-    /// The alternatives of an expression: the rule of the circle that each begins with, if any, and the rest.
+    /// The alternatives of an expression: the rule of the cycle that each begins with, if any, and the rest.
     fn ways(
         &self,
         expr: &Expr,
@@ -513,7 +513,7 @@ impl ContextFree {
         match expr {
             Expr::Terminal(_) => Ok(Vec::new()),
             Expr::Rule(rule) if circle.contains(rule) => Ok(vec![(Some(*rule), Vec::new())]),
-            // A rule outside the circle cannot begin with one inside it, or it would be inside.
+            // A rule outside the cycle cannot begin with one inside it, or it would be inside.
             Expr::Rule(_) => Ok(vec![(None, vec![expr.clone()])]),
             Expr::Choice(items) => {
                 let mut all = Vec::new();

@@ -341,7 +341,7 @@ impl Reader {
                     self.at += 1;
                     match self.next() {
                         Some((Token::Number(number), _)) if number >= min => max = number,
-                        _ => return Err(place.wrong("a number that is no less was expected after `..`")),
+                        _ => return Err(place.wrong("a number that is at least as large was expected after `..`")),
                     }
                 }
                 many(min, Some(max))

@@ -1,4 +1,4 @@
-//! What custom tools take: any text, or text of a grammar that the request gives.
+//! The input of custom tools: any text, or text of a grammar in the request.
 
 mod common;
 mod context_free;

@@ -1,4 +1,4 @@
-//! What each keyword of a JSON Schema says about a value.
+//! The effect of each keyword of a JSON Schema on a shape.
 
 use backchat_core::json::{Object, Value};
 
@@ -8,7 +8,7 @@ use super::{Problem, Reader};
 use crate::notes::Effect;
 use crate::number::Decimal;
 
-/// Keywords that say something to people alone.
+/// Annotations, which have no effect.
 const ANNOTATIONS: [&str; 19] = [
     "title",
     "description",
@@ -90,7 +90,7 @@ impl Reader<'_> {
         };
         for (keyword, value) in entries {
             match keyword.as_str() {
-                // They say something together, and about what the others left.
+                // They are read together, after the other keywords.
                 "type" | "nullable" => {}
                 "enum" => keep_values(shape, value.as_list().unwrap_or(&[]).to_vec()),
                 "const" => keep_values(shape, vec![value.clone()]),
@@ -231,7 +231,7 @@ impl Reader<'_> {
             return self.apply(shape, &value, &pointer);
         }
         if shape.branched == 0 {
-            return Err(Problem::at(path, "this reference leads back to itself and to nothing else"));
+            return Err(Problem::at(path, "this reference refers only to itself"));
         }
         // A branch that is the whole again adds nothing to it.
         shape.types = 0;

@@ -1,4 +1,4 @@
-//! A list of values that is asked about many: texts and numbers are found without a walk over the list.
+//! A list of values for repeated lookups: texts and numbers are found without scanning it.
 
 use std::collections::HashSet;
 

@@ -41,10 +41,10 @@ impl Problem {
     }
 }
 
-/// Turns the schemas of one tool into rules.
+/// Compiles the schemas of one tool into rules.
 pub(crate) struct Reader<'r> {
     pub rules: &'r mut Rules,
-    /// The document that references point into.
+    /// The root document of references.
     pub document: &'r Value,
     /// The name of the tool, and what rules about it begin with.
     pub tool: String,
@@ -119,7 +119,7 @@ impl<'r> Reader<'r> {
         result
     }
 
-    /// Everything a value can be, each branch apart.
+    /// The shapes that a value can have, one for each branch.
     pub fn shapes(&mut self, schema: &Schema) -> Result<Vec<Shape>, Problem> {
         let shape = self.merged(schema)?;
         let mut found = Vec::new();
@@ -208,6 +208,6 @@ impl<'r> Reader<'r> {
             let (value, pointer) = self.resolve(target, &path.clone())?;
             schema = Schema::new(&value, pointer);
         }
-        Err(Problem::at(schema.path(), "this reference leads back to itself and to nothing else"))
+        Err(Problem::at(schema.path(), "this reference refers only to itself"))
     }
 }

@@ -62,7 +62,7 @@ pub(crate) struct Shape {
     pub formats: Vec<(String, String)>,
     pub properties: Vec<(String, Schema)>,
     pub required: Vec<String>,
-    /// Whether the schema says which members there are, be it none.
+    /// Whether the schema constrains members, even to none.
     pub names_members: bool,
     /// The schema of members with other names; nothing if there is none.
     pub additional: Option<Schema>,
@@ -74,7 +74,7 @@ pub(crate) struct Shape {
     pub items: Option<Schema>,
     pub min_items: u64,
     pub max_items: Option<u64>,
-    /// Lists of branches of which one has to hold.
+    /// Lists of branches, of which one must hold each.
     pub choices: Vec<Vec<Schema>>,
     /// The references that led here, and how many branches were taken.
     pub followed: Vec<String>,
@@ -198,7 +198,7 @@ impl Reader<'_> {
                 _ => None,
             };
             let Some(next) = next else {
-                return Err(super::Problem::at(path, &format!("`{target}` leads nowhere in this schema")));
+                return Err(super::Problem::at(path, &format!("`{target}` does not exist in this schema")));
             };
             value = next;
         }

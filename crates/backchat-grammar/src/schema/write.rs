@@ -18,7 +18,7 @@ use crate::style::Style;
 use backchat_core::json::Value;
 use backchat_parser::pattern::{Regular, of_schema};
 
-/// Up to which length the characters of a text are counted together with what the text must not hold.
+/// The length up to which characters of a text are counted together with the texts that it must not contain.
 const MOST_COUNTED: u64 = 256;
 
 impl Reader<'_> {
@@ -167,7 +167,7 @@ impl Reader<'_> {
             let node = self.rules.shared(style.string_name(), node);
             return Ok(self.rules.add_native(name, node, native));
         }
-        // Too long to count beside the marks: what marks begin with is left out, so that no mark can come about.
+        // Too long to count together with the marks: their first characters are excluded, so that no mark can form.
         let (Ok(free) | Err(free)) = text;
         if free != Automaton::anything() {
             self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
@@ -204,7 +204,7 @@ impl Reader<'_> {
                     .letters()
                     .is_none_or(|letters| letters.both(&free_texts.complement()).is_none_or(|marks| !marks.is_empty()));
                 if forms_mark {
-                    let message = "terminals are free_texts of markers, but several together may form one";
+                    let message = "no terminal contains a marker, but several together may form one";
                     self.note(Effect::Looser, &shape.path, "format", message);
                 }
                 style.grammar(self.rules, &name, grammar, free_texts)
@@ -318,7 +318,7 @@ impl Reader<'_> {
         let comma = style.comma(self.rules);
         let blank = style.blank(self.rules);
         let (open, close) = (style.literal("["), style.literal("]"));
-        // Items have their places: none may be left out before another.
+        // Items are positional: none may be left out before another.
         let mut body = match extra {
             Some((node, least, most)) if members.is_empty() => {
                 in_order(self.rules, name, &[], Some((node, least, most)), &comma)
@@ -388,7 +388,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    /// Whether an object may have members that no keyword names; a note says so if that is for want of a keyword.
+    /// Whether an object may have unnamed members; a note says so if `additionalProperties` is absent.
     fn allows_more(&mut self, shape: &Shape) -> bool {
         match &shape.additional {
             Some(schema) => !matches!(schema.all.as_slice(), [(Value::Bool(false), _), ..]),

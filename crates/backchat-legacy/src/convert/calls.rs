@@ -7,7 +7,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::pattern::{Part, Pattern, escape_literal, source_of};
 
-/// How calls are written, and what becomes of one.
+/// How calls are written, and the shape of the result.
 #[derive(Clone, Debug)]
 pub(super) struct Calls {
     pub open: Vec<Mark>,
@@ -19,7 +19,7 @@ pub(super) struct Calls {
     pub body: Body,
     /// The shape of a call; none if the JSON is the call.
     pub shape: Option<Value>,
-    /// What opens and closes the list around the calls, if the schema names it.
+    /// The opening and closing of the list around the calls, if the schema has them.
     pub section: Option<(Mark, Mark)>,
     /// Whether the end of the list alone closes the last call.
     pub is_last_bare: bool,
@@ -76,8 +76,8 @@ pub(super) fn json_args(parser: &Parser) -> Value {
 /// The mark on both sides of a string that `gemma4-tool-call` reads.
 pub(super) const TOOL_CALL_STRING: &str = "<|\"|>";
 
-/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's. `foreign` are the marks that
-/// close text fields, which open no call.
+/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's. `foreign` are the marks
+/// that close text fields, which open no call.
 pub(super) fn read(
     node: &Node,
     own: Place<'_>,
@@ -284,7 +284,7 @@ struct TakenApart<'n> {
 
 /// The pattern of a call's name.
 struct NameHeader {
-    /// What comes before the name, with the name, and what ends it.
+    /// The text before the name, with the name, and its end.
     header: String,
     tail: String,
     is_tail_empty: bool,
@@ -356,7 +356,7 @@ impl TakenApart<'_> {
         };
         let not_close = self.not_close();
         let (to_arguments, between) = match (around.open.first(), bracket) {
-            // What ends the name opens the arguments.
+            // The end of the name opens the arguments.
             (Some(open), _) if is_open_behind(open) => (tail, between),
             (Some(open), _) => {
                 let is_spaced = parts.windows(2).any(|pair| matches!(pair, [Part::Space, Part::Group { .. }]));
@@ -365,7 +365,7 @@ impl TakenApart<'_> {
                 let skipped = if around.open_optional { format!("(?:{skipped})?") } else { skipped };
                 (tail + &skipped, format!("{between}{}", open.sample()))
             }
-            // What ends the name may begin the arguments.
+            // The end of the name may begin the arguments.
             (None, Some(bracket)) => {
                 let between = between.strip_suffix(bracket.sample()).unwrap_or(&between).to_owned();
                 let ahead = if is_tail_empty { String::new() } else { format!("(?={tail})") };
@@ -390,7 +390,7 @@ impl TakenApart<'_> {
         let taken = source(taken)?;
         let is_bounded = marks::beginning(tail).is_some();
         let taken = match (is_bounded, self.context.close.first()) {
-            // A name that only white space ends would run over the end of the call.
+            // A name that only white space ends would run past the end of the call.
             (false, Some(close)) if !taken.starts_with(r"\w") => {
                 let first = close.sample().chars().next().map_or(String::new(), |c| escape_literal(&c.to_string()));
                 if taken == r"\S+" { format!(r"[^\s{first}]+") } else { format!("(?:(?!{}){taken})", close.source()) }
@@ -424,7 +424,7 @@ impl TakenApart<'_> {
         self.context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()))
     }
 
-    /// What comes before the mark of a pattern, which finds it wherever it is in the call.
+    /// Text before the mark of a pattern, which matches anywhere in the call.
     fn before_mark(&self, parts: &[Part]) -> String {
         let not_close = self.not_close();
         match parts.first() {
@@ -528,7 +528,7 @@ fn group_length(inside: &str) -> Option<usize> {
 }
 
 impl Calls {
-    /// Ends a call with what ends its arguments, and then with what ends the call.
+    /// Closes a call with the end of its arguments and then its own end.
     fn close_with(&mut self, group: &Part, around: &Context) {
         let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else {
             return self.end(around, Some(group));
@@ -542,7 +542,7 @@ impl Calls {
         };
     }
 
-    /// Ends a call that no mark closes: at the bracket of its arguments, or before what comes next.
+    /// Closes a call without a closing mark: at the bracket of its arguments, or before the next part.
     fn end(&mut self, around: &Context, arguments: Option<&Part>) {
         if !self.close.is_empty() {
             return;
@@ -574,7 +574,7 @@ impl Calls {
     pub fn write(&self, calls: &[(&str, Value)], gap: &str) -> String {
         let open = &self.lead;
         let close = self.close.first().map_or("", Mark::sample);
-        // What ends the arguments is part of the close.
+        // The end of the arguments is part of the close.
         let close = match &self.written {
             Written::Parts { after, .. } => close.strip_prefix(after.as_str()).unwrap_or(close),
             Written::Object { .. } => close,

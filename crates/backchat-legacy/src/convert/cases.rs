@@ -1,4 +1,4 @@
-//! Outputs as the schema's marks let a model write them, and what each means.
+//! Outputs made from the schema's marks, each with its expected message.
 
 use super::marks::Mark;
 use super::plan::{Plan, TextField};
@@ -11,7 +11,7 @@ pub(super) struct Case {
     pub meaning: Option<Meaning>,
     /// Whether a stop token ends it.
     pub is_stopped: bool,
-    /// Whether it is an output only if the schema reads its meaning.
+    /// Whether it counts only if the schema gives its expected message.
     pub is_guess: bool,
 }
 

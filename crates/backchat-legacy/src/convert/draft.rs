@@ -1,4 +1,4 @@
-//! Response templates for a plan: each candidate says the same in another way.
+//! Response templates for a plan: equivalent candidates in different styles.
 
 use super::calls::Body;
 use super::marks::Mark;
@@ -190,7 +190,7 @@ fn call_open(field: &CallField) -> String {
     }
 }
 
-/// The mark before which text ends, as a call begins: its literal marks, or else its whole opening without its
+/// The mark that ends the text before a call: its literal marks, or else its whole opening without its
 /// captures.
 fn before_call(field: &CallField) -> Mark {
     let source = match field.calls.open.as_slice() {

@@ -14,7 +14,7 @@ pub(super) struct Expected {
     message: Option<Value>,
 }
 
-/// How a candidate does. More is better: outputs that are right, then outputs that are equal.
+/// The score of a candidate. Higher is better: right outputs first, then equal ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Score {
     /// Outputs for which the template's message is equal or better.
@@ -89,7 +89,7 @@ pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected]) -> 
     verdict
 }
 
-/// A message without what is empty, texts without the white space around them.
+/// A message without empty values, texts stripped.
 fn plain(message: &Value) -> Option<Object> {
     let entries = message.as_object()?;
     let value = |(key, value): (&String, &Value)| {
@@ -102,7 +102,7 @@ fn plain(message: &Value) -> Option<Object> {
     Some(entries.iter().filter_map(value).collect())
 }
 
-/// Whether two messages say the same.
+/// Whether two messages are equivalent.
 fn same(one: &Value, other: &Value) -> bool {
     match (plain(one), plain(other)) {
         (Some(one), Some(other)) => alike(&Value::Object(one), &Value::Object(other)),
@@ -129,7 +129,7 @@ fn numbers_alike(one: &Number, other: &Number) -> bool {
     one == other || one.as_f64() == other.as_f64() && !(one.is_integer() && other.is_integer())
 }
 
-/// Whether a message is what was meant.
+/// Whether a message is the expected one.
 fn means(plan: &Plan, message: &Value, meaning: &Meaning) -> bool {
     let Some(message) = plain(message) else { return false };
     let text = |field: &TextField| {

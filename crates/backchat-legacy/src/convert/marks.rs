@@ -1,4 +1,4 @@
-//! The marks around a group of a pattern: what opens the text it takes, and what closes it.
+//! The marks around a group of a pattern, which open and close the text it captures.
 
 use backchat_parser::pattern::{Part, escape_literal, source_of};
 
@@ -33,7 +33,7 @@ impl Mark {
         matches!(self, Mark::Pattern { source, .. } if source.starts_with("(?="))
     }
 
-    /// Whether it is that text, white space around it aside.
+    /// Whether it is that text, ignoring white space around it.
     pub fn is(&self, text: &str) -> bool {
         self.sample().trim() == text.trim()
     }
@@ -200,7 +200,7 @@ fn ends(parts: &[Part]) -> bool {
     parts.iter().all(|part| matches!(part, Part::End | Part::Space))
 }
 
-/// The marks of every look-ahead that says no.
+/// The marks of every negative look-ahead.
 fn excluded(parts: &[Part], marks: &mut Vec<Mark>) {
     for part in parts {
         match part {
@@ -258,7 +258,7 @@ fn mark(parts: &[Part]) -> Option<Mark> {
 }
 
 impl Mark {
-    /// Without white space around a literal: values are stripped anyhow.
+    /// Without white space around a literal: values are stripped anyway.
     fn trimmed(self) -> Self {
         match self {
             Mark::Literal(text) => Mark::Literal(text.trim().to_owned()),
@@ -277,7 +277,7 @@ pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
     }
 }
 
-/// Whether a group takes as much as it can, so that the last of the marks after it ends it.
+/// Whether a group is greedy, so that the last of the marks after it ends it.
 pub(super) fn is_greedy(group: &Part) -> bool {
     let Part::Group { parts, .. } = group else { return false };
     let mut runs = parts.iter().filter_map(|part| match part {
@@ -287,7 +287,7 @@ pub(super) fn is_greedy(group: &Part) -> bool {
     runs.next_back().is_some_and(|source| !source.ends_with('?'))
 }
 
-/// A text that parts match, the least there is; groups are filled in.
+/// The shortest text that parts match; groups are filled in.
 pub(super) fn sample(parts: &[Part], fill: &dyn Fn(usize, Option<&str>) -> String) -> String {
     let mut out = String::new();
     for part in parts {

@@ -1,4 +1,4 @@
-//! From a response schema to a response template: drafted from what the schema's patterns say, chosen by proof.
+//! Converts a response schema to a response template: drafts come from the schema's patterns, and the proof chooses.
 //!
 //! Outputs are made from the schema's own markers, and each candidate is compared with the schema on them. Every
 //! construct that does not carry over is a named loss; if the schema was wrong and the template is right, the loss says
@@ -38,14 +38,14 @@ pub struct Options {
 pub enum Status {
     /// The template gives the schema's message for every output.
     Proved,
-    /// It does for some; the losses say what is different.
+    /// It does for some; the losses list the differences.
     Partial,
     /// No response template can do what the schema does.
     Inexpressible,
 }
 
 impl Status {
-    /// The word for it.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Status::Proved => "proved",
@@ -55,7 +55,7 @@ impl Status {
     }
 }
 
-/// Something that the template does not do as the schema does it.
+/// A difference between the template and the schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Loss {
@@ -74,7 +74,7 @@ impl Loss {
         Self { path: node.json_path(), construct: construct.to_owned(), message: message.to_owned(), better: false }
     }
 
-    /// The loss as rows give it.
+    /// The loss as rows of `--jsonl` have it.
     pub fn to_value(&self) -> Value {
         let mut value = Value::from([
             ("path", self.path.as_str().into()),
@@ -98,7 +98,7 @@ pub struct Counterexample {
     pub schema: Option<Value>,
     /// The template's message.
     pub template: Value,
-    /// Whether the template gives what the output means, and the schema does not.
+    /// Whether the template gives the expected message, and the schema does not.
     pub better: bool,
 }
 
@@ -112,7 +112,7 @@ pub struct Conversion {
     pub template: Option<Template>,
     /// The constructs that do not carry over.
     pub losses: Vec<Loss>,
-    /// How many outputs both were given.
+    /// How many outputs were compared.
     pub cases: usize,
     /// For how many the messages are the same.
     pub passed: usize,
@@ -189,7 +189,7 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
 }
 
 impl Conversion {
-    /// Whether nothing gets worse: the schema was wrong in every difference.
+    /// Whether no output gets worse: the schema was wrong in every difference.
     pub fn is_no_worse(&self) -> bool {
         self.template.is_some() && self.losses.iter().all(|loss| loss.better)
     }

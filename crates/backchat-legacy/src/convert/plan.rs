@@ -1,4 +1,4 @@
-//! The fields of a schema's message, read off its patterns.
+//! Infers the fields of a schema's message from its patterns.
 
 use super::Loss;
 use super::calls::{self, Calls};
@@ -13,7 +13,7 @@ pub(super) struct TextField {
     pub name: String,
     pub path: String,
     pub context: Context,
-    /// Further pairs of marks, from substitutions that make one wire format of another.
+    /// Further pairs of marks, from substitutions that turn one wire format into another.
     pub also: Vec<(Mark, Vec<Mark>)>,
     pub required: bool,
     /// The content parser, if the value is not text.
@@ -29,7 +29,7 @@ pub(super) struct CallField {
     pub required: bool,
 }
 
-/// Everything a template needs to know of a schema.
+/// The parts of a schema that determine a template.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub defaults: Object,
@@ -203,7 +203,7 @@ fn substitutions(root: &Node, plan: &mut Plan) {
     }
 }
 
-/// Takes from each field's openings what closes another, and from what closes it what opens another.
+/// Removes closings of other fields from each field's openings, and openings of other fields from its closings.
 fn separate(plan: &mut Plan) {
     let closes: Vec<(usize, Mark)> = plan
         .texts
@@ -244,7 +244,7 @@ impl TextField {
         self.context.open.is_empty()
     }
 
-    /// Everything that ends it, what opens other fields aside.
+    /// Everything that ends it, except openings of other fields.
     pub fn closes(&self) -> Vec<Mark> {
         let Context { close, ahead, excluded, .. } = &self.context;
         let mut marks: Vec<Mark> = Vec::new();

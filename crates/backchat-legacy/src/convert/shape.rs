@@ -19,7 +19,7 @@ pub(super) struct Shape {
 /// The most keys that are tried as texts and as objects.
 const MOST_KEYS: usize = 6;
 
-/// Asks a node that parses JSON what it makes of a call, of JSON between these marks.
+/// Runs a node that parses JSON on a call written as JSON between these marks.
 pub(super) fn probe(node: &Node, parser: &Parser, is_list: bool, around: [&str; 2]) -> Option<Shape> {
     // Keys that a substitution renames come first; those it writes are not in the text.
     let renames = || node.substitutions.iter().filter(|substitution| is_rename(substitution));
@@ -39,7 +39,7 @@ pub(super) fn probe(node: &Node, parser: &Parser, is_list: bool, around: [&str; 
         constants.extend(set.map(|(name, _)| name.clone()));
     });
     let written: Vec<String> = renames().flat_map(written_keys).collect();
-    // A key that the schema only names need not be there: a shape that asks for it would fail.
+    // A key that the schema only mentions may be absent: a shape that requires it would fail.
     [[needed.clone(), ends().into()].concat(), [needed, others, ends().into()].concat()].into_iter().find_map(
         |mut keys| {
             keys.retain(|key| !written.contains(key) && !constants.contains(key));
@@ -54,7 +54,8 @@ pub(super) fn probe(node: &Node, parser: &Parser, is_list: bool, around: [&str; 
 }
 
 fn probe_with(keys: &[String], node: &Node, is_list: bool, [before, after]: [&str; 2]) -> Option<Shape> {
-    // A single call is tried first, because a transform may also accept a list of calls. A call may be inside an object.
+    // A single call is tried first, because a transform may also accept a list of calls. A call may be inside an
+    // object.
     let lists: &[bool] = if is_list { &[false, true] } else { &[false] };
     for (each, wrapper) in lists.iter().flat_map(|each| {
         let wrappers = keys.iter().filter(|key| *key != "name").map(Some);

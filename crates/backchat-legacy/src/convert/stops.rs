@@ -1,4 +1,4 @@
-//! The end of a turn, inferred from its beginning: chat formats pair the two.
+//! Infers the end of a turn from its beginning: chat formats pair the two.
 
 use super::marks::Mark;
 use backchat_core::json::Value;

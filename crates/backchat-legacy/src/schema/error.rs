@@ -10,17 +10,17 @@ pub enum ErrorKind {
     Input,
     /// A pattern has the wrong groups.
     Groups,
-    /// The node itself cannot work: a type that does not exist, an iterator outside an array, no `items`.
+    /// The node itself is invalid: a type that does not exist, an iterator outside an array, no `items`.
     Node,
     /// The text is not JSON.
     Json,
-    /// `x-parser` names no parser there is.
+    /// `x-parser` names an unknown parser.
     Parser,
     /// The JMESPath expression cannot be read or evaluated.
     Transform,
-    /// The value has another type than the node asks for.
+    /// The value does not have the node's type.
     Type,
-    /// The text does not read as the number or bool that the node asks for.
+    /// The text is not the number or bool that the node requires.
     Value,
     /// There are more or fewer items than `prefixItems`.
     Count,
@@ -31,7 +31,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The word for it in a row's answer.
+    /// Its name in a row's answer.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::Input => "input",

@@ -1,4 +1,4 @@
-//! From JSON to a schema, with every complaint at its place.
+//! Loads a schema from JSON, with the position of every problem.
 //!
 //! Errors that the reference raises only while parsing, such as a pattern that does not compile, are not reported here:
 //! the schema loads, and fails where the reference would.
@@ -33,10 +33,10 @@ const READ: &[&str] = &[
     "x-regex-substitutions",
 ];
 
-/// The keys that say something to people only.
+/// The keys that are annotations only.
 const NOTES: &[&str] = &["title", "description", "$schema", "$id", "$comment", "examples"];
 
-/// A schema that can be used.
+/// A loaded schema.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The schema.
@@ -70,7 +70,7 @@ impl Schema {
         load_value(&value, &Path::root(), Some((text, &places)))
     }
 
-    /// Loads a schema that was read already; complaints name paths, not lines.
+    /// Loads a schema from a value; problems have paths, not lines.
     pub fn from_value(value: &Value) -> Result<Loaded, Vec<Diagnostic>> {
         load_value(value, &Path::root(), None)
     }

@@ -10,11 +10,11 @@ use backchat_core::text::slice;
 use backchat_parser::content::{Mode, Reason, json as loads, number};
 use backchat_parser::pattern::{Pattern, Taken, TooMuchWork};
 
-/// The steps that patterns may take in one parse, whatever the text, and for each byte of it.
+/// The steps that patterns may take in one parse: a base, and more for each byte of the text.
 const STEPS: u64 = 20_000_000;
 const STEPS_PER_BYTE: u64 = 100;
 
-/// The bytes that substitutions may make of a text, whatever its length, and for each byte of it.
+/// The bytes that substitutions may produce: a base, and more for each byte of the text.
 const ROOM: usize = 1 << 20;
 const ROOM_PER_BYTE: usize = 4;
 
@@ -84,7 +84,7 @@ impl Run {
         self.typed(node, content)
     }
 
-    /// The content after the node's patterns; none if the node is null for want of a match.
+    /// The content after the node's patterns; `None` if the node is null because nothing matched.
     fn patterns<'t>(&mut self, node: &Node, content: Content<'t>) -> Result<Option<Content<'t>>, SchemaError> {
         if !node.has_regex {
             return Ok(Some(content));

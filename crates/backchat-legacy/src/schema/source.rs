@@ -1,4 +1,4 @@
-//! The sources of schemas: wherever a response template may be, and under `response_schema` in a model's config.
+//! The sources of schemas: any source of response templates, and `response_schema` in a model's config.
 //!
 //! A file may hold either; the template wins if it holds both.
 

@@ -137,7 +137,7 @@ fn group_named(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, pattern: &P
     }
 }
 
-/// The text with every match replaced; the steps it took are taken off the budget. The text may grow to `most` bytes.
+/// The text with every match replaced; the steps are subtracted from the budget. The text may grow to `most` bytes.
 pub(super) fn substitute(
     pattern: &Pattern,
     replacement: &Replacement,

@@ -1,7 +1,7 @@
-//! Casting the arguments of a tool call to the types that the tool's JSON schema gives them.
+//! Casts the arguments of tool calls to the types of the tool's JSON schema.
 //!
 //! Formats that tag each argument carry text only, so `<parameter=days>5</parameter>` gives the string `5`. If the
-//! caller has said which tools there are, strings become what the schema says they are.
+//! caller passed tools, strings are cast to the types in their schemas.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use backchat_core::python::space;
 /// The types of arguments in a list of tools.
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
-    /// The last tool of a name is the one that counts.
+    /// Of several tools with one name, the last counts.
     by_name: HashMap<String, Tool>,
 }
 
@@ -56,8 +56,8 @@ impl fmt::Display for ToolsError {
 impl std::error::Error for ToolsError {}
 
 impl Tools {
-    /// Reads a list of tools, `{"type": "function", "function": {…}}` or the inner object alone. What is neither is
-    /// passed over, as the reference does; only a number or `true` in place of the list is an error.
+    /// Reads a list of tools, `{"type": "function", "function": {…}}` or the inner object alone. Other elements are
+    /// ignored, as in the reference; only a number or `true` in place of the list is an error.
     pub fn new(tools: &Value) -> Result<Self, ToolsError> {
         let items = match tools {
             Value::List(items) => items.as_slice(),
@@ -97,7 +97,7 @@ impl Tools {
         self.by_name.get(tool)?.types.get(argument)
     }
 
-    /// Whether there is no tool: then no name and no argument can be judged.
+    /// Whether there is no tool: then names and arguments cannot be checked.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
@@ -117,7 +117,7 @@ impl Tools {
         self.types(tool, argument).is_some()
     }
 
-    /// The arguments that a tool cannot do without, if there is such a tool.
+    /// The required arguments of a tool, if it is known.
     pub(crate) fn requires(&self, tool: &str) -> Option<&[String]> {
         self.by_name.get(tool).map(|tool| tool.required.as_slice())
     }
@@ -127,7 +127,7 @@ impl Tools {
         self.by_name.get(tool).map(|tool| &tool.schema)
     }
 
-    /// Whether an argument's value may become another one.
+    /// Whether an argument's value may be cast to another one.
     pub(crate) fn casts(&self, tool: &str, argument: &str) -> bool {
         self.types(tool, argument).is_some_and(|types| types.as_ref().map_or(true, |types| !types.is_empty()))
     }

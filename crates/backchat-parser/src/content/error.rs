@@ -20,14 +20,14 @@ pub enum Reason {
         message: String,
         /// The byte of `text` at which it is wrong.
         offset: usize,
-        /// The text as it was read: after the dialect's changes, if it has one.
+        /// The text that was parsed, after any rewriting of the dialect.
         text: String,
     },
     /// `json`: arrays and objects nest too deep.
     TooDeep,
-    /// `json` with `string_delims`: the text holds U+0001 or U+0002, which the reference needs for itself.
+    /// `json` with `string_delims`: the text contains U+0001 or U+0002, which the reference uses internally.
     Sentinel,
-    /// The template's `content_args` are such that no body gives a value; the text says why.
+    /// With the template's `content_args` no body gives a value; the text says why.
     Unusable(String),
     /// `xml-inline`: a match without the group `key`.
     NoKey {
@@ -39,9 +39,9 @@ pub enum Reason {
         /// The key whose value it would have been.
         key: String,
     },
-    /// A search with the tag pattern was given up.
+    /// A search with the tag pattern exceeded its step limit.
     Pattern(String),
-    /// `transform`: a placeholder names nothing.
+    /// `transform`: a placeholder is undefined.
     Undefined {
         /// The placeholder, with its braces.
         placeholder: String,
@@ -81,7 +81,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether a search with a pattern was given up, which says nothing about the text.
+    /// Whether a search exceeded its step limit, which says nothing about the text.
     pub fn is_exhausted_pattern(&self) -> bool {
         matches!(self, Reason::Pattern(_))
     }
@@ -147,7 +147,7 @@ fn in_python(kind: &'static str) -> &'static str {
     }
 }
 
-/// A piece of model output, short enough for a message and with nothing in it that a terminal would obey.
+/// An excerpt of model output for a message, shortened and with control characters escaped.
 struct Excerpt<'a>(&'a str, usize);
 
 impl fmt::Display for Excerpt<'_> {

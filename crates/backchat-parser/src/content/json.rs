@@ -1,4 +1,4 @@
-//! The `json` parser: Python's `json.loads` over the text the dialect makes.
+//! The `json` parser: Python's `json.loads` on the text after rewriting its dialect.
 
 use super::{Mode, Reason, json_dialect};
 use crate::template::JsonArgs;

@@ -1,8 +1,8 @@
-//! The `json` parser's dialect, made into plain JSON: keys without quotes, strings between other marks.
+//! Rewrites the `json` parser's dialect to plain JSON: keys without quotes, strings between other marks.
 //!
-//! The reference rewrites the text by search and replace, which knows nothing of strings: it quotes words in ordinary
-//! strings too, wants no space before a key or a colon, and stumbles over its own sentinel characters. Reference mode
-//! does the same. Stable mode reads the text once from left to right and knows what is inside a string.
+//! The reference rewrites the text by search and replace, without regard to strings: it quotes words in ordinary
+//! strings too, allows no space before a key or a colon, and fails on its own sentinel characters. Reference mode
+//! does the same. Stable mode reads the text once from left to right and tracks strings.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(super) fn to_json<'t>(text: &'t str, args: &JsonArgs, mode: Mode) -> Result<
     }
 }
 
-/// Whether the arguments ask for anything but plain JSON.
+/// Whether the arguments specify anything but plain JSON.
 pub(super) fn is_used(args: &JsonArgs) -> bool {
     args.unquoted_keys || !args.string_delims.is_empty()
 }
@@ -29,13 +29,13 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// One pass that knows what is inside a string.
+/// Rewrites in one pass that tracks strings.
 fn stable(text: &str, args: &JsonArgs) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;
     // Whether a key may begin here: the last character but white space was `{` or `,`.
     let mut key_may_stand = false;
-    // Pairs whose closing mark does not occur any more: what looks like their opening mark is text.
+    // Pairs whose closing mark does not occur again: their opening mark is text.
     let mut exhausted = vec![false; args.string_delims.len()];
     // The longest opening mark counts.
     let mut pairs: Vec<&(String, String)> = args.string_delims.iter().collect();
@@ -143,7 +143,7 @@ fn take_strings(text: &str, open: &str, close: &str, strings: &mut Vec<String>) 
     out
 }
 
-/// Quotes each word right after `{` or `,` and right before `:`, in strings as well.
+/// Quotes each word directly after `{` or `,` and directly before `:`, in strings as well.
 fn quote_keys(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;

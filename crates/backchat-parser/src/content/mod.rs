@@ -1,4 +1,4 @@
-//! A region's raw body becomes a value.
+//! Turns the raw body of a region into a value.
 //!
 //! [`region_value`] is all a parser needs: it runs the field's content parser over the body, then the field's
 //! transform. [`Tools`](crate::parser::Tools) casts the arguments of the tool calls it gives. Both give a value or one
@@ -28,7 +28,7 @@ use crate::template::{ContentSpec, Field};
 use backchat_core::json::Value;
 use backchat_core::python::space;
 
-/// Whose answer to give if that of the reference is flawed.
+/// Whether to reproduce the reference's answer or a corrected one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// One answer however the text is cut; bad model output is never an error.

@@ -24,7 +24,7 @@ struct Names<'a> {
     content: Option<&'a mut Value>,
     element: Option<&'a mut Object>,
     captures: &'a [Capture],
-    /// Whether a value is moved to its place, as no other place needs it; else it is copied.
+    /// Whether a value is moved because nothing else needs it, rather than copied.
     moves: bool,
 }
 

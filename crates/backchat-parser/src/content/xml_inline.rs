@@ -47,7 +47,7 @@ fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t>>, Reason>
     tags.collect()
 }
 
-/// Reads a value with its parser. Without a text, only an unstripped text can be given.
+/// Parses a value with its parser. An absent text is only allowed for an unstripped text.
 fn parsed(parser: &ContentSpec, key: &str, text: Option<&str>, mode: Mode) -> Result<Value, Reason> {
     match (text, parser) {
         (Some(text), _) => value(parser, text, mode),

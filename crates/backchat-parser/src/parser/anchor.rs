@@ -1,4 +1,4 @@
-//! What of a prompt belongs to the message: all that follows the last start anchor, or everything without one.
+//! The part of a prompt that belongs to the message: everything after the last start anchor, or all of it without one.
 
 use memchr::memmem;
 
@@ -7,7 +7,7 @@ use super::part::part;
 use crate::pattern::{Pattern, TooMuchWork};
 use crate::template::Delimiter;
 
-/// The end of a prompt that is searched backwards before the rest is searched forwards, which is faster for a long way.
+/// The end of a prompt that is searched backwards first; over long distances, a forward search is faster.
 const NEAR: usize = 2048;
 
 /// How the last start anchor of a prompt is found.
@@ -15,7 +15,7 @@ const NEAR: usize = 2048;
 pub(super) enum Anchor {
     /// Literals of which no two can share text: the last one in the text is the last match from the left.
     Literals(Vec<Literal>),
-    /// The matches from the left have to be gone through.
+    /// All matches from the left must be enumerated.
     Pattern(Pattern),
 }
 
@@ -79,7 +79,7 @@ fn are_apart(literals: &[String]) -> bool {
     let shares = |one: &str, other: &str| {
         let other = other.as_bytes();
         let one = one.as_bytes();
-        // A later part of one goes on as the other begins, or holds the other.
+        // A suffix of one is a prefix of the other, or contains it.
         (1..one.len()).any(|at| one.get(at..).is_some_and(|tail| other.starts_with(tail) || tail.starts_with(other)))
     };
     let begins = |one: &str, other: &str| one != other && one.starts_with(other);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whichever way it is found, the anchor is the last match from the left.
+        /// Both searches give the last match from the left.
         #[test]
         fn the_last_anchor_counts(
             literals in select(vec![vec!["<bot>"], vec!["<a>", "<bot>"], vec!["aa"], vec!["ab", "ba"], vec!["é"]]),

@@ -35,7 +35,7 @@ struct Closing<'c> {
 
 /// What the text of a region gives.
 struct Reading {
-    /// The value; none if a policy drops the call, as the end of the text cuts it.
+    /// The value; `None` if a policy drops the call because the end of the text truncates it.
     value: Result<Option<Value>, NoValue>,
     deviations: Vec<Deviation>,
     /// The closer that may be the right one.
@@ -56,7 +56,7 @@ impl Closing<'_> {
             ProblemKind::FalseOpener => self.region.opener,
             _ => found.range.map_or(self.body, inside),
         };
-        // Text is a value where what is not JSON is taken as text, however little of it there is.
+        // With `allow_non_json`, any text is a value.
         let takes_text = matches!(&self.field.content, ContentSpec::Json(args) if args.allow_non_json);
         let is_text = takes_text && found.kind == ProblemKind::ArgumentsNotObject && !found.is_fixed;
         Problem {
@@ -129,7 +129,7 @@ impl Parser {
         self.settle(closing, reading, unclosed, sink)
     }
 
-    /// Tells what is wrong with text that no call is made of; gives the problem of a region that nothing closed.
+    /// Reports problems of text that gives no call; returns the problem of a region that nothing closed.
     fn look_at_end(
         &mut self,
         closing: &Closing<'_>,
@@ -191,7 +191,7 @@ impl Parser {
         let (mut deviations, mut later) = (read.deviations, None);
         let begin = self.buffer.slice(body.start, closer.end).trim_start();
         if region.origin == Origin::Opened && region.opener.end == body.start && !call.can_begin_with(begin) {
-            // After an opener that nothing can follow the rest is no body.
+            // After a false opener the rest is not a body.
             deviations = vec![Deviation::of_opener()];
         } else if call.is_json && !at_end && read.value.is_err() {
             later = LaterCloser::find(region.field, text, closer.start);
@@ -199,7 +199,7 @@ impl Parser {
         Reading { value: read.value.map_err(Into::into), deviations, later, is_unfinished: read.is_unfinished }
     }
 
-    /// Puts the value of a region into the message, or says why there is none.
+    /// Adds the value of a region to the message, or returns why there is none.
     fn settle(
         &mut self,
         closing: Closing<'_>,
@@ -256,7 +256,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Tells of a region that gives no value.
+    /// Reports a malformed region.
     fn reject(
         &mut self,
         closing: &Closing<'_>,
@@ -292,7 +292,7 @@ impl Parser {
     }
 
     /// Whether a region is white space at whose start the implicit field's close matched nothing, as `<end>|$` does
-    /// before a newline that ends the text: it must not take the place of a value that is there.
+    /// before a newline that ends the text: it must not replace an existing value.
     fn is_left_over(&self, region: &Region, field: &Field, body: Span, end: usize) -> bool {
         let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
         self.plan.implicit == Some(region.field)

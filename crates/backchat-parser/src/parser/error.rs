@@ -1,13 +1,14 @@
-//! Why a parse could not go on. Bad model output is not among the reasons: that is an event.
+//! Parse errors. Bad model output is not an error: it is an event.
 
 use std::fmt;
 
-/// Why a parse could not go on: [`ParseError::kind`] for programs, its text for people.
+/// Why parsing stopped: [`ParseError::kind`] for programs, its text for people.
 ///
-/// In stable mode the only reason is a pattern that used up its steps. Reference mode fails where transformers raises.
+/// In stable mode the only reason is a pattern that exceeded its step limit. Reference mode fails where transformers
+/// raises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// While doing what.
+    /// What the parser was doing.
     #[doc(hidden)]
     pub stage: Stage,
     /// What went wrong.
@@ -15,11 +16,11 @@ pub struct ParseError {
     pub cause: Cause,
 }
 
-/// What kind of thing went wrong.
+/// The kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
-    /// A pattern used up its steps.
+    /// A pattern exceeded its step limit.
     TooMuchWork,
     /// A region gives no value.
     Malformed,
@@ -45,9 +46,9 @@ pub enum Stage {
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// This pattern used up its steps.
+    /// This pattern exceeded its step limit.
     TooMuchWork { pattern: String },
-    /// A region of this field gives no value, for this reason.
+    /// A region of this field is malformed, for this reason.
     Malformed { field: String, text: String, reason: String },
     /// These required fields are absent.
     Missing(Vec<String>),
@@ -60,7 +61,7 @@ pub enum Cause {
 }
 
 impl ParseError {
-    /// What kind of thing went wrong.
+    /// The kind of error.
     pub fn kind(&self) -> ParseErrorKind {
         match self.cause {
             Cause::TooMuchWork { .. } => ParseErrorKind::TooMuchWork,
@@ -95,7 +96,7 @@ impl fmt::Display for ParseError {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
                 write!(f, "required fields are absent: {}", names.join(", "))
             }
-            Cause::Failed => f.write_str("the parser has failed before and cannot go on"),
+            Cause::Failed => f.write_str("the parser has failed and cannot continue"),
             Cause::TextForIds => f.write_str("this parser reads token ids; feed it with `feed_tokens`"),
             Cause::IdsForText => f.write_str("this parser reads text; make it with `Parser::with_tokens` to feed ids"),
         }

@@ -44,7 +44,7 @@ pub enum Event {
         /// The body.
         body: Span,
     },
-    /// A call began, whose name is certain; see [`Options::grow_calls`](super::Options::grow_calls).
+    /// A call began, and its name is known; see [`Options::grow_calls`](super::Options::grow_calls).
     CallStart {
         /// The field.
         field: Arc<str>,
@@ -52,7 +52,7 @@ pub enum Event {
         index: usize,
         /// The name of the function.
         name: String,
-        /// Its id, if the model wrote one and it is known by now.
+        /// Its id, if the model wrote one and it is already known.
         id: Option<String>,
     },
     /// More of the JSON text of a call's arguments.
@@ -117,7 +117,7 @@ pub enum EventRef<'e> {
         /// The body.
         body: Span,
     },
-    /// A call began, whose name is certain; see [`Options::grow_calls`](super::Options::grow_calls).
+    /// A call began, and its name is known; see [`Options::grow_calls`](super::Options::grow_calls).
     CallStart {
         /// The field.
         field: &'e Arc<str>,
@@ -125,7 +125,7 @@ pub enum EventRef<'e> {
         index: usize,
         /// The name of the function.
         name: &'e str,
-        /// Its id, if the model wrote one and it is known by now.
+        /// Its id, if the model wrote one and it is already known.
         id: Option<&'e str>,
     },
     /// More of the JSON text of a call's arguments.
@@ -192,7 +192,7 @@ impl EventRef<'_> {
         }
     }
 
-    /// The same, kept out of the way of chunks, which are most of what a model writes.
+    /// The same, out of line: chunks are the common case.
     fn owned_out_of_line(&self) -> Event {
         match *self {
             EventRef::Open { field, captures, span } => {
@@ -254,8 +254,8 @@ impl Event {
         self.borrowed().kind()
     }
 
-    /// The event as transformers writes it, and besides `start` and `end` of its span, the `captures` of an opening,
-    /// the `body` of a region that ended, and the first of the `ids` that the span came from, with the one after the last.
+    /// The event as transformers writes it, and also `start` and `end` of its span, the `captures` of an opening, the
+    /// `body` of a region that ended, and the range of `ids` that the span came from.
     pub fn to_value_with_spans(&self, ids: Option<&IdSpans>) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
         let mut add = |span: &Span| {

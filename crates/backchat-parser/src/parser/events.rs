@@ -1,4 +1,4 @@
-//! The events of a feed. Most feeds bring one, which needs no list.
+//! The events of a feed. Most feeds have one, which needs no list.
 
 use std::iter::Chain;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! Parsers of ids: they read the letters that a [`TokenFeed`] writes, and report what these mean for the text.
+//! Parsers of ids: they read the letters that a [`TokenFeed`] writes, and map their results back to the text.
 
 use super::error::{Cause, ParseError};
 use super::event::EventRef;
@@ -14,13 +14,13 @@ use super::token_template::TokenTemplate;
 use crate::content::Mode;
 
 impl Parser {
-    /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the answer's
-    /// are one stream, so that a character may begin in one and end in the other.
+    /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the
+    /// answer's are one stream, so that a character may begin in one and end in the other.
     pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
         Self::with_prompt(tokens, Prompt::Ids(prompt_ids), options)
     }
 
-    /// The same after a prompt whose ids are not known. What it spells of markers are markers.
+    /// The same after a prompt without ids. Markers spelled in it count as markers.
     pub fn with_tokens_after(tokens: &TokenTemplate, prefix: &str, options: Options) -> Result<Self, ParseError> {
         Self::with_prompt(tokens, Prompt::Text(prefix), options)
     }
@@ -40,14 +40,14 @@ impl Parser {
         Ok(parser)
     }
 
-    /// Takes more ids and gives the events they bring.
+    /// Feeds more ids and returns the events.
     pub fn feed_tokens(&mut self, ids: &[u32]) -> Result<Events, ParseError> {
         let mut events = Events::default();
         self.feed_tokens_into(ids, &mut |event| events.push(event.to_owned()))?;
         Ok(events)
     }
 
-    /// Takes more ids and hands the events they bring to a sink, without allocating for each.
+    /// Feeds more ids and passes the events to a sink, without allocating for each.
     #[inline]
     pub fn feed_tokens_into(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         match ids {
@@ -56,7 +56,7 @@ impl Parser {
         }
     }
 
-    /// Takes an id whose text is shown at once and whole, as it is for most. Whether it was taken.
+    /// The fast path for an id whose text is released at once and whole, as most are; false if it does not apply.
     #[inline(always)]
     fn show_plain(&mut self, id: u32, sink: &mut impl FnMut(EventRef<'_>)) -> bool {
         let (Some(feed), Some(region)) = (&mut self.ids, &self.region) else { return false };
@@ -109,7 +109,7 @@ impl Parser {
         done
     }
 
-    /// Does something with the ids while the parser reads letters.
+    /// Runs a closure with the ids while the parser reads letters.
     fn with_ids(
         &mut self,
         work: impl FnOnce(&mut Self, &mut TokenFeed) -> Result<(), ParseError>,
@@ -137,7 +137,7 @@ impl Parser {
         self.ids.as_ref().map_or_else(String::new, |feed| feed.text_of_next(id))
     }
 
-    /// Takes text whose ids are not known. What it spells of markers are markers, as in a prompt.
+    /// Feeds text without ids. Markers spelled in it count as markers, as in a prompt.
     pub fn feed_spelled(&mut self, text: &str) -> Result<Events, ParseError> {
         let mut events = Events::default();
         self.with_ids(|parser, feed| {
@@ -147,7 +147,7 @@ impl Parser {
         Ok(events)
     }
 
-    /// Ends the ids, as [`finish`](Self::finish) does first: a character that they leave open is U+FFFD.
+    /// Ends the ids, as [`finish`](Self::finish) does first: an incomplete character becomes U+FFFD.
     pub fn end_tokens(&mut self) -> Result<Events, ParseError> {
         let mut events = Events::default();
         self.end_tokens_into(&mut |event| events.push(event.to_owned()))?;

@@ -1,11 +1,11 @@
-//! The end of a parse: the message, and everything that is said beside it.
+//! The result of a parse: the message, problems and notes.
 
 use super::event::Event;
 use super::problem::Problem;
 use super::signals::Malformed;
 use backchat_core::json::Object;
 
-/// A message that is complete.
+/// A complete message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Finished {
@@ -17,7 +17,7 @@ pub struct Finished {
     pub malformed: Vec<Malformed>,
     /// What went wrong in the text, in its order; empty in reference mode.
     pub problems: Vec<Problem>,
-    /// The doubts about the answer, a sentence for each.
+    /// What makes the answer doubtful, one sentence each.
     pub notes: Vec<String>,
     /// The last events, unless they went to a sink.
     pub events: Vec<Event>,

@@ -1,4 +1,4 @@
-//! The text of ids, and which ids each part of it came from, for whoever asks.
+//! The text of ids, and which ids each part of it came from.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::span::Span;
 pub(super) struct KeptText {
     pub text: String,
     pub ids: IdSpans,
-    /// From which id on the text of a character is still to come.
+    /// The first id of a character whose text is incomplete.
     open: usize,
 }
 
@@ -18,8 +18,8 @@ pub(super) struct KeptText {
 pub struct IdSpans(Vec<Span>);
 
 impl IdSpans {
-    /// The ids that the text of a span came from, counted from the first of the answer. Of an empty span none, and of text that
-    /// the prompt wrote, either.
+    /// The ids that the text of a span came from, counted from the first of the answer; empty for an empty span and for
+    /// text of the prompt.
     pub fn ids_of(&self, span: Span) -> Range<usize> {
         let first = self.0.partition_point(|id| id.end <= span.start);
         let is_empty = span.start == span.end;
@@ -27,9 +27,9 @@ impl IdSpans {
         first..end.max(first)
     }
 
-    /// Becomes what others are that began as these did: those of the same parser, some ids later.
+    /// Catches up with the spans of the same parser some ids later.
     pub fn follow(&mut self, others: &IdSpans) {
-        // An id that had only begun a character has its place now.
+        // An id that had only begun a character now has its span.
         while self.0.last().is_some_and(|last| others.0.get(self.0.len() - 1) != Some(last)) {
             self.0.pop();
         }
@@ -38,7 +38,7 @@ impl IdSpans {
 }
 
 impl KeptText {
-    /// Notes an id whose text begins at a place and ends at another. Ids that share a character share its place.
+    /// Records the span of an id's text. Ids that share a character share its span.
     pub fn add_id(&mut self, start: usize, end: usize, is_inside_character: bool) {
         if end > start {
             self.settle(end);
@@ -49,7 +49,7 @@ impl KeptText {
         }
     }
 
-    /// Ends the ids that have begun a character with what became of it.
+    /// Completes the ids that have begun a character.
     pub fn settle(&mut self, end: usize) {
         self.ids.0.get_mut(self.open..).unwrap_or_default().iter_mut().for_each(|id| id.end = end);
         self.open = self.ids.0.len();

@@ -35,7 +35,7 @@ pub struct Parser {
     pub(super) signals: Signals,
     /// The problems so far.
     pub(super) ledger: Ledger,
-    /// What text is held back for, if a policy may hold any.
+    /// Why text is held, if a policy may hold any.
     pub(super) gate: Option<Box<Gate>>,
     /// What is known of the fields that have had a region.
     pub(super) ended: Vec<Ended>,
@@ -46,9 +46,9 @@ pub struct Parser {
     /// Where the searches begin.
     pub(super) from: usize,
     pub(super) region: Option<Region>,
-    /// Whether the last step stopped, as the reference does, at an empty match that makes no progress.
+    /// Whether the last step stopped, like the reference, at an empty match that makes no progress.
     pub(super) stalled: bool,
-    /// Whether the values of the regions that close are of no interest.
+    /// Whether to skip computing the values of closed regions.
     pub(super) skims: bool,
     pub(super) failed: bool,
     pub(super) grow_calls: bool,
@@ -62,7 +62,7 @@ pub struct Parser {
     pub(super) ids: Option<Box<TokenFeed>>,
 }
 
-/// The text a parser holds back, and why.
+/// The text a parser holds, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held<'p> {
     /// The text.
@@ -87,8 +87,8 @@ pub struct Pending<'p> {
 }
 
 impl Parser {
-    /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; the text after the last
-    /// start anchor in it belongs to the message.
+    /// Begins a message. `prefix` is the prompt the model was given, up to where its output begins; the text after the
+    /// last start anchor in it belongs to the message.
     pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
         let is_plain = options.reasoning == Reasoning::Kept && !options.tools_off;
         let treated = (!is_plain).then(|| template.treating(|field| options.regions_of(field)));
@@ -138,7 +138,7 @@ impl Parser {
             if !is_plain {
                 parser.leave_prefix(&mut events);
             }
-            // A push makes room for several, and there is rarely more than one.
+            // A push would reserve room for several, and there is rarely more than one.
             events.shrink_to_fit();
             parser.initial_events = events;
         }
@@ -147,12 +147,12 @@ impl Parser {
         Ok(parser)
     }
 
-    /// The template that it parses with: the given one, with the regions as the options treat them.
+    /// The template it parses with: the given one, adapted to the options for regions.
     pub fn template(&self) -> &Template {
         &self.template
     }
 
-    /// Holds text back from here on, if a policy may ask for it.
+    /// Starts holding text from here on, if a policy may require it.
     fn begin_recovery(&mut self) {
         let policies = self.ledger.policies;
         let holds = [
@@ -189,7 +189,7 @@ impl Parser {
         self.prefix_length
     }
 
-    /// Takes more of the text and gives the events it brings.
+    /// Feeds more text and returns the events.
     #[inline]
     pub fn feed(&mut self, text: &str) -> Result<Events, ParseError> {
         let mut events = Events::default();
@@ -197,7 +197,7 @@ impl Parser {
         Ok(events)
     }
 
-    /// Takes more of the text and hands the events it brings to a sink, without allocating for each.
+    /// Feeds more text and passes the events to a sink, without allocating for each.
     #[inline]
     pub fn feed_into(&mut self, text: &str, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.buffer.push(text);
@@ -213,7 +213,7 @@ impl Parser {
             },
         };
         self.scan.skip_to(clear);
-        // Text that is shown whole need not be cut out of the buffer.
+        // Text that is released whole need not be copied out of the buffer.
         let whole = clear == end && end - text.len() == self.position;
         self.release_text(clear, whole.then_some(text), sink);
         if self.mode == Mode::Reference {
@@ -222,8 +222,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Up to where new text, and what is held before it, cannot be part of a watched delimiter; `None` if it has what may
-    /// identify one.
+    /// Up to where new text, and what is held before it, cannot be part of a watched delimiter; `None` if it has what
+    /// may identify one.
     #[inline(never)]
     fn clear_part(&self, text: &str) -> Option<usize> {
         let watch = watched(&self.plan, self.region.as_ref());
@@ -235,9 +235,9 @@ impl Parser {
         }
     }
 
-    /// Takes more of the text only as lookahead: its events are not reported, and the message lacks it.
+    /// Reads more text only as lookahead: its events are not reported, and it is not in the message.
     ///
-    /// For stable mode, in which no value that can or cannot be read changes what follows.
+    /// For stable mode, in which the values of regions do not affect the text that follows.
     #[doc(hidden)]
     pub fn skim(&mut self, text: &str) -> Result<(), ParseError> {
         self.skims = true;
@@ -246,14 +246,14 @@ impl Parser {
         taken
     }
 
-    /// Ends the text: held text is settled, and the message is complete.
+    /// Ends the text: held text is decided, and the message is complete.
     pub fn finish(self) -> Result<Finished, ParseError> {
         let mut events = Vec::new();
         let finished = self.finish_into(&mut |event| events.push(event.to_owned()))?;
         Ok(Finished { events, ..finished })
     }
 
-    /// Ends the text and hands the last events to a sink, without a copy of their values.
+    /// Ends the text and passes the last events to a sink, without copying their values.
     pub fn finish_into(self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
         self.finish_ids(sink)
     }
@@ -298,7 +298,7 @@ impl Parser {
         Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new(), prefix_length })
     }
 
-    /// The text that is held back, and the delimiters it could be part of.
+    /// The held text, and the delimiters it could be part of.
     #[doc(hidden)]
     pub fn held(&self) -> Held<'_> {
         let watch = watched(&self.plan, self.region.as_ref());
@@ -337,7 +337,7 @@ impl Parser {
         if self.failed { Err(self.error(Cause::Failed)) } else { Ok(()) }
     }
 
-    /// Shows and settles all that can be.
+    /// Releases and decides as much as possible.
     #[inline(never)]
     fn step(&mut self, ended: bool, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.check_usable()?;
@@ -416,7 +416,7 @@ impl Parser {
         }
         self.release(next.start, sink);
         if !opens && self.is_in_string() {
-            // It is text, and what counts comes after its first character.
+            // It is text; the search continues after its first character.
             self.from = self.buffer.after(next.start);
             return Ok(());
         }
@@ -467,7 +467,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Leaves out what the prefix wrote of regions that are taken as the model writes them. One that is open begins here.
+    /// Leaves out what the prefix wrote of regions that are taken as the model writes them. One that is open begins
+    /// here.
     fn leave_prefix(&mut self, events: &mut Vec<Event>) {
         let mut is_left_out = false;
         events.retain(|event| {
@@ -506,7 +507,7 @@ impl Parser {
         }
         let (field, plan) = (self.template.fields().get(field)?, self.plan.fields.get(field)?);
         let may_have_calls = field.transform.is_some() || plan.dirty;
-        // What a policy may read otherwise than strictly comes whole, as nothing that was reported is revised.
+        // A call that a policy may recover is sent whole, because nothing that was reported is revised.
         let shape = plan.calls.as_ref().filter(|_| self.ledger.policies.is_empty());
         may_have_calls.then(|| Box::new(GrowingCalls::new(field, shape, captures)))
     }
@@ -521,12 +522,12 @@ impl Parser {
         taken.collect()
     }
 
-    /// Shows the text up to a place: it belongs to the region the parser is in.
+    /// Releases the text up to a position to the current region.
     pub(super) fn release(&mut self, place: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         self.release_text(place, None, &mut |event| sink(event));
     }
 
-    /// Shows the text up to a place, which the caller may have at hand.
+    /// Releases the text up to a position; the caller may pass that text.
     #[inline(always)]
     fn release_text(&mut self, place: usize, text: Option<&str>, sink: &mut impl FnMut(EventRef<'_>)) {
         if place <= self.position {
@@ -559,7 +560,7 @@ impl Parser {
         }
     }
 
-    /// Reads the text of the region's calls between two places.
+    /// Reads the text of the region's calls between two positions.
     #[inline(never)]
     fn grow(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         let Some(Region { field, body, growing: Some(growing), .. }) = &mut self.region else { return };
@@ -571,14 +572,14 @@ impl Parser {
         growing.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut report);
     }
 
-    /// Text outside of all regions is over, if there was any.
+    /// Ends text outside all regions, if there was any.
     fn end_outside(&mut self) {
         if self.signals.end_outside(&self.plan, self.template.start_anchor().pattern()) {
             self.ledger.go_on();
         }
     }
 
-    /// Decides the problems that only the end of the text decides.
+    /// Decides the problems that wait for the end of the text.
     fn settle_problems(&mut self, sink: &mut dyn FnMut(EventRef<'_>)) {
         if self.mode == Mode::Reference {
             return;
@@ -610,7 +611,7 @@ impl Parser {
         }
     }
 
-    /// Makes the parser unusable: `step` refuses, and no text is skipped any more.
+    /// Makes the parser unusable: `step` refuses, and the fast path is disabled.
     pub(super) fn fail(&mut self) {
         self.failed = true;
         self.scan.wake();

@@ -61,7 +61,7 @@ impl Message {
         self.entries.get(&field.name)
     }
 
-    /// Takes in the value of a region and gives it back; if it cannot, the message stays as it is.
+    /// Adds the value of a region and returns it; on failure the message is unchanged.
     pub fn insert(&mut self, field: &Field, value: Value) -> Result<Cow<'_, Value>, NoValue> {
         match (&field.join, field.repeats) {
             (Some(join), true) => self.join(&field.name, join, &value).map(|()| Cow::Owned(value)),
@@ -82,7 +82,7 @@ impl Message {
                 before.push_str(join);
                 before.push_str(text);
             }
-            Some(_) => return Err(NoValue::new("`join` needs a string, and the field's default is none")),
+            Some(_) => return Err(NoValue::new("`join` needs a string, and the field's default is not one")),
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The streaming machine: text in, events out.
 //!
 //! In [`Mode::Stable`] the message and the events are the same however the text is cut into feeds: a delimiter counts
-//! once no continuation of the text could change it, and text is let go once no continuation could claim it. In
+//! once no continuation of the text could change it, and text is released once no continuation could claim it. In
 //! [`Mode::Reference`] they are those of transformers for the same feeds.
 //!
 //! ```

@@ -23,14 +23,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whose answer to give where the reference's depends on how the text is cut.
+    /// Which answer to give if the reference's depends on how the text is cut.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// The tools whose JSON schemas say what types the arguments of calls have.
+    /// The tools whose JSON schemas give the types of call arguments.
     #[must_use]
     pub fn tools(mut self, tools: impl Into<Option<Arc<Tools>>>) -> Self {
         self.tools = tools.into();
@@ -44,7 +44,7 @@ impl Options {
         self
     }
 
-    /// The policies that read what departs from the format, in stable mode; see
+    /// The policies that recover from deviations, in stable mode; see
     /// [`RecoveryPolicy`](super::RecoveryPolicy). Each acts at a problem of its kind, which stays in the list; a text
     /// without problems is read the same with all of them.
     #[must_use]
@@ -60,7 +60,7 @@ impl Options {
         self
     }
 
-    /// What becomes of the reasoning: the fields `reasoning_content`, `reasoning` and `thinking`.
+    /// What to do with reasoning: the fields `reasoning_content`, `reasoning` and `thinking`.
     #[must_use]
     pub fn reasoning(mut self, reasoning: Reasoning) -> Self {
         self.reasoning = reasoning;
@@ -74,14 +74,14 @@ impl Options {
         self
     }
 
-    /// The ids that end the answer of a parser of ids: what follows the first of them is not read.
+    /// The ids that end the answer of a parser of ids: ids after the first of them are not read.
     #[must_use]
     pub fn stop_ids(mut self, ids: impl Into<Arc<[u32]>>) -> Self {
         self.stop_ids = Some(ids.into());
         self
     }
 
-    /// Whether a parser of ids keeps the text that they stand for, [`Parser::kept_text`](super::Parser::kept_text), and where
+    /// Whether a parser of ids keeps their text, [`Parser::kept_text`](super::Parser::kept_text), and where
     /// in it that of each id is, [`Parser::id_spans`](super::Parser::id_spans).
     #[must_use]
     pub fn keep_text(mut self, keep: bool) -> Self {
@@ -100,7 +100,7 @@ impl Options {
     }
 
     /// Whether events report calls as they grow, in stable mode: the name as soon as it is certain, then the arguments
-    /// piece by piece. A call that cannot be reported early comes whole, before its region closes.
+    /// piece by piece. A call that cannot be reported early is sent whole, before its region closes.
     #[must_use]
     pub fn grow_calls(mut self, grow: bool) -> Self {
         self.grow_calls = grow;
@@ -118,7 +118,7 @@ pub enum ClosersInStrings {
     Text,
 }
 
-/// What becomes of the model's reasoning.
+/// What to do with the model's reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reasoning {
     /// It is a field of the message.

@@ -1,10 +1,10 @@
-//! Text outside all regions, where no field takes it: it is in no value of the message, so the answer says so.
+//! Text outside all regions that no field takes. It is lost, so the answer reports it.
 
 use super::plan::Plan;
 use super::span::Span;
 use crate::pattern::Pattern;
 
-/// How many bytes of a stretch are kept, to see whether it is text.
+/// How many bytes of a stretch are kept, to decide whether it is text.
 const KEPT: usize = 4096;
 
 /// How many bytes are kept at most for a policy that takes the text as content.
@@ -58,7 +58,7 @@ impl Outside {
         self.stretch.push_str(text.get(..room).unwrap_or_default());
     }
 
-    /// The stretch is over. Marks that end the turn are no text, and neither are start anchors. Whether it is text.
+    /// Ends the stretch; true if it is text, which marks that end the turn and start anchors are not.
     pub fn end(&mut self, plan: &Plan, start_anchor: &Pattern) -> bool {
         let text = self.stretch.as_str();
         // A turn mark closes every field that has a close.

@@ -1,10 +1,10 @@
-//! Parts of texts, cut where the parser knows that a cut may fall: within the text and between characters.
+//! Substrings at bounds that the parser knows to be valid: within the text and between characters.
 
 use std::ops::Range;
 
-/// The part of a text at a range of bytes that a search, a scan or the text itself gave, so that both ends lie between
-/// its characters. One that does not is a mistake here, which stops a debug build. A release build goes on with the
-/// nearest part there is: what is there is never taken for nothing.
+/// The part of a text at a byte range that came from a search, a scan or the text itself, so that both ends lie between
+/// its characters. Any other range is a bug: a debug build asserts, a release build takes the nearest valid part, so
+/// that no text is lost.
 #[inline]
 pub(super) fn part(text: &str, range: Range<usize>) -> &str {
     let found = text.get(range.clone());

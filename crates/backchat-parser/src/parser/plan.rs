@@ -1,4 +1,4 @@
-//! What the parser watches for, worked out once from a template and shared by every parser of it.
+//! The delimiters the parser watches for, computed once for a template and shared by all its parsers.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::spare::Spare;
 use crate::pattern::Pattern;
 use crate::template::{ContentSpec, Delimiter, Field, Regions, Template};
 
-/// The field whose text may end anywhere: an answer that was cut off reads like one that was not.
+/// The field whose text may end anywhere: a truncated answer looks like a complete one.
 const CONTENT: &str = "content";
 
-/// What a template asks the parser to watch for, and when.
+/// The delimiters that a template watches for, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub anchor: Anchor,
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub outside: Watch,
     /// The field that takes the text outside of all others.
     pub implicit: Option<usize>,
-    /// How many characters of text that is done with have to be kept; `None`: all.
+    /// How many characters of finished text must be kept; `None`: all.
     pub reach_behind: Option<usize>,
     /// The marks that end the turn, and so every region.
     pub turn_marks: Vec<String>,
@@ -50,13 +50,13 @@ pub(super) struct FieldPlan {
     pub name: Arc<str>,
     /// Whether its text is of a structured value.
     pub dirty: bool,
-    /// What is done with its regions.
+    /// How its regions are treated.
     pub regions: Regions,
     /// What is watched inside.
     pub inside: Watch,
-    /// Where the parts of its calls are, if they can be reported before a region is whole.
+    /// The parts of its calls, if they can be reported before a region is complete.
     pub calls: Option<CallShape>,
-    /// Whether a region is only whole with one of the field's own closers: its value does not end by itself.
+    /// Whether a region is complete only with one of the field's own closers: its value does not delimit itself.
     pub needs_closer: bool,
 }
 
@@ -69,11 +69,11 @@ pub(super) struct DelimiterPlan {
     pub can_grow: bool,
 }
 
-/// Delimiters that are watched together, those first that win where two match the same text.
+/// Delimiters that are watched together, in order of precedence.
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     pub delimiters: Vec<usize>,
-    /// What each byte can be of a match of any of them.
+    /// The roles of each byte in a match of any of them.
     pub signs: Arc<Signs>,
     /// Of which signs each byte can be the next byte of a match.
     follows: Box<[u8; 256]>,
@@ -85,14 +85,14 @@ pub(super) struct Watch {
     first: Vec<usize>,
 }
 
-/// What each byte can be of a match of any of several delimiters: a bit for the end of a leading run, [`LEADS`], and one
-/// for a sign, a byte that every match has after nothing but its leading run. Signs beyond seven share a bit.
+/// What each byte can be of a match of any of several delimiters: a bit for the end of a leading run, [`LEADS`], and
+/// one for a sign, a byte that every match has after nothing but its leading run. Signs beyond seven share a bit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signs([u8; 256]);
 
 const LEADS: u8 = 1;
 
-/// What a look at the bytes of a text says about the watched delimiters.
+/// The result of prefiltering the bytes of a text for the watched delimiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Glance {
     /// None has begun.
@@ -109,11 +109,11 @@ impl Signs {
         self.0.get(usize::from(byte)).copied().unwrap_or(u8::MAX)
     }
 
-    /// Looks at the bytes of a text.
+    /// Prefilters the bytes of a text.
     #[inline]
     pub fn look_at(&self, text: &str) -> Glance {
         let bytes = text.as_bytes();
-        // Four at a time, as a look costs little more than the loop around it.
+        // Four at a time, because the loop would cost more than the lookups.
         let (fours, rest) = bytes.as_chunks();
         let rest = rest.iter().fold(0, |all, byte| all | self.get(*byte));
         let all =

@@ -1,5 +1,4 @@
-//! What went wrong in a text, as data: each problem has a kind and a place, and none of them changes the message but by
-//! a policy that was asked for.
+//! Problems of a text, as data: each has a kind and a position, and changes the message only through an enabled policy.
 
 use super::span::Span;
 use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
@@ -25,16 +24,16 @@ pub struct Problem {
     pub reason: Option<String>,
     /// Whether the text ended inside the region.
     pub at_end: bool,
-    /// The policies that together read it: those that did if it is recovered, else those that would.
+    /// The policies that together recover it: those that did if it is recovered, else those that would.
     pub policies: Policies,
-    /// Whether policies did.
+    /// Whether policies recovered it.
     pub is_recovered: bool,
-    /// How many problems it stands for, if not all are listed.
+    /// How many problems it counts, if not all are listed.
     pub count: Option<usize>,
 }
 
 impl Problem {
-    /// A problem about nothing but a text.
+    /// A problem of the text without a field.
     pub(super) fn new(kind: ProblemKind, span: Span) -> Self {
         Self {
             kind,
@@ -56,7 +55,7 @@ impl Problem {
         Self { field: Some(field.to_owned()), ..Self::new(kind, span) }
     }
 
-    /// The problem, which a policy reads or would read.
+    /// The problem, marked with a policy that recovers it or would.
     pub(super) fn read_by(self, policy: RecoveryPolicy, is_recovered: bool) -> Self {
         Self { policies: policy.into(), is_recovered, ..self }
     }

@@ -1,4 +1,4 @@
-//! Tests of parsers that leave reasoning or calls in the content, or reasoning out.
+//! Tests of parsers that leave reasoning or calls in the content, or drop reasoning.
 
 use super::{Event, Finished, Options, Parser, Reasoning};
 use crate::template::Template;

@@ -1,4 +1,4 @@
-//! A region while the parser is in it, and what is kept of those that have ended.
+//! The open region, and what is kept of finished ones.
 
 use super::calls::GrowingCalls;
 use super::span::Span;

@@ -1,4 +1,4 @@
-//! What the fields of a template are to recovery: which hold calls, which the reasoning, and what a body can begin with.
+//! The roles of fields for recovery: which hold calls, which the reasoning, and what a body can begin with.
 
 use crate::content::recovery::CallForm;
 use crate::parser::closers;

@@ -1,4 +1,4 @@
-//! Which delimiter comes next.
+//! Finds the next delimiter.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use super::recovery::View;
 use crate::content::Mode;
 use crate::pattern::{Found, Search, TooMuchWork};
 
-/// New text up to this length is looked at byte by byte.
+/// New text up to this length is examined byte by byte.
 const GLANCE: usize = 64;
 
-/// Held text up to this length is walked back over at a glance. Beyond it the searches, which go on where they stopped,
-/// decide: else every feed of a long run would walk over all of it again.
+/// Held text up to this length is rescanned backwards. Beyond it the searches, which resume where they stopped,
+/// decide: otherwise every feed of a long run would rescan all of it.
 const HELD: usize = 256;
 
 /// The text a parser holds.
@@ -23,12 +23,12 @@ const HELD: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffer {
     text: String,
-    /// How many bytes before it have been let go.
+    /// How many bytes before it have been dropped.
     base: usize,
 }
 
 impl Buffer {
-    /// One that begins with this text, or in its room.
+    /// A buffer that begins with this text, or reuses its allocation.
     pub fn new(text: String) -> Self {
         Self { text, base: 0 }
     }
@@ -121,13 +121,13 @@ pub struct Scan {
     taken: (usize, Vec<usize>),
 }
 
-/// A delimiter whose search used up its steps.
+/// A delimiter whose search exceeded its step limit.
 pub(super) struct Exhausted {
     pub delimiter: usize,
 }
 
 impl Scan {
-    /// The searches for another text; those of an earlier one lend it their buffers.
+    /// The searches for another text, reusing the buffers of earlier ones.
     pub fn new(plan: &Plan, mode: Mode, mut searches: Vec<Search>) -> Self {
         searches.resize_with(plan.delimiters.len(), Search::default);
         for (search, delimiter) in searches.iter_mut().zip(&plan.delimiters) {
@@ -153,7 +153,7 @@ impl Scan {
         self.searches
     }
 
-    /// Looks for the next of the watched delimiters from a place on.
+    /// Finds the next of the watched delimiters from a position on.
     pub fn next(
         &mut self,
         plan: &Plan,
@@ -184,7 +184,7 @@ impl Scan {
         }
         self.clear_to = 0;
         let held = buffer.slice(hold, buffer.end());
-        // Before the first character, no search has shown yet what waits for the beginning of the text.
+        // Before the first character, no search has found the delimiters that match only at the beginning of the text.
         first_waits |= buffer.end() == 0 && !watch.is_quiet_at_first();
         self.quiet = best.is_none() && !first_waits && held.len() <= HELD && watch.signs.look_at(held) != Glance::Sign;
         if !Arc::ptr_eq(&self.signs, &watch.signs) {
@@ -254,7 +254,7 @@ impl Scan {
         }
     }
 
-    /// Notes that an empty open is taken at its place. Whether it was not taken there before.
+    /// Records that an empty open is taken at its position; true if it was not taken there before.
     pub fn insert_taken(&mut self, open: Delimited) -> bool {
         if self.taken.0 != open.start {
             self.taken = (open.start, Vec::new());
@@ -266,43 +266,43 @@ impl Scan {
         is_new
     }
 
-    /// Whether a look at new text is enough, with this many bytes held before it.
+    /// Whether prefiltering new text is enough, with this many bytes held before it.
     #[inline]
     pub fn is_quiet(&self, held: usize) -> bool {
         self.quiet && held <= HELD
     }
 
-    /// What a short look at new text says about the delimiters that were watched last; a long text needs a closer one,
-    /// and no text says nothing about what is held before it.
+    /// The result of prefiltering new text for the delimiters that were watched last, if the text is short and not
+    /// empty.
     #[inline]
     pub fn glance(&self, text: &str) -> Glance {
         if (1..=GLANCE).contains(&text.len()) { self.signs.look_at(text) } else { Glance::Sign }
     }
 
-    /// Passes over text in which no delimiter begins.
+    /// Skips text in which no delimiter begins.
     #[inline]
     pub fn skip_to(&mut self, place: usize) {
         self.clear_to = place;
     }
 
-    /// Exchanges whether a look at new text is enough: a parser that others must not feed keeps it elsewhere.
+    /// Swaps the flag of the fast path: a parser whose fast path must stay off keeps it elsewhere.
     #[inline]
     pub fn swap_quiet(&mut self, quiet: &mut bool) {
         std::mem::swap(&mut self.quiet, quiet);
     }
 
-    /// Lets no more text be skipped.
+    /// Disables the fast path.
     pub fn wake(&mut self) {
         self.quiet = false;
     }
 
-    /// What a group of an open delimiter's match took.
+    /// The text that a group of an open delimiter captured.
     pub fn group(&self, delimiter: usize, group: u32) -> Option<(usize, usize)> {
         self.searches.get(delimiter)?.group(group as usize)
     }
 
-    /// Where a watched delimiter may begin that the text so far does not settle. `shown` is where the text begins that
-    /// is not shown yet.
+    /// Where a watched delimiter may begin that the text so far does not decide. `shown` is where the text begins that
+    /// is not released yet.
     pub fn pending(&self, plan: &Plan, delimiter: usize, buffer: &Buffer, shown: usize) -> Option<usize> {
         if self.clear_to == 0 {
             return self.searches.get(delimiter)?.pending();
@@ -364,7 +364,7 @@ mod tests {
         for unit in ["    ", "word"] {
             let mut parser = Parser::new(&template, "A", crate::parser::Options::default()).unwrap();
             let start = Instant::now();
-            // A walk over all of it for each feed would take minutes.
+            // Rescanning all of it for each feed would take minutes.
             for _ in 0..100_000 {
                 assert_eq!(parser.feed(unit).unwrap(), []);
             }

@@ -1,4 +1,4 @@
-//! What makes an answer doubtful although it is one: said beside the message, never instead of it.
+//! Doubts about a complete answer: reported beside the message, never instead of it.
 
 use std::collections::BTreeMap;
 
@@ -63,13 +63,13 @@ impl Signals {
         self.no_anchor = true;
     }
 
-    /// Text that no field takes, which begins at a place. `keeps` bytes of it are kept besides those that decide whether it
-    /// is text.
+    /// Text that no field takes, which begins at a place. `keeps` bytes of it are kept besides those that decide
+    /// whether it is text.
     pub fn add_outside(&mut self, text: &str, start: usize, keeps: usize) {
         self.outside.get_or_insert_default().add(text, start, keeps);
     }
 
-    /// Text that no field takes is over, if there was any. Whether it counts.
+    /// Ends text that no field takes, if there was any; true if it counts.
     pub fn end_outside(&mut self, plan: &Plan, start_anchor: &Pattern) -> bool {
         self.outside.as_mut().is_some_and(|outside| outside.end(plan, start_anchor))
     }
@@ -79,7 +79,7 @@ impl Signals {
         self.outside.as_mut().map(|outside| std::mem::take(&mut outside.pieces)).unwrap_or_default()
     }
 
-    /// A value of the field takes the place of this one.
+    /// Records that another value of the field replaces this one.
     pub fn note_lost(&mut self, field: usize, value: &Value) {
         let shown = || match value {
             Value::String(text) => quote(text),
@@ -127,19 +127,19 @@ impl Signals {
         }
         for (field, mark) in &self.unopened {
             notes.push(format!(
-                "`{}` is closed by {mark} where it is not open; the mark stayed in the text (does the prefix open it?)",
+                "`{}` is closed by {mark} where it is not open; the marker stayed in the text (does the prefix open it?)",
                 name(field)
             ));
         }
         for (field, (count, first)) in &self.lost {
             let what = if *count == 1 { "an earlier value".to_owned() } else { format!("{count} earlier values") };
-            notes.push(format!("`{}` came more than once: the last region replaced {what}, {first}", name(field)));
+            notes.push(format!("`{}` occurred more than once: the last region replaced {what}, {first}", name(field)));
         }
         notes
     }
 }
 
-/// The first mark that a closing pattern finds in a text; nothing at all where the search was given up.
+/// The first match of a closing pattern in a text; `None` also if the search exceeded its step limit.
 fn mark(pattern: &Pattern, text: &str) -> Option<Option<String>> {
     if pattern.can_be_empty() {
         return Some(None);

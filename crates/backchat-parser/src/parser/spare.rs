@@ -1,5 +1,5 @@
-//! What a parser that has ended leaves to the next one of its template: its searches and its text, whose buffers are a
-//! third of what parsing a short output allocates.
+//! Buffers that a finished parser leaves to the next one of its template: its searches and its text, a third of what
+//! parsing a short output allocates.
 
 use std::sync::Mutex;
 
@@ -13,12 +13,12 @@ const MOST_TEXT: usize = 1 << 18;
 pub(super) struct Spare(Mutex<(Vec<Search>, String)>);
 
 impl Spare {
-    /// What there is, to be used again. Nobody waits for it: who comes second begins with nothing.
+    /// The spare buffers. Nobody waits for the lock: a second parser starts with empty ones.
     pub fn take(&self) -> (Vec<Search>, String) {
         self.0.try_lock().map(|mut spare| std::mem::take(&mut *spare)).unwrap_or_default()
     }
 
-    /// Leaves them to whoever comes next, unless they are large. The text itself is cleared.
+    /// Leaves the buffers to the next parser, unless they are large. The text itself is cleared.
     pub fn leave(&self, searches: Vec<Search>, mut text: String) {
         text.clear();
         if text.capacity() <= MOST_TEXT

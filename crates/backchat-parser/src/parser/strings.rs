@@ -1,8 +1,8 @@
-//! Whether a position in a JSON body is inside a string, known as the body grows; each byte is read once.
+//! Tracks whether the end of a growing JSON body is inside a string; each byte is read once.
 
 use crate::template::ContentSpec;
 
-/// How far a body has been read, and whether that is inside a string.
+/// How far a body was read, and whether that position is inside a string.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Strings {
     /// How many bytes of the body have been read.

@@ -1,5 +1,5 @@
-//! The ids that a parser of ids is fed with: the text they stand for, with markers as letters, and the way back from
-//! what the parser says of letters to what it means for the text.
+//! The input of a parser of ids: decodes ids to text with markers as letters, and maps the parser's results on letters
+//! back to the text.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct TokenFeed {
     /// The text of the last feed, kept for its memory.
     scratch: String,
     map: LetterMap,
-    /// What the scan keeps here while nothing is being read.
+    /// The scan's fast-path flag, while nothing is being read.
     pub quiet: bool,
     stop_ids: Option<Arc<[u32]>>,
     stopped: bool,
@@ -48,7 +48,7 @@ enum Place {
     Answer(usize),
 }
 
-/// The letters of a text, and by how much it is longer with their markers.
+/// The letters of a text, and how much longer it is with their markers.
 #[derive(Clone, Debug, Default)]
 struct LetterMap {
     /// Where each letter ends, and how much longer the text is up to there.
@@ -108,7 +108,7 @@ impl Sink for InLetters<'_> {
 }
 
 impl TokenFeed {
-    /// Begins after a prompt, whose text in letters it gives.
+    /// Begins after a prompt, and returns its text in letters.
     pub fn begin(tokens: &TokenTemplate, prompt: Prompt<'_>, options: &Options) -> (Self, String) {
         let stream = match prompt {
             Prompt::Ids(_) => TextStream::new(tokens.tokens()),
@@ -163,7 +163,7 @@ impl TokenFeed {
         }
     }
 
-    /// Notes text that is of no id, after which no character is open.
+    /// Records text without ids, after which no character is open.
     fn note_end(&mut self, text: &str, start: usize) {
         self.note(text, start);
         if let Some(kept) = &mut self.kept {
@@ -181,7 +181,7 @@ impl TokenFeed {
         }
     }
 
-    /// The text of an id that no state has a say in, and that has no letters.
+    /// The text of an id that does not depend on the state and has no letters.
     #[inline]
     pub fn plain(&self, id: u32) -> Option<&str> {
         if self.stopped || self.kept.is_some() || self.is_stop(id) {
@@ -228,7 +228,7 @@ impl TokenFeed {
         out
     }
 
-    /// A text whose ids are not known, in letters: what it spells of markers are markers.
+    /// A text without ids, in letters: markers spelled in it count as markers.
     pub fn spelled(&mut self, text: &str, start: usize) -> String {
         let mut out = String::new();
         if !self.stopped && !text.is_empty() {
@@ -256,12 +256,12 @@ impl TokenFeed {
         self.kept.as_ref()
     }
 
-    /// Takes a text back whose memory can be used again.
+    /// Takes back a text to reuse its memory.
     pub fn give_back(&mut self, scratch: String) {
         self.scratch = scratch;
     }
 
-    /// The text that the end of the ids settles.
+    /// The text that the end of the ids completes.
     pub fn end(&mut self, start: usize) -> String {
         let mut out = std::mem::take(&mut self.scratch);
         out.clear();
@@ -282,7 +282,7 @@ impl TokenFeed {
         self.map.place(place)
     }
 
-    /// Hands on an event as it is for the text.
+    /// Forwards an event, mapped back to the text.
     #[inline]
     pub fn show(&self, event: EventRef<'_>, sink: &mut dyn FnMut(EventRef<'_>)) {
         if self.map.ends.is_empty() { sink(event) } else { self.show_with_letters(event, sink) }
@@ -347,7 +347,7 @@ impl TokenFeed {
         entries.iter().map(read).collect()
     }
 
-    /// A message that is complete, as it is for the text, with what is to be said about the ids.
+    /// The complete message, mapped back to the text, with the notes about the ids.
     pub fn finish(self, finished: Finished) -> Finished {
         let text = |text: &str| self.tokens.read(text).into_owned();
         let malformed = finished.malformed.iter().map(|region| Malformed {

@@ -12,17 +12,17 @@ use crate::template::{Respell, Template};
 use crate::tokens::Tokens;
 use backchat_core::json::Value;
 
-/// What makes a marker.
+/// How a marker is recognized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// Its token, where the tokenizer has one: the same characters in other tokens are text.
+    /// By its token, if the tokenizer has one: the same characters in other tokens are text.
     #[default]
     Exact,
-    /// Its characters, whatever tokens they come in.
+    /// By its characters, whatever tokens they come in.
     Either,
 }
 
-/// A template made ready for the ids of a tokenizer. Make it once, and share it: cloning it is cheap.
+/// A template prepared for the ids of a tokenizer. Make it once and share it: it is cheap to clone.
 #[derive(Clone, Debug)]
 pub struct TokenTemplate {
     parts: Arc<Parts>,
@@ -62,7 +62,7 @@ impl fmt::Display for TokenTemplateError {
 impl std::error::Error for TokenTemplateError {}
 
 impl TokenTemplate {
-    /// Makes a template ready for the ids of a tokenizer.
+    /// Prepares a template for the ids of a tokenizer.
     ///
     /// # Errors
     ///
@@ -141,8 +141,8 @@ fn inside_of_json(text: &str) -> String {
 }
 
 impl Tokens {
-    /// The marks of a template's delimiters that the tokenizer has no token for: they are matched as text, so that what a
-    /// model writes about them reads like what it means.
+    /// The marks of a template's delimiters for which the tokenizer has no token: they are matched as text, so
+    /// mentioning one cannot be told from using it.
     pub fn unmatched(&self, template: &Template) -> Vec<String> {
         let letters = Letters::new(candidates(self));
         let mut marks = Marks { letters: &letters, found: Vec::new() };

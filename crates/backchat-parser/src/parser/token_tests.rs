@@ -255,7 +255,8 @@ fn sinks_see_text() {
     assert_eq!(said, r#"{"a": "<q\">"}"#);
 }
 
-/// What plug-ins of servers ask: the text so far, what an id would add, and text without ids, whose markers are tokens.
+/// What server plug-ins query: the text so far, the text an id would add, and text without ids, whose markers are
+/// tokens.
 #[test]
 fn text_beside_ids() {
     let (tokens, template) = template(Policy::Exact);

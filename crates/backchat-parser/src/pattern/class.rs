@@ -93,8 +93,8 @@ impl Class {
         2 + (usize::BITS - self.rest.len().leading_zeros()) as usize
     }
 
-    /// The length in bytes of the longest beginning of a text that has only characters of the set, and what it costs to
-    /// find that out.
+    /// The length in bytes of the longest prefix of a text that has only characters of the set, and the cost of finding
+    /// it.
     pub fn prefix(&self, text: &str) -> (usize, usize) {
         let bytes = text.as_bytes();
         let (mut at, mut beyond) = (0, 0);

@@ -145,7 +145,7 @@ impl Attempt {
     }
 }
 
-/// Whether a character has another case. None without one is equal to another.
+/// Whether a character has another case. One without can only equal itself.
 fn is_cased(c: char) -> bool {
     !c.to_lowercase().eq([c]) || !c.to_uppercase().eq([c])
 }

@@ -34,7 +34,7 @@ impl Program {
     }
 }
 
-/// Whether what follows a place in the pattern may depend on what a group took.
+/// Whether the rest of the pattern may depend on what a group captured.
 fn has_memory(node: &Node) -> bool {
     match node {
         // Whether a match is empty depends on the position of `\K`.
@@ -65,7 +65,7 @@ struct Compiler {
     program: Program,
     /// Whether groups are called, and so need a return address.
     calls: bool,
-    /// Whether a place that failed once fails always, whatever came before it.
+    /// Whether a position that failed once always fails, whatever came before it.
     plain: bool,
 }
 
@@ -88,7 +88,7 @@ impl Compiler {
         self.push(Inst::Split { first: 0, second: 0, memo: None, in_loop: false })
     }
 
-    /// Points a split to its two ways, in the order in which they are tried.
+    /// Sets the two targets of a split, in the order in which they are tried.
     fn patch(&mut self, split: usize, to_first: usize, to_second: usize, is_loop: bool) {
         let number = self.memo();
         if let Some(Inst::Split { first, second, memo, in_loop }) = self.program.insts.get_mut(split) {

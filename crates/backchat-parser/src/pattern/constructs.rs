@@ -4,14 +4,14 @@ use super::Pattern;
 use super::tree::{Assertion, Greed, Node};
 use backchat_core::text::slice;
 
-/// Something a pattern uses that not every engine has, or means the same by.
+/// A construct that not every engine has or treats the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Construct {
     LookAhead,
     LookBehind,
     Backreference,
     Conditional,
-    /// A condition that is a look.
+    /// A condition that is a look-around.
     LookCondition,
     Recursion,
     Possessive,
@@ -43,7 +43,7 @@ pub enum Construct {
 /// Why a backtracking engine may need more than linear time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Explosion {
-    /// A repeat inside a repeat: the same text is split up in exponentially many ways.
+    /// A nested repeat: the same text can be split in exponentially many ways.
     Nested,
     /// Branches under a repeat that can take the same text.
     Branches,
@@ -54,7 +54,7 @@ pub enum Explosion {
 pub struct Shape {
     /// The constructs, in the order of [`Construct`].
     pub constructs: Vec<Construct>,
-    /// Why it may explode.
+    /// Why matching may take exponential time.
     pub explosion: Option<Explosion>,
 }
 

@@ -1,4 +1,4 @@
-//! Texts that a pattern is about: what it matches, in as many ways as it has, and what its look-arounds ask for.
+//! Example texts of a pattern: one for each way to match it, and texts that its look-arounds require.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ const LONGEST: usize = 400;
 /// Characters that show what a set of characters takes.
 const SHOWN: [char; 10] = ['a', ' ', '\n', 'b', '0', '<', '>', '"', '.', 'é'];
 
-/// A text in the making, and what its groups took.
+/// A partial text, and what its groups captured.
 #[derive(Clone, Default, Hash)]
 struct Draft {
     text: String,
@@ -30,7 +30,7 @@ struct Draft {
 
 impl Pattern {
     /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats
-    /// are taken as seldom as they may be and up to twice more; the text of a look-ahead is written after the match.
+    /// are taken the minimum number of times and up to twice more; the text of a look-ahead is written after the match.
     pub fn examples(&self) -> Vec<String> {
         let Ok(reading) = self.reading() else { return Vec::new() };
         let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0, work: &Cell::new(MOST_WORK) }
@@ -50,13 +50,13 @@ const DEEPEST: usize = 2;
 /// examples.
 const MOST_WORK: usize = 10_000;
 
-/// Goes through a pattern.
+/// Walks a pattern.
 #[derive(Clone, Copy)]
 struct Expander<'p> {
     root: &'p Node,
     /// How many calls of groups it is inside of.
     depth: usize,
-    /// How many more nodes it may go through.
+    /// How many more nodes it may visit.
     work: &'p Cell<usize>,
 }
 
@@ -163,7 +163,7 @@ fn shown(class: &Class) -> Vec<String> {
     class.first().into_iter().map(String::from).collect()
 }
 
-/// Drafts without those that are twice there or too long, and of too many a sample from all along the list.
+/// Drafts without duplicates and those that are too long; if there are too many, an evenly spaced sample.
 fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
     let mut kept: Vec<Draft> = Vec::new();
     let mut seen: HashSet<u64, FixedState> = HashSet::default();
@@ -183,7 +183,7 @@ fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
 }
 
 impl Node {
-    /// Whether a repeat never gives back what it took.
+    /// Whether a repeat is possessive.
     pub(super) fn is_possessive(&self) -> bool {
         matches!(self, Node::Repeat { greed: Greed::Possessive, .. })
     }

@@ -1,4 +1,4 @@
-//! The text a search may look at. Places count from the start of the whole text, even after its beginning is gone.
+//! The text a search may read. Positions count from the start of the whole text, even after its beginning was dropped.
 
 use backchat_core::text::slice;
 
@@ -13,7 +13,7 @@ pub(super) enum Edge {
     Partial,
 }
 
-/// The text that is at hand. Places in it count from a beginning that may have been let go.
+/// The available text. Positions count from a beginning that may have been dropped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Haystack<'t> {
     pub text: &'t str,

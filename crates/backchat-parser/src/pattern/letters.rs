@@ -1,5 +1,5 @@
-//! Markers as letters of the alphabet: where a pattern spells a marker, it has one character instead, which no text that
-//! is written character by character contains.
+//! Markers as letters: wherever a pattern spells a marker, it has one special character instead, which ordinary text
+//! never contains.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -21,7 +21,7 @@ const SHIFT: u32 = 0x8000;
 /// The first byte, in UTF-8, of every letter.
 const LEAD: u8 = 0xF3;
 
-/// How many texts an alternation of literals may be multiplied out to.
+/// How many texts an alternation of literals may be expanded to.
 const MOST_TEXTS: usize = 64;
 
 /// How many texts of one part are looked at to find out whether a marker begins there.
@@ -35,7 +35,7 @@ pub(crate) struct Letters {
     by_first: HashMap<char, Vec<usize>>,
 }
 
-/// A pattern spells a marker in more ways than can be written down.
+/// A pattern spells a marker in too many ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManyWays;
 
@@ -102,7 +102,7 @@ impl Letters {
         (place < self.markers.len()).then_some(place)
     }
 
-    /// Appends text whose characters are no letters, whatever they are.
+    /// Appends text whose characters are not letters of markers, even if they look like it.
     pub fn write(&self, text: &str, out: &mut String) {
         if self.markers.is_empty() || !text.as_bytes().contains(&LEAD) {
             out.push_str(text);
@@ -168,7 +168,7 @@ impl Letters {
     /// Whether a text could have letters; most have none.
     #[inline]
     pub fn may_have_letters(text: &str) -> bool {
-        // Most tokens are shorter than what a search for many bytes at once takes to begin.
+        // Most tokens are too short for a vectorized search to pay off.
         match text.len() {
             ..16 => text.bytes().any(|byte| byte == LEAD),
             _ => memchr::memchr(LEAD, text.as_bytes()).is_some(),
@@ -397,7 +397,7 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<&'n Node>) {
     }
 }
 
-/// Whether a pattern says what a group took, or repeats its inside.
+/// Whether a pattern refers back to a group or calls it.
 fn asks_for_groups(node: &Node) -> bool {
     match node {
         Node::Backref { .. } | Node::Call(_) | Node::IfGroup { .. } => true,
@@ -436,7 +436,7 @@ mod tests {
         }
     }
 
-    /// A text may have the characters that letters are: they are never taken for markers, and come out unchanged.
+    /// A text may contain the letters themselves: they are never taken for markers, and are returned unchanged.
     #[test]
     fn no_text_has_letters() {
         let letters = letters(&["<a>"]);
@@ -474,7 +474,7 @@ mod tests {
             ("<(?:a|b)>", "<a>B", Some("B")),
             ("<(a|b)>", "<a>B", Some("B")),
             ("(?:</|<)a>", "<a>C", Some("C")),
-            // A name keeps its group apart, and what repeats is no row of characters.
+            // A named group stays separate, and a repeat is not a sequence of characters.
             ("<(?P<n>a|b)>", "A<b>", Some("<b>")),
             ("<a?>", "A<a>", Some("<a>")),
             ("[^<]+", "xAy", Some("x")),

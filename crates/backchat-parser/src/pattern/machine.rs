@@ -1,9 +1,8 @@
 //! Runs a [program](super::program) at one place of a text that may still grow.
 //!
-//! It backtracks, as Python's `regex` does, so it finds the same match with the same groups. In addition, if it has to
-//! know a character that is not there yet it stops with its whole state kept, and goes on from there when more text has
-//! come. So nothing is read twice because it was held, and a match is reported only if no continuation of the text
-//! could change it.
+//! It backtracks, as Python's `regex` does, so it finds the same match with the same groups. In addition, if it needs a
+//! character that has not arrived, it suspends with its whole state and resumes when there is more text. So held text
+//! is never rescanned, and a match is reported only if no continuation of the text could change it.
 //!
 //! A state that failed at a position fails there again, wherever the attempt began, unless the pattern refers back to
 //! its groups. Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns
@@ -15,13 +14,13 @@ use super::haystack::{Edge, Haystack};
 use super::memo::{Facts, has_place, note_stretch};
 use super::program::{Inst, Program};
 
-/// More states than this to come back to are too many.
+/// The most states on the backtracking stack.
 const MAX_FRAMES: usize = 6_000_000;
 
-/// More calls of groups than this in one attempt are too many.
+/// The most group calls in one attempt.
 const MAX_CALLS: usize = 100_000;
 
-/// Each call keeps what the groups were before it; more of that than this is too much.
+/// The most saved group slots: each call keeps the groups from before it.
 const MAX_CALLED_SLOTS: usize = 4_000_000;
 
 /// The cost of a step, in units of work; a unit is about a nanosecond.
@@ -42,7 +41,7 @@ pub(super) const BYTES_PER_UNIT: usize = 16;
 /// The extra cost of a call of a group, and of each slot that it keeps.
 const CALL: usize = 60;
 
-/// After an attempt of more steps than this every failure is noted.
+/// After this many steps in an attempt every failure is recorded.
 const LONG: u64 = 2048;
 
 const UNSET: usize = usize::MAX;
@@ -54,19 +53,19 @@ pub(super) enum Outcome {
     Fail,
     /// It looked past the end.
     NeedsMore,
-    /// The work allowed is used up.
+    /// It exceeded its work limit.
     Exhausted,
 }
 
-/// A choice that an attempt can return to, or a change to undo on the way back.
+/// A choice point to backtrack to, or a change to undo when backtracking.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Frame {
-    /// Another way from a place.
+    /// Another alternative at a position.
     Other {
         pc: u32,
         at: usize,
     },
-    /// When this is reached, everything from a split on has failed.
+    /// A marker: when it is reached, everything from a split on has failed.
     Failed {
         split: u32,
         at: usize,
@@ -78,7 +77,7 @@ pub(super) enum Frame {
         at: usize,
         high: usize,
     },
-    /// A lazy run can take more.
+    /// A lazy run can take more characters.
     Grow {
         pc: u32,
         low: usize,
@@ -117,7 +116,7 @@ struct Called {
     slots: Vec<usize>,
 }
 
-/// One attempt, as far as it got.
+/// One attempt and its state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempt {
     pub(super) pc: usize,
@@ -130,7 +129,7 @@ pub(super) struct Attempt {
     extra: u64,
     /// Which empty matches are rejected.
     refused: Refused,
-    /// Whether it is on its way back to another choice.
+    /// Whether it is backtracking.
     pub(super) failing: bool,
     /// The current run: its start, and the number of its characters.
     pub(super) run: Option<(usize, u32)>,
@@ -176,7 +175,7 @@ impl Attempt {
         self.charge((program.slots + program.registers) / 4);
     }
 
-    /// Forgets what beginning anew does not: what is still to be charged.
+    /// Clears pending charges, which a restart keeps.
     pub fn renew(&mut self) {
         self.extra = 0;
     }
@@ -209,7 +208,7 @@ impl Attempt {
         }
     }
 
-    /// Goes on until it is decided or looks past the end. `fuel` is the work it may still do.
+    /// Runs until it is decided or looks past the end. `fuel` is the remaining work.
     pub fn run(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts, fuel: &mut u64) -> Outcome {
         loop {
             let Some(left) = fuel.checked_sub(STEP + std::mem::take(&mut self.extra)) else {
@@ -426,7 +425,7 @@ impl Attempt {
         }
     }
 
-    /// Counts work besides the step.
+    /// Charges work in addition to the step.
     pub(super) fn charge(&mut self, units: usize) {
         self.extra += units as u64;
     }
@@ -442,7 +441,7 @@ impl Attempt {
         }
     }
 
-    /// Returns to the last choice. `Some` if there is none, or if the next one needs more text.
+    /// Backtracks to the last choice. `Some` if there is none, or if the next one needs more text.
     fn backtrack(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts) -> Option<Outcome> {
         let Some(frame) = self.stack.pop() else { return Some(Outcome::Fail) };
         match frame {

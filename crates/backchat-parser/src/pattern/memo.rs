@@ -3,23 +3,23 @@
 use super::class::Class;
 use super::haystack::Haystack;
 
-/// No more failures than these many words have bits for are noted; those of further places are found out again.
+/// Failures are recorded in at most this many words; those beyond are computed again.
 const MAX_WORDS: usize = 1 << 23;
 
 /// The known results of loops, runs and looks. They hold for one text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
-    /// Whether an attempt took so long that every failure is worth noting.
+    /// Whether an attempt took so long that every failure is worth recording.
     pub all: bool,
     /// A bit for each place and split.
     failed: Vec<u64>,
     failed_base: usize,
-    /// A stretch of places for each run: what follows it fails at each of them, and an unbounded run cannot go on after
-    /// the last.
+    /// A range of positions for each run: what follows it fails at each of them, and an unbounded run cannot continue
+    /// after the last.
     pub runs: Vec<(usize, usize)>,
     /// How far each run went when it was last begun.
     extents: Vec<Extent>,
-    /// A stretch of places for each look: at any of them its inside matches.
+    /// A range of positions for each look-around: its inside matches at all of them.
     pub spans: Vec<(usize, usize)>,
 }
 
@@ -36,8 +36,8 @@ impl Facts {
         self.failed.capacity() + self.runs.capacity() + self.extents.capacity() + self.spans.capacity()
     }
 
-    /// How far a bounded run goes from a place, without counting again what it took when it was last begun nearby; and
-    /// what it cost to find out. It takes at most `wanted` characters, none at `limit` or after.
+    /// The end of a bounded run from a position, without recounting what it took when it last began nearby, and the
+    /// cost of finding it. It takes at most `wanted` characters, none at `limit` or after.
     pub fn extent(
         &mut self,
         number: usize,
@@ -79,7 +79,7 @@ impl Facts {
         self.bit(splits, split, place).is_some_and(|(word, bit)| self.failed.get(word).is_some_and(|w| w & bit != 0))
     }
 
-    /// Notes a failure; gives how many words had to be made room for.
+    /// Records a failure; returns how many words had to be allocated.
     pub fn note_failure(&mut self, splits: usize, split: usize, place: usize, attempt: usize) -> usize {
         if self.failed.is_empty() {
             // No later attempt begins before this one.
@@ -97,7 +97,7 @@ impl Facts {
     }
 }
 
-/// The characters that a run took.
+/// The characters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extent {
     start: usize,
@@ -112,7 +112,7 @@ impl Extent {
         Self { start, end: start, count: 0 }
     }
 
-    /// Makes it what a run takes that begins at another place; gives what that cost.
+    /// Moves it to a run that begins at another position; returns the cost.
     fn move_to(&mut self, class: &Class, hay: Haystack<'_>, start: usize, wanted: u32, limit: usize) -> usize {
         let mut cost = 0;
         if self.start < hay.base || start > self.end || start + self.count as usize <= self.start {
@@ -148,7 +148,7 @@ impl Extent {
     }
 }
 
-/// A stretch of places for each of several things; two that touch become one.
+/// A range of positions for each of several runs or look-arounds; adjacent ranges merge.
 pub(super) fn note_stretch(stretches: &mut Vec<(usize, usize)>, index: usize, low: usize, high: usize) {
     if stretches.len() <= index {
         stretches.resize(index + 1, (1, 0));

@@ -1,6 +1,6 @@
 //! One pattern in the dialect of Python's `regex` module, as response templates write it: V0, DOTALL, Unicode.
 //!
-//! Two ways to use it. Over text that is all there: [`Pattern::find_at`] and [`Pattern::matches`]. In a stream the
+//! There are two ways to use it. On complete text: [`Pattern::find_at`] and [`Pattern::matches`]. In a stream, the
 //! parser asks the same pattern whether anything in the text so far could still become a match, and from which
 //! position.
 
@@ -68,7 +68,7 @@ struct Parts {
     reach_behind: Option<usize>,
 }
 
-/// Whose patterns they are.
+/// The dialect of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     /// Python's `regex` module, as response templates use it.
@@ -93,11 +93,11 @@ pub struct PatternError {
     pub message: String,
     /// The position in the pattern, in bytes.
     pub offset: usize,
-    /// Whether Python's `regex` takes the pattern, and it is refused as it cannot be run exactly as there.
+    /// Whether Python's `regex` accepts the pattern, and it is refused because it cannot be run exactly as there.
     pub is_unsupported: bool,
 }
 
-/// A search took more steps than it may; its pattern is one that backtracks without end.
+/// A search exceeded its step limit, because its pattern backtracks excessively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuchWork;
 
@@ -130,7 +130,7 @@ impl fmt::Debug for Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern. What Python's `regex` refuses is refused, and what cannot be run exactly as it runs it.
+    /// Parses a pattern. Refuses what Python's `regex` refuses, and what cannot be run exactly as there.
     ///
     /// ```
     /// # use backchat_parser as backchat;
@@ -147,7 +147,7 @@ impl Pattern {
         Self::in_dialect(source, Dialect::Regex)
     }
 
-    /// Reads a pattern of Python's own `re`, with DOTALL set.
+    /// Parses a pattern of Python's own `re`, with DOTALL set.
     pub fn in_re(source: &str) -> Result<Self, PatternError> {
         Self::in_dialect(source, Dialect::Re)
     }
@@ -178,7 +178,7 @@ impl Pattern {
         Ok(Self::compiled(self.source().to_owned(), self.parts.dialect, Some(letters.clone()), reading))
     }
 
-    /// The literal texts of the pattern: each runs until something that is no literal follows.
+    /// The maximal literal texts of the pattern.
     pub(crate) fn texts(&self) -> Vec<String> {
         fn collect(parts: &[Part], texts: &mut Vec<String>) {
             for part in parts {
@@ -231,7 +231,7 @@ impl Pattern {
         self.parts.can_be_empty
     }
 
-    /// Whether a match at the end of a text may be undone by more text, as that of `</call>|$` is.
+    /// Whether more text may undo a match at the end of a text, as with `</call>|$`.
     pub(crate) fn asks_for_end(&self) -> bool {
         self.program().asks_for_end
     }
@@ -248,7 +248,7 @@ impl Pattern {
         self.complete(&mut search, text)
     }
 
-    /// Whether a text may have a match with a character. Most texts have none, which is seen without a search.
+    /// Whether a text may have a nonempty match. Most texts have none, which the prefilter shows without a search.
     pub(crate) fn may_match_in(&self, text: &str) -> bool {
         let whole = Haystack { text, base: 0, edge: Edge::End };
         self.parts.prefilter.next(whole, 0, &mut 0).is_some_and(|place| place < text.len())
@@ -288,12 +288,12 @@ impl Pattern {
         &self.parts.names
     }
 
-    /// Whether a match can have this byte first, its leading run left out. Every match has such a byte.
+    /// Whether this byte can be the first of a match after its leading run. Every match has such a byte.
     pub(crate) fn can_tell(&self, byte: u8) -> bool {
         self.parts.prefilter.identifying_bytes().has(byte)
     }
 
-    /// Whether a match can have these two bytes first, its leading run left out.
+    /// Whether these two bytes can be the first of a match after its leading run.
     pub(crate) fn can_tell_with(&self, byte: u8, next: u8) -> bool {
         self.parts.prefilter.may_begin(byte, next)
     }

@@ -1,6 +1,6 @@
-//! The bytes with which whatever follows a run has to start, so that a run stops only where one of them is.
+//! The possible first bytes of what follows a run, so that backtracking stops only where one of them is.
 
-/// Up to three bytes. Where a text ends is not said by any: a place at its end has to be tried besides.
+/// Up to three bytes. The end of the text is a separate case: a position there must always be tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NextBytes {
     bytes: [u8; 3],

@@ -1,7 +1,7 @@
 //! Patterns match what an independent engine, `fancy-regex`, matches on whole texts.
 //!
-//! The other engine is not Python's: it means something else by a few constructs. Each has a row in [`EXCEPTIONS`], by
-//! which a pattern is compared on fewer texts or not at all. No single pattern is excepted.
+//! The other engine is not Python's: a few constructs differ. Each has a row in [`EXCEPTIONS`], for which a pattern is
+//! compared on fewer texts or not at all. There are no exceptions for single patterns.
 
 use std::fs;
 use std::path::Path;
@@ -66,12 +66,12 @@ fn compared_on(pattern: &Pattern) -> Option<impl Fn(char) -> bool + use<>> {
     Some(move |c| only.iter().all(|takes| takes(c)))
 }
 
-/// The pattern in the other engine, unless it refuses it, such as a repeat of what matches nothing.
+/// The pattern in the other engine, unless it refuses it, such as a repeat of an empty match.
 fn theirs(source: &str) -> Option<fancy_regex::Regex> {
     fancy_regex::RegexBuilder::new(&format!("(?s){source}")).backtrack_limit(10_000_000).build().ok()
 }
 
-/// Whether it repeats, without a bound, what may match nothing. Python ends such a repeat after a turn that took
+/// Whether it repeats a possibly empty match without a bound. Python ends such a repeat after an iteration that took
 /// nothing, even if another branch would have taken something; the other engine continues with that branch.
 fn repeats_nothing(node: &Node) -> bool {
     match node {

@@ -4,7 +4,7 @@ use super::class::Class;
 use super::tree::{Assertion, Greed, Node};
 use super::{Pattern, escape_literal};
 
-/// One part of a pattern, as far as someone needs it who looks for marks.
+/// One part of a pattern, in the detail needed to find marks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     /// Exact characters.
@@ -27,7 +27,7 @@ pub enum Part {
     Either(Vec<Vec<Part>>),
     Ahead(Vec<Part>),
     NotAhead(Vec<Part>),
-    /// Characters of a set: as a pattern, a text it takes, and whether it takes any character.
+    /// Characters of a set: as a pattern, an example, and whether it matches any character.
     Run {
         source: String,
         sample: String,

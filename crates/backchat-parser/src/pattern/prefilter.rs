@@ -10,7 +10,7 @@ use super::tree::{Assertion, Greed, Node};
 /// From this many bytes on a search for a whole literal beats one for its first byte.
 const WORTH_A_LITERAL_SEARCH: usize = 48;
 
-/// A filter over the places of a text.
+/// A filter over the positions of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Prefilter {
     /// The bytes with which a match can begin.
@@ -38,7 +38,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Literals {
     all: Vec<Literal>,
-    /// Finds what they all begin with.
+    /// Finds the common prefix of all.
     common: memmem::Finder<'static>,
 }
 
@@ -69,7 +69,7 @@ struct SkippedRun {
     /// The runs that the character before one of its own can be in, itself included.
     before: u8,
     may_be_empty: bool,
-    /// Whether it takes any number of characters, or any from one on, and gives back what others need.
+    /// Whether it takes any number of characters, or at least one, and is not possessive.
     is_plain: bool,
 }
 
@@ -77,7 +77,7 @@ impl LeadingRun {
     /// How many runs are distinguished.
     const MOST: usize = 8;
 
-    /// None for runs of which no exact account can be given.
+    /// `None` for runs that cannot be tracked exactly.
     fn new(mut runs: Vec<SkippedRun>) -> Option<Self> {
         match runs.as_slice() {
             [_] => {}
@@ -190,7 +190,7 @@ impl Prefilter {
         Self::with(node, run_then)
     }
 
-    /// The filter; `special` makes one if neither a byte nor literals identify a match.
+    /// The filter; `special` builds one if neither a byte nor literals identify a match.
     fn with(node: &Node, special: impl Fn(&Node) -> Option<Kind>) -> Self {
         let mut found = Beginning::default();
         if found.add(node) || found.anything {
@@ -313,7 +313,7 @@ impl Literal {
     /// Whether it occurs at a place, or may have begun there at the end of the text so far.
     fn fits(&self, hay: Haystack<'_>, at: usize) -> bool {
         let rest = hay.bytes_after(at);
-        // Most places differ in the first byte or two, for which a comparison of memory is too much ado.
+        // Most positions differ in the first byte or two, for which a `memcmp` call does not pay off.
         rest.iter().zip(&self.text).all(|(one, other)| one == other)
             && (rest.len() >= self.text.len() || hay.edge != Edge::End)
             && self.after.as_ref().is_none_or(|after| hay.byte_before(at).is_some_and(|byte| after.has(byte)))
@@ -341,7 +341,7 @@ impl Literals {
                 match self.common.find(hay.bytes_after(at)) {
                     Some(offset) if fits(at + offset) => return Some(at + offset),
                     Some(offset) => at += offset + 1,
-                    // The common beginning may be incomplete itself.
+                    // The common prefix may itself be incomplete.
                     None => at = hay.end() + 1 - common,
                 }
             }
@@ -385,14 +385,14 @@ impl Beginning {
 
     /// Adds what several nodes in a row can begin with. What a look ahead sees and what follows it has to begin alike.
     fn add_all(&mut self, items: &[Node]) -> bool {
-        // The text that all look-aheads so far have seen.
+        // The text that all look-aheads so far require.
         let mut seen: Option<Self> = None;
         for item in items {
             let mut own = Self::default();
             let through = own.add(item);
             let is_look = matches!(item, Node::Look { behind: false, negate: false, .. });
             match seen.as_mut() {
-                // A look that may see nothing says nothing.
+                // A look-ahead that may match nothing restricts nothing.
                 _ if is_look && through => {}
                 Some(seen) if is_look => seen.keep(&own),
                 None if is_look => seen = Some(own),
@@ -416,7 +416,7 @@ impl Beginning {
         self.anything |= other.anything;
     }
 
-    /// Keeps what is in the other as well. One that may be anything rules nothing out.
+    /// Intersects with the other. An unrestricted one rules nothing out.
     fn keep(&mut self, other: &Self) {
         self.table.iter_mut().zip(&other.table).for_each(|(member, other)| *member &= other);
         self.at_end &= other.at_end;
@@ -490,7 +490,7 @@ fn run_then(node: &Node) -> Option<Kind> {
     let Node::Concat(items) = node else { return None };
     let may_lead = |item: &&Node| run_of(item).is_some() || option_of(item).is_some();
     let leading = items.iter().take(LeadingRun::MOST).take_while(may_lead).count();
-    // The fewer runs, the less they have in common with what follows.
+    // With fewer runs, there is less overlap with what follows.
     (1..=leading).rev().find_map(|count| {
         let (leading, rest) = items.split_at_checked(count)?;
         let run = LeadingRun::new(leading.iter().filter_map(run_of).collect())?;
@@ -576,7 +576,7 @@ mod tests {
             // So has the byte after the first one.
             (r"\)(?=\s*<)", ") )<).) <)", &[0, 2, 6, 9], &[0, 2, 6]),
             ("a(?!b)[bc]", "ab ac ad a", &[0, 3, 9], &[0, 3]),
-            // Nothing has to follow.
+            // Nothing needs to follow.
             ("a(?:b|$)", "ab ac a", &[0, 3, 6], &[0, 3, 6]),
         ] {
             assert_eq!(places(source, text, Edge::Open), so_far, "{source}");

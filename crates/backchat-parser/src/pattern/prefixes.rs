@@ -1,19 +1,19 @@
-//! The literals of which every match of a pattern begins with one.
+//! Prefix literals: every match of a pattern begins with one of them.
 
 use super::class::{self, Class};
 use super::tree::Node;
 
-/// More literals than this are not worth comparing one by one.
+/// The most literals that are worth comparing one by one.
 const MOST: usize = 8;
 
-/// Longer beginnings than this say no more.
+/// The longest useful prefix.
 const LONGEST: usize = 24;
 
-/// A beginning of matches.
+/// A prefix of matches.
 #[derive(Clone, Debug)]
 pub(super) struct Prefix {
     pub text: String,
-    /// What a look-behind asks of the character before the match.
+    /// What a look-behind requires of the character before the match.
     pub after: Option<Class>,
     /// Whether what follows in the pattern goes on with it.
     is_open: bool,
@@ -30,7 +30,7 @@ pub(super) fn prefixes(node: &Node) -> Option<Vec<Prefix>> {
     is_useful.then_some(found)
 }
 
-/// Goes on with the open prefixes by what the node begins with.
+/// Extends the open prefixes by the beginning of the node.
 fn extend(node: &Node, all: &mut Vec<Prefix>) {
     if all.len() > MOST * 4 {
         return close(all);
@@ -103,7 +103,7 @@ fn single(node: &Node) -> Option<Class> {
     }
 }
 
-/// Replaces the open prefixes by what a closure makes of them.
+/// Replaces the open prefixes by the results of a closure.
 fn branch(all: &mut Vec<Prefix>, ways: impl FnOnce(Vec<Prefix>) -> Vec<Prefix>) {
     let open = all.extract_if(.., |prefix| prefix.is_open).collect();
     all.append(&mut ways(open));

@@ -20,7 +20,7 @@ pub(super) enum Inst {
         in_loop: bool,
     },
     Jump(usize),
-    /// Remembers the place in a slot: two slots a group, its start and its end.
+    /// Saves the position in a slot: two slots per group, its start and its end.
     Save(usize),
     Assert(Assertion),
     /// A look whose inside follows, up to `LookEnd`: where to go on if that matches, and if it does not; `None` where
@@ -60,13 +60,13 @@ pub(super) enum Inst {
     Return {
         group: usize,
     },
-    /// Puts the place into a register, without a way back.
+    /// Puts the position into a register, without undoing it on backtracking.
     Mark(usize),
-    /// Puts the place into a register.
+    /// Puts the position into a register.
     Note(usize),
     Zero(usize),
     Add(usize),
-    /// Another round of a counted group, which follows, or out of it.
+    /// Begins another iteration of a counted group, which follows, or leaves it.
     Count {
         counter: usize,
         min: usize,
@@ -74,7 +74,7 @@ pub(super) enum Inst {
         lazy: bool,
         exit: usize,
     },
-    /// Leaves the loop if a round consumed nothing.
+    /// Leaves the loop if an iteration consumed nothing.
     LeaveIfEmpty {
         noted: usize,
         counter: Option<(usize, usize)>,
@@ -83,10 +83,10 @@ pub(super) enum Inst {
     Match,
 }
 
-/// A run of up to this many characters is quicker walked than remembered.
+/// A run of up to this many characters is faster to rescan than to record.
 pub(super) const SHORT_RUN: u32 = 16;
 
-/// One set of characters, again and again.
+/// A repeat of one character set.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub class: Class,

@@ -1,4 +1,4 @@
-//! Reads the Python dialect: what the `regex` module takes in its V0 mode, with DOTALL set.
+//! Parses the Python dialect: what the `regex` module accepts in its V0 mode, with DOTALL set.
 
 use std::collections::HashMap;
 
@@ -265,7 +265,7 @@ impl<'p> Reader<'p> {
             '[' => self.set()?,
             '\\' => self.escape()?,
             '(' => {
-                // Whatever a parenthesis opens, it is read inside of this call.
+                // Everything that a parenthesis opens is parsed inside this call.
                 self.depth += 1;
                 if self.depth > MAX_DEPTH {
                     return Err(self.error(format!("groups are nested more than {MAX_DEPTH} deep")));

@@ -1,4 +1,4 @@
-//! A pattern as a regular language, for grammars: without positions and captures, with look-arounds read generously.
+//! A pattern as a regular language, for grammars: without positions and captures, with look-arounds overapproximated.
 
 use super::PatternError;
 use super::class::Class;
@@ -104,7 +104,7 @@ fn generous(node: &Node) -> Regular {
         Node::Empty | Node::Keep => Regular::Empty,
         Node::Char(c) | Node::Folded(c) => Regular::Class(vec![(u32::from(*c), u32::from(*c))]),
         Node::Class(set) => class(set),
-        // Text that goes on does not end here.
+        // Text that continues does not end here.
         Node::Assert(Assertion::End | Assertion::EndOrFinalNewline) => Regular::Never,
         Node::Assert(_) => Regular::Empty,
         Node::Group { node, .. } | Node::Atomic(node) => generous(node),

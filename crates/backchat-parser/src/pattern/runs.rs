@@ -1,4 +1,4 @@
-//! Runs of one set of characters: how the [machine](super::machine) takes them, gives back and takes more.
+//! Runs of one character set: how the [machine](super::machine) matches them and backtracks.
 
 use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
@@ -80,7 +80,7 @@ impl Attempt {
                 }
                 self.stack.push(Frame::Grow { pc, low, at: low, count });
             }
-            // It gives nothing back, but what follows it fails wherever in this stretch it begins.
+            // It does not backtrack, but what follows it fails wherever in this range it begins.
             Greed::Possessive if run.memo.is_some() => {
                 self.stack.push(Frame::Shrink { pc, low: start, at: start, high: self.at });
             }
@@ -147,7 +147,7 @@ impl Attempt {
         (length + rest.len(), count + more as u32)
     }
 
-    /// Lets a greedy run give back characters until what follows could match.
+    /// Backtracks a greedy run until what follows could match.
     pub(super) fn shrink(
         &mut self,
         run: &Run,
@@ -190,7 +190,7 @@ impl Attempt {
         }
     }
 
-    /// Lets a lazy run take characters until the rest could match; false if it needs more text.
+    /// Extends a lazy run until the rest could match; false if it needs more text.
     pub(super) fn grow(
         &mut self,
         run: &Run,
@@ -263,7 +263,7 @@ impl Attempt {
     }
 }
 
-/// Takes at least one character, up to the next place with one of these bytes or the end of what there is; where that
+/// Takes at least one character, up to the next position with one of these bytes or the end of the text; where that
 /// cannot be, the place that ends the run.
 fn grow_to(run: &Run, next: NextBytes, at: usize, hay: Haystack<'_>) -> Result<usize, usize> {
     let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };

@@ -1,4 +1,4 @@
-//! A pattern over a whole text with all that its groups took, named or not, within a budget of steps.
+//! Matches of a pattern in a whole text with all groups, named or not, within a step budget.
 
 use super::haystack::{Edge, Haystack};
 use super::{Found, Pattern, Search, TooMuchWork};

@@ -13,7 +13,7 @@ const FUEL: u64 = 12_000_000;
 /// The work it may do besides for each byte of the text.
 const FUEL_PER_BYTE: u64 = 500;
 
-/// How much a search may hold that is kept for another text, in words or so.
+/// The largest buffers, in words, that a search keeps for another text.
 const MOST_KEPT: usize = 4096;
 
 /// The result of a search so far.
@@ -23,7 +23,7 @@ pub(crate) enum Found {
     Match { start: usize, end: usize },
     /// Everything before this position is ruled out; only more text can decide whether a match begins here.
     Waits { start: usize },
-    /// Everything there is is ruled out.
+    /// All text so far is ruled out.
     Nothing,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Search {
     /// Whether empty matches are never reported.
     never_empty: bool,
     run_end: usize,
-    /// The work it may do, if the caller sets a bound of its own.
+    /// The work it may do, if the caller sets a limit.
     budget: Option<NonZero<u64>>,
     /// The buffers of attempts; most searches of a parser never make one.
     work: Option<Box<Work>>,
@@ -50,12 +50,12 @@ struct Work {
     attempt: Attempt,
     facts: Facts,
     spent: u64,
-    /// The result of the last look, and the length of the text it saw.
+    /// The result of the last scan, and the length of the text it saw.
     looked: Option<(SeenText, Found)>,
 }
 
 impl Work {
-    /// Forgets all but the room it has.
+    /// Clears everything but its buffers.
     fn renew(&mut self) {
         self.attempt.renew();
         self.facts.forget();
@@ -64,7 +64,7 @@ impl Work {
     }
 }
 
-/// The text that a look saw: its end, and whether more may come after it.
+/// The text that a scan saw: its end, and whether more may follow.
 type SeenText = (usize, bool);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Search {
         self.work.as_ref().is_none_or(|work| work.attempt.size() + work.facts.size() <= MOST_KEPT)
     }
 
-    /// A search that may do so much work and no more.
+    /// A search with a work limit.
     pub fn with_budget(budget: u64) -> Self {
         Self { budget: NonZero::new(budget.max(1)), ..Self::default() }
     }
@@ -112,7 +112,7 @@ impl Search {
         (self.from, self.at, self.not_empty, self.state) = (from, from, not_empty, State::Looking);
     }
 
-    /// Makes it a search from a later place on; what is known already and still holds is kept.
+    /// Makes it a search from a later position on; results that still hold are kept.
     pub fn move_to(&mut self, pattern: &Pattern, from: usize) {
         let start = match self.state {
             State::Looking => self.at,
@@ -125,7 +125,7 @@ impl Search {
         }
     }
 
-    /// Passes over text in which no match begins, as the caller knows.
+    /// Skips text in which the caller knows that no match begins.
     pub fn clear_to(&mut self, place: usize) {
         match self.state {
             State::Waiting { start } if start < place => (self.state, self.at) = (State::Looking, place),
@@ -139,7 +139,7 @@ impl Search {
         self.work.as_ref().map_or(0, |work| work.attempt.start())
     }
 
-    /// Looks again from a place on, as if nothing were known but what was passed over there.
+    /// Restarts from a position, keeping only the knowledge about skipped text.
     fn look_again(&mut self, pattern: &Pattern, from: usize) {
         if let Some(work) = &mut self.work {
             work.facts.forget();
@@ -156,8 +156,8 @@ impl Search {
         }
     }
 
-    /// Continues with all the text there is: `text`, whose first byte is at `base`, and after it, unless it has
-    /// `ended`, what is still to come.
+    /// Continues with all the text so far: `text`, whose first byte is at `base`; unless it has `ended`, more may
+    /// follow.
     pub fn resume(&mut self, pattern: &Pattern, text: &str, base: usize, ended: bool) -> Result<Found, TooMuchWork> {
         self.advance(pattern, Haystack { text, base, edge: if ended { Edge::End } else { Edge::Open } })
     }
@@ -224,9 +224,9 @@ impl Search {
         self.work.as_ref()?.attempt.group(index)
     }
 
-    /// Looks from a place on over what there is, whatever earlier text gave. Unless the text has ended, that is what
+    /// Scans the text so far from a position, ignoring earlier results. Unless the text has ended, this is what
     /// partial matching of Python's `regex` does: it takes a complete match anywhere, and only without one the leftmost
-    /// place where an attempt runs into the end.
+    /// position where an attempt reaches the end.
     pub fn look(
         &mut self,
         pattern: &Pattern,
@@ -249,8 +249,8 @@ impl Search {
         Ok(found)
     }
 
-    /// The result of the last look, if a look from this position on would find it, too: in the same text, at or after
-    /// the place. Without this a text of many regions would be gone through to its end for each of them.
+    /// The result of the last scan, if a scan from this position would find it as well: in the same text, at or after
+    /// the position. Without this a text of many regions would be scanned to its end for each of them.
     fn seen(&self, pattern: &Pattern, from: usize, extent: SeenText) -> Option<Found> {
         let (looked, found) = self.work.as_ref()?.looked?;
         let is_behind = found == Found::Nothing || self.attempt_start() >= from;

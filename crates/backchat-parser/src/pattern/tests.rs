@@ -362,7 +362,7 @@ fn long_and_nested_patterns_are_read() {
         nested("(?=", "a", ")b", 190),
         nested("(?=(?:", "a", "b)*)", 90),
     ] {
-        // Read in any but the time of their length, these would not end.
+        // In more than linear time these would not finish.
         let pattern = Pattern::new(&source).unwrap();
         let found = pattern.find_at("-", 0).ok().flatten();
         assert!(found.is_none_or(|found| found.span() == (0, 0)), "{}…", &source[..9]);
@@ -388,7 +388,7 @@ fn look_behinds_say_how_far_they_reach() {
 }
 
 proptest! {
-    /// Looking on from a later place in the same text, or in more of it, gives what looking anew would.
+    /// Resuming from a later position in the same text, or in more of it, gives the same result as a new search.
     #[test]
     fn what_was_seen_is_what_would_be_seen_again(
         source in select(vec![

@@ -19,7 +19,7 @@ pub(super) enum Node {
     Concat(Vec<Node>),
     /// The first that lets the rest match.
     Alternate(Vec<Node>),
-    /// The same again and again.
+    /// A repeat.
     Repeat { node: Box<Node>, min: u32, max: Option<u32>, greed: Greed },
     /// A look ahead or behind, which consumes nothing.
     Look { node: Box<Node>, behind: bool, negate: bool },

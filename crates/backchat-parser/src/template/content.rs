@@ -56,8 +56,8 @@ impl ContentParser {
 
 /// A content parser with its arguments, ready to run.
 ///
-/// The reference looks at most arguments only when a region closes. So what it would find wrong there is a warning of
-/// the loader's, and is kept here as the reason why every region will be malformed.
+/// The reference checks most arguments only when a region closes. Such a mistake is a warning of the loader, and is
+/// kept here as the reason why every region will be malformed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ContentSpec {
@@ -89,7 +89,7 @@ pub enum ContentSpec {
     KvLines(KvLinesArgs),
     /// Its arguments are such that no body gives a value.
     Unusable {
-        /// The parser asked for, if it is one.
+        /// The requested parser, if it exists.
         parser: Option<ContentParser>,
         /// Why every region fails.
         reason: String,

@@ -10,7 +10,7 @@ pub mod source;
 mod transform;
 mod write;
 
-// How bodies are read and values shaped: for the rooms that judge and explain templates.
+// How bodies are parsed and values shaped: for modules that judge and explain templates.
 pub use content::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
 pub use load::{LoadError, LoadErrorKind, Loaded};
 pub use model::Delimiter;

@@ -1,4 +1,4 @@
-//! The typed template. One that exists has passed every check; its patterns are compiled.
+//! The typed template. Every value has passed all checks, and its patterns are compiled.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use super::{ContentSpec, Transform};
 use crate::pattern::Pattern;
 use backchat_core::json::{Object, Value};
 
-/// A response template: what a model's output means, field by field.
+/// A response template: how a model's output is parsed, field by field.
 ///
 /// It is cheap to clone and can be shared by any number of parsers.
 ///
@@ -50,7 +50,7 @@ pub struct Field {
     pub close: Option<Delimiter>,
     /// Whether the field is a list, to which each region appends.
     pub repeats: bool,
-    /// With `repeats`: text regions are glued into one string, with this between them.
+    /// With `repeats`: text regions are joined into one string, with this between them.
     pub join: Option<String>,
     /// Whether the message may lack the field.
     pub optional: bool,
@@ -72,9 +72,9 @@ pub(crate) enum Regions {
     /// It reads their values.
     #[default]
     Read,
-    /// It takes them as they are written, with their delimiters.
+    /// It keeps their text as written, with their delimiters.
     AsWritten,
-    /// It leaves them out.
+    /// It drops them.
     Dropped,
 }
 
@@ -132,7 +132,8 @@ impl Template {
         prepared.clone().downcast().unwrap_or_else(|_| Arc::new(make(self)))
     }
 
-    /// The same template for one thread: threads whose parsers count their references to one template wait for each other.
+    /// The same template for one thread: threads whose parsers count their references to one template wait for each
+    /// other.
     #[must_use]
     pub fn unshared(&self) -> Self {
         let Parts { defaults, start_anchor, fields, .. } = &*self.parts;
@@ -167,15 +168,15 @@ impl Template {
                 field.transform = None;
             }
         }
-        // The parser shows the text of the first fields alone.
+        // The parser releases only the text of the first fields.
         fields.sort_by_key(|field| field.regions == Regions::Dropped);
         let Parts { defaults, start_anchor, .. } = &*self.parts;
         let (defaults, start_anchor) = (defaults.clone(), start_anchor.clone());
         Self::new(Parts { defaults, start_anchor, fields, prepared: OnceLock::new() })
     }
 
-    /// The same template with other delimiters, and other texts in the arguments of content parsers. Fails with the keys
-    /// that lead to the first one that has no other form.
+    /// The same template with other delimiters, and other texts in the arguments of content parsers. Fails with the
+    /// keys that lead to the first one that has no other form.
     pub(crate) fn respelled<E>(&self, respell: &mut impl Respell<Error = E>) -> Result<Self, (String, E)> {
         let Parts { defaults, start_anchor, fields, .. } = &*self.parts;
         let start_anchor = start_anchor.respelled(respell).map_err(|error| ("start_anchor".to_owned(), error))?;

@@ -1,10 +1,10 @@
-//! Another spelling of what a template looks for; what its fields mean stays the same.
+//! Respells the delimiters of a template; the meaning of its fields stays the same.
 
 use crate::pattern::Pattern;
 
-/// Another way to write the texts and patterns that a parser looks for.
+/// A respelling of the texts and patterns that a parser looks for.
 pub(crate) trait Respell {
-    /// Why something cannot be written so.
+    /// Why something cannot be respelled.
     type Error;
     /// A text.
     fn text(&mut self, text: &str) -> String;

@@ -11,7 +11,7 @@ pub struct Transform {
     pub shape: Shape,
     /// Whether the value is a list of objects, the shape applied to each.
     pub each: bool,
-    /// Whether each part of the value has one place at most in the shape, so that it can be moved there.
+    /// Whether each part of the value is used at most once in the shape, so that it can be moved there.
     pub(crate) moves: bool,
 }
 

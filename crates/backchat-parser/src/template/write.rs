@@ -4,7 +4,7 @@ use super::{ContentSpec, Delimiter, Field, Template, keys};
 use backchat_core::json::{Object, Value};
 
 impl Template {
-    /// The template as JSON, its keys in the order a person would write them; what is the default is left out.
+    /// The template as JSON, its keys in conventional order; defaults are left out.
     pub fn to_value(&self) -> Value {
         let mut out = Object::new();
         out.insert("version".to_owned(), 1_i64.into());
@@ -24,7 +24,7 @@ impl Template {
 }
 
 impl Field {
-    /// The field as JSON, its keys in the order a person would write them; what is the default is left out.
+    /// The field as JSON, its keys in conventional order; defaults are left out.
     pub fn to_value(&self) -> Value {
         let mut out = Object::new();
         write_delimiter(self.open.as_ref(), ["open", "open_pattern"], &mut out);

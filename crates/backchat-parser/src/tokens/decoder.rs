@@ -1,4 +1,4 @@
-//! The decoder of a tokenizer: how the text of each ordinary token follows from its name in the vocabulary.
+//! The decoder of a tokenizer: maps the name of each ordinary token in the vocabulary to its text.
 
 use std::borrow::Cow;
 
@@ -12,13 +12,13 @@ pub(super) const SPACE: char = '▁';
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoder {
     steps: Vec<Step>,
-    /// Whether a token's characters are bytes in disguise, so that bytes of several tokens make a character.
+    /// Whether a token's characters encode bytes, so that bytes of several tokens form a character.
     pub byte_level: bool,
     /// Whether tokens such as `<0xE6>` are bytes.
     pub byte_fallback: bool,
     /// Whether a space is put before every token but the first, added ones included.
     pub spaced: bool,
-    /// What is taken from the very start of a text, and how often.
+    /// What is stripped from the start of a text, and how often.
     pub strip: Option<(char, usize)>,
     /// Whether the whole text is one string from here on.
     fused: bool,
@@ -48,7 +48,7 @@ enum Step {
     Spaced,
 }
 
-/// What the clean-up of `WordPiece` replaces in each token, in this order.
+/// The replacements of `WordPiece`'s clean-up in each token, in this order.
 const CLEANUP: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),
@@ -137,14 +137,14 @@ impl Decoder {
         Ok(())
     }
 
-    /// Whether the first token of a text is read in another way than the others.
+    /// Whether the first token of a text is decoded differently from the others.
     pub fn has_first(&self) -> bool {
         self.steps
             .iter()
             .any(|step| matches!(step, Step::Spaced | Step::WordPiece { .. } | Step::Metaspace { prepends: true, .. }))
     }
 
-    /// The text of a token; bytes in disguise stay in it.
+    /// The text of a token; byte-level characters are not decoded.
     pub fn text<'t>(&self, token: &'t str, is_first: bool) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(token);
         for step in &self.steps {
@@ -185,7 +185,7 @@ impl Decoder {
         text
     }
 
-    /// The byte that a token stands for.
+    /// The byte that a token encodes.
     pub fn byte(&self, text: &str) -> Option<u8> {
         let hex = text.strip_prefix("<0x")?.strip_suffix('>')?;
         let is_hex = hex.len() == 2 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -219,7 +219,7 @@ pub(super) fn prepends_after_added(normalizer: &Value, pre_tokenizer: &Value, de
         || any(decoder, "decoders", &always)
 }
 
-/// The byte that each character of a byte-level vocabulary is in disguise.
+/// The byte that each character of a byte-level vocabulary encodes.
 pub(super) fn disguised(c: char) -> Option<u8> {
     // Printable characters of Latin-1 are themselves; the others come from U+0100 on, in their order.
     let is_itself = |c: u32| matches!(c, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF);

@@ -1,4 +1,4 @@
-//! Text to token ids, with the `tokenizers` crate. What ids mean as text is known to [`Tokens`], which needs no crate.
+//! Encodes text to token ids with the `tokenizers` crate. Decoding is in [`Tokens`], which does not need the crate.
 //!
 //! Without the feature `tokenizer` no [`Tokenizer`] can be made, and the error says so.
 
@@ -11,7 +11,7 @@ use super::table::Tokens;
 #[cfg(feature = "tokenizer")]
 type Encoder = Arc<tokenizers::Tokenizer>;
 
-/// Nothing encodes in this build.
+/// The stand-in for builds without the feature.
 #[cfg(not(feature = "tokenizer"))]
 type Encoder = std::convert::Infallible;
 
@@ -26,9 +26,9 @@ pub struct Tokenizer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded {
-    /// The ids, without special tokens that the text does not spell.
+    /// The ids, without added special tokens.
     pub ids: Vec<u32>,
-    /// The part of the text that each stands for: start and end, in code points.
+    /// The part of the text that each encodes: start and end, in code points.
     pub offsets: Vec<(usize, usize)>,
 }
 
@@ -58,7 +58,7 @@ impl Tokenizer {
     ///
     /// # Errors
     ///
-    /// The tokenizer has no token for some text, and none that says so.
+    /// The tokenizer has no token for some text, and no unknown token.
     pub fn encode(&self, text: &str) -> Result<Encoded, TokensError> {
         encode(&self.encoder, text)
     }
@@ -69,7 +69,7 @@ fn encoder(tokenizer_json: &str, tokens: &Tokens) -> Result<Encoder, TokensError
     let refused = |error: tokenizers::Error| TokensError::at("", error.to_string());
     let mut encoder = tokenizers::Tokenizer::from_bytes(tokenizer_json).map_err(refused)?;
     encoder.with_truncation(None).map_err(refused)?.with_padding(None);
-    // The crate counts on from the vocabulary, whatever ids the file has.
+    // The crate numbers added tokens after the vocabulary, whatever ids the file has.
     let moved = tokens.added().find(|(id, content)| encoder.token_to_id(content) != Some(*id));
     if let Some((id, content)) = moved {
         let message = format!("{content:?} has the id {id}, which does not follow the ids before it");

@@ -1,4 +1,4 @@
-//! Reads a `tokenizer.json`: its vocabulary straight into a table, its merges not at all.
+//! Reads a `tokenizer.json`: the vocabulary goes straight into a table, the merges are skipped.
 
 use std::borrow::Cow;
 

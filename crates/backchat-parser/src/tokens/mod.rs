@@ -1,6 +1,6 @@
-//! A `tokenizer.json`: which text each id of a model stands for, and the text of a stream of ids.
+//! A `tokenizer.json`: the text of each id of a model, and of a stream of ids.
 //!
-//! An id that the tokenizer lacks has no text; text that was given is never taken back, however the ids are cut into feeds.
+//! An unknown id has no text; emitted text is never revised, however the ids are cut into feeds.
 //! Encoding takes the feature `tokenizer`; nothing else here needs a dependency.
 //!
 //! ```

@@ -77,7 +77,7 @@ mod tests {
         assert!(Placed::new(&tokens, &[0, 3, 4]).is_cut);
         // One that begins a character after others keeps theirs.
         assert_eq!(Placed::new(&tokens, &[6, 2]).spans, [(0, 3), (1, 3)]);
-        // What never becomes a character is one of its own.
+        // Invalid bytes become a character of their own.
         assert_eq!(Placed::new(&tokens, &[1, 0]).text, "\u{fffd}a");
     }
 }

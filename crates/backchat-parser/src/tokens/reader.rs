@@ -135,7 +135,7 @@ impl<'t> Reader<'t> {
         Ok(out)
     }
 
-    /// The text of the next value, which is skipped: its brackets and strings are balanced, the rest is not looked at.
+    /// The text of the next value, which is skipped: its brackets and strings are balanced, the rest is not checked.
     pub fn value(&mut self) -> Result<&'t str, TokensError> {
         self.skip_space();
         let (start, bytes) = (self.at, self.text.as_bytes());

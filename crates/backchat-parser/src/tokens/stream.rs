@@ -1,8 +1,8 @@
-//! The text of a stream of ids: each character as soon as its bytes are whole, and never taken back.
+//! The text of a stream of ids: each character as soon as its bytes are complete, and never revised.
 
 use super::table::{Token, Tokens};
 
-/// Where the text goes.
+/// The sink for the text.
 pub(crate) trait Sink {
     /// Text of ordinary tokens.
     fn text(&mut self, text: &str);
@@ -10,7 +10,7 @@ pub(crate) trait Sink {
     fn added(&mut self, token: usize);
 }
 
-/// The place in a stream of ids.
+/// The state of a stream of ids.
 #[derive(Clone, Debug)]
 pub(crate) struct TextStream {
     /// Bytes that are the beginning of a character.
@@ -30,7 +30,7 @@ impl TextStream {
         Self { pending: [0; 4], pending_length: 0, is_first: true, after_added: false, strip }
     }
 
-    /// A stream that goes on after a text whose ids are not known.
+    /// A stream that continues after a text without ids.
     pub fn after(tokens: &Tokens, text: &str) -> Self {
         if text.is_empty() {
             return Self::new(tokens);
@@ -39,8 +39,8 @@ impl TextStream {
         Self { pending: [0; 4], pending_length: 0, is_first: false, after_added, strip: 0 }
     }
 
-    /// The text of an id if nothing before it has a say in it and its characters are common ones, which is the case for
-    /// most. None says nothing.
+    /// The text of an id if it does not depend on what came before and its characters are common ones, as for most ids;
+    /// `None` means unknown.
     #[inline]
     pub fn plain<'t>(&self, tokens: &'t Tokens, id: u32) -> Option<&'t str> {
         let is_plain = self.pending_length == 0 && !self.is_first && !self.after_added && self.strip == 0;
@@ -81,7 +81,7 @@ impl TextStream {
         self.pending_length > 0
     }
 
-    /// The text ends, or goes on with what is not made of bytes: an incomplete character is U+FFFD.
+    /// The text ends, or continues with something other than bytes: an incomplete character becomes U+FFFD.
     pub fn end(&mut self, tokens: &Tokens, sink: &mut impl Sink) {
         let length = std::mem::take(&mut self.pending_length);
         if length > 0 {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn byte_level() -> Tokens {
-        // "é" in two tokens, "😀" in three, a lone continuation byte, and a name that disguises nothing.
+        // "é" in two tokens, "😀" in three, a lone continuation byte, and a name that encodes no bytes.
         Tokens::load(
             r#"{"decoder": {"type": "Sequence", "decoders": [{"type": "ByteLevel"}]}, "model": {"vocab": {
                 "a": 0, "Ã": 1, "©": 2, "ðŁ": 3, "ĺ": 4, "Ģ!": 5, "日": 6, "Ġb": 7, "!Ã": 8}},

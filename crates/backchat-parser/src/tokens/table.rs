@@ -18,7 +18,7 @@ pub struct Tokens {
     pub(super) prepends: bool,
 }
 
-/// A token that is cut out of a text before the model of the tokenizer sees it.
+/// A token that is split off before the tokenizer's model sees the text.
 #[derive(Clone, Debug)]
 struct Added {
     id: u32,
@@ -60,7 +60,7 @@ const ADDED: u32 = 2;
 const TEXT: u32 = 4;
 /// The first is a mark for a space.
 const LEADS: u32 = 1;
-/// One is of a plane that Unicode assigns little or nothing in, which a parser of ids may use for its own ends.
+/// One is of a largely unassigned plane, which a parser of ids may use internally.
 const RARE: u32 = 2;
 const KIND_BITS: u32 = 3;
 
@@ -99,7 +99,7 @@ impl Forms {
         }
     }
 
-    /// The text of an id whose characters are all common ones. None says nothing.
+    /// The text of an id whose characters are all common ones. `None` means unknown.
     #[inline]
     fn common_text(&self, id: u32) -> Option<&str> {
         let Entry { start, length_and_kind } = *self.near.get(id as usize)?;
@@ -137,7 +137,7 @@ impl Forms {
         Some(())
     }
 
-    /// Ids that were far when they came, and are not any more: `near` alone answers for its places.
+    /// Moves ids that are no longer far: `near` alone answers for its range.
     fn settle(&mut self) {
         let length = self.near.len();
         let passed: Vec<u32> = self.far.keys().copied().filter(|id| (*id as usize) < length).collect();
@@ -154,7 +154,7 @@ impl Forms {
     }
 }
 
-/// A table in the making.
+/// The builder of a table.
 pub(super) struct Builder {
     tokens: Tokens,
     scratch: Vec<u8>,
@@ -183,7 +183,7 @@ impl Builder {
                     return forms.add_text(id, &text, leads);
                 }
                 self.scratch.clear();
-                // A name with characters that disguise nothing is its own text, as in the reference.
+                // A name with characters that encode no bytes is its own text, as in the reference.
                 let bytes = match text.chars().try_for_each(|c| disguised(c).map(|byte| self.scratch.push(byte))) {
                     Some(()) => self.scratch.as_slice(),
                     None => text.as_bytes(),

@@ -1,4 +1,4 @@
-//! What a sample says, and how it ends.
+//! Parses a sample, and determines how it ends.
 
 use super::Sample;
 use super::refusal::{Refusal, Refused};

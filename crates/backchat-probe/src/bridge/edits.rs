@@ -1,4 +1,4 @@
-//! Where a template would write a history otherwise than its ids say.
+//! Where a template would write a history differently from its ids.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
 use backchat_core::text::{common_end, common_start};
 
-/// Why a template would write something otherwise.
+/// Why a template would write something differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EditCause {
-    /// It leaves reasoning out, or writes it in another way.
+    /// It leaves reasoning out, or writes it differently.
     Reasoning,
-    /// The model spelled a call otherwise.
+    /// The model spelled a call differently.
     Call,
     /// Another marker ended the turn.
     Stop,
@@ -74,7 +74,7 @@ pub(super) fn differences(one: &str, other: &str) -> Vec<(Range<usize>, String)>
         .collect()
 }
 
-/// A text in words, white space and signs, of which each is one.
+/// A text split into words, white space and single punctuation characters.
 fn words(text: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         c if c.is_alphanumeric() || c == '_' => 0,

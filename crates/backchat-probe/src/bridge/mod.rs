@@ -1,5 +1,5 @@
-//! Token ids from one turn of a model to the next: the ids that a chat template has between a sample and the place where
-//! the model writes again, proved by renders, or a refusal. No id that was sampled changes.
+//! Token ids from one turn of a model to the next: the ids that a chat template has between a sample and the place
+//! where the model continues, proved by renders, or a refusal. No sampled id changes.
 
 mod answer;
 mod edits;
@@ -26,7 +26,7 @@ use tail::Tail;
 pub use edits::{Edit, EditCause};
 pub use refusal::{Refusal, Refused};
 
-/// What was sampled, and what comes next.
+/// A sample, and the messages that follow it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'s> {
     /// The conversation up to the prompt.
@@ -37,15 +37,15 @@ pub struct Sample<'s> {
     pub prompt_ids: &'s [u32],
     /// The ids that it wrote.
     pub sampled_ids: &'s [u32],
-    /// The messages that go on: results of tools, or what the user says next.
+    /// The new messages: results of tools, or the user's next message.
     pub new_messages: &'s [Value],
     /// The ids at which the engine stops; if there are none, the template's own.
     pub stop_ids: &'s [u32],
-    /// Whether to refuse a history that the template would write otherwise.
+    /// Whether to refuse a history that the template would write differently.
     pub refuses_edits: bool,
 }
 
-/// The way to the model's next turn.
+/// The ids up to the model's next turn.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Bridged {
@@ -53,22 +53,22 @@ pub struct Bridged {
     pub ids: Vec<u32>,
     /// Their text.
     pub text: String,
-    /// Where the template would write the history otherwise: applied to the text of all ids, they give its render.
+    /// Where the template would write the history differently: applied to the text of all ids, they give its render.
     pub edits: Vec<Edit>,
     /// Whether the sample lacks the marker that ends its turn, so that the appended ids begin with it.
     pub closed: bool,
-    /// What the model said.
+    /// The model's message.
     pub message: Object,
 }
 
 impl Bridged {
-    /// Whether the ids are those of the template's render, up to the way in which the tokenizer divides the text.
+    /// Whether the ids match the template's render, up to tokenization.
     pub fn is_exact(&self) -> bool {
         self.edits.is_empty()
     }
 }
 
-/// What a model's turns are joined with: its chat template, its tokenizer, and the response template that reads its answers.
+/// Joins a model's turns, with its chat template, its tokenizer, and the response template that parses its answers.
 #[derive(Clone, Debug)]
 pub struct Bridge {
     chat: Arc<ChatTemplate>,
@@ -79,7 +79,7 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Makes the parts ready for each other. `variables` are those of every render, such as the special tokens.
+    /// Prepares a bridge. `variables` are those of every render, such as the special tokens.
     ///
     /// # Errors
     ///
@@ -95,22 +95,22 @@ impl Bridge {
         Ok(Self { chat, variables, options, tokenizer: tokenizer.clone(), tokens })
     }
 
-    /// What a model said after a prompt.
+    /// The model's message after a prompt.
     ///
     /// # Errors
     ///
-    /// The sample needs more work than a parser may do.
+    /// Parsing the sample exceeds the step limit.
     pub fn read(&self, prompt_ids: &[u32], sampled_ids: &[u32]) -> Result<Finished, ParseError> {
         let mut parser = Parser::with_tokens(&self.tokens, prompt_ids, ParserOptions::default())?;
         parser.feed_tokens(sampled_ids)?;
         parser.finish()
     }
 
-    /// The ids that go on after a sample.
+    /// The ids to append after a sample.
     ///
     /// # Errors
     ///
-    /// Nothing is appended that cannot be proved; the refusal says why.
+    /// If they cannot be proved, nothing is appended; the refusal says why.
     pub fn next(&self, sample: &Sample<'_>) -> Result<Bridged, Refused> {
         refusal::check_messages(sample.new_messages)?;
         let renderer = Renderer::new(&self.chat, self.options.clone());
@@ -146,13 +146,13 @@ impl Bridge {
             id.is_some_and(|id| self.tokenizer.tokens().added_text(*id).is_some())
         };
         if before.is_some_and(|end| end > place) && !is_marker() {
-            let why = "the tokenizer has one token across the end of the sample";
+            let why = "one token of the tokenizer spans the end of the sample";
             return Err(Refused::new(Refusal::Seam, why));
         }
         Ok(encoded.ids.get(first..).unwrap_or_default().to_vec())
     }
 
-    /// A text after the way to ids and back.
+    /// A text encoded and decoded again.
     fn in_tokens(&self, text: &str) -> Result<String, Refused> {
         let encoded = self.tokenizer.encode(text).map_err(refusal::not_encoded)?;
         Ok(Placed::new(self.tokenizer.tokens(), &encoded.ids).text)
@@ -167,7 +167,7 @@ struct Conversation<'c> {
 }
 
 impl Conversation<'_> {
-    /// What a template is given for messages.
+    /// The context for messages.
     fn context(&self, messages: Vec<Value>, add_generation_prompt: bool) -> Object {
         let mut context = self.bridge.variables.clone();
         context.insert("messages".to_owned(), Value::List(messages));

@@ -1,4 +1,5 @@
-//! Whether a prompt is the render of its messages: what a model wrote before may be spelled otherwise, nothing else.
+//! Checks that a prompt is the render of its messages, except that earlier turns of the model may be spelled
+//! differently.
 
 use std::ops::Range;
 
@@ -13,8 +14,8 @@ use backchat_parser::tokens::Placed;
 /// How much of a difference is quoted.
 const QUOTED: usize = 60;
 
-/// How many characters of the prompt are what the template wrote when one of the model's turns began: it may write the
-/// same messages otherwise once others follow.
+/// How many characters of the prompt match what the template wrote when one of the model's turns began: it may write
+/// the same messages differently once others follow.
 fn known_start(conversation: &Conversation<'_>, prompt: &str) -> Result<usize, Refused> {
     let messages = conversation.sample.messages;
     let is_own = |message: &Value| message.get("role").and_then(Value::as_str) == Some("assistant");

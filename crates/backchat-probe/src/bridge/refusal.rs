@@ -1,4 +1,4 @@
-//! Why nothing is appended.
+//! Refusals of a bridge.
 
 use std::fmt;
 
@@ -23,9 +23,9 @@ pub enum Refusal {
     AfterStop,
     /// The sample stopped at the header of another role than the next message's.
     StopMismatch,
-    /// A part of the sample gives no value.
+    /// A region of the sample is malformed.
     Unparsed,
-    /// The chat template raises.
+    /// The chat template raises an error.
     TemplateError,
     /// The chat template does not write a new message.
     Dropped,
@@ -33,7 +33,7 @@ pub enum Refusal {
     Seam,
     /// The end of the turn cannot be proved.
     Unproved,
-    /// The template would write the history otherwise.
+    /// The template would write the history differently.
     HistoryEdited,
 }
 
@@ -63,7 +63,7 @@ impl Refusal {
 pub struct Refused {
     /// Its kind.
     pub kind: Refusal,
-    /// What was found.
+    /// The reason.
     pub reason: String,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Refuses what does not go on after a model's turn.
+/// Refuses messages that cannot follow a model's turn.
 pub(super) fn check_messages(new: &[Value]) -> Result<(), Refused> {
     if new.is_empty() {
         return Err(Refused::new(Refusal::NoMessages, "there is no new message to append"));

@@ -7,7 +7,7 @@ use crate::probe::needle::Needles;
 use backchat_core::json::Value;
 use backchat_parser::tokens::Tokens;
 
-/// The render of all messages, and what it has after the model's last value.
+/// The render of all messages, and its text after the model's last value.
 pub(super) struct Tail {
     pub render: String,
     /// Where it begins, in bytes.
@@ -119,7 +119,7 @@ impl Tail {
         let has_stop = turn.stops.iter().any(|stop| answer.last_marker.as_ref() == Some(stop))
             || turn.stops.iter().any(|stop| answer.text.trim_end().ends_with(stop.as_str()));
         if let Some(field) = &answer.open {
-            return Err(Refused::new(Refusal::Unfinished, format!("the sample ends inside of `{field}`")));
+            return Err(Refused::new(Refusal::Unfinished, format!("the sample ends inside `{field}`")));
         }
         if has_stop {
             return at(turn.end, false);
@@ -127,7 +127,7 @@ impl Tail {
         let rest = self.tail().get(turn.end..).unwrap_or_default();
         let stop = answer.asked_stop.as_ref().or(answer.last_marker.as_ref()).filter(|stop| !stop.is_empty());
         if let Some(stop) = stop {
-            // A model without an end of turns stops at the header of whoever is next.
+            // A model without an end-of-turn marker stops at the next header.
             if turn.stops.is_empty() && rest.starts_with(stop.as_str()) {
                 return at(turn.end + stop.len(), false);
             }
@@ -171,7 +171,7 @@ impl Tail {
 
     fn turn_end(&self, conversation: &Conversation<'_>, tokens: &Tokens) -> Result<TurnEnd, Refused> {
         let (tail, alone, plain) = (self.tail(), self.alone.as_str(), self.plain.trim());
-        let changed = || unproved("the template ends the turn in another way than the conversation");
+        let changed = || unproved("the template ends the turn differently than the conversation does");
         if plain.is_empty() {
             // The next header ends the turn.
             let own = if tail.starts_with(alone) { alone } else { alone.trim_end() };
@@ -203,7 +203,7 @@ impl Tail {
         Ok(TurnEnd { start, end, stops })
     }
 
-    /// Whether a marker follows the turn whoever is next, as far as the template renders that.
+    /// Whether a marker follows the turn whatever role is next, as far as the template renders that.
     fn ends_turns(&self, conversation: &Conversation<'_>, own: &str, marker: &str) -> bool {
         let next = conversation.sample.new_messages.first().and_then(|new| new.get("role")?.as_str());
         let others = ROLES.iter().filter(|role| next != Some(role));

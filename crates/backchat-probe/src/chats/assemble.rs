@@ -1,4 +1,4 @@
-//! The messages and tools of a reading, put together text by text.
+//! Assembles the messages and tools of a reading, text by text.
 
 use super::chat::{Chat, Offset};
 use super::frames::{Frames, Step};
@@ -37,7 +37,7 @@ pub(crate) fn assemble(frames: &Frames, reading: &Reading, text: &str) -> Chat {
     builder.finish()
 }
 
-/// Puts messages together from the texts of a reading.
+/// Assembles messages from the texts of a reading.
 struct Builder<'b> {
     frames: &'b Frames,
     points: CodePoints<'b>,
@@ -235,7 +235,7 @@ impl Builder<'_> {
         self.extend_call(place.1);
     }
 
-    /// A value that is spelled like a number, or the like, is one unless its tool takes text.
+    /// A value spelled as a number, or another JSON value, is one unless its tool takes text.
     fn typed(&mut self, key: &str, value: Value) -> Value {
         let Value::String(text) = &value else { return value };
         let name = self.call().and_then(|call| call.get("function")?.get("name")).cloned();
@@ -403,7 +403,7 @@ pub(crate) fn link_results(messages: &mut [Value]) {
     }
 }
 
-/// The value of a text that has the brackets of JSON. One that is not JSON after all is null, and does not render back.
+/// The value of a text that has the brackets of JSON. One that is not JSON is null, and does not render back.
 fn read_or_null(text: &str) -> Value {
     json::read(text).unwrap_or(Value::Null)
 }

@@ -1,4 +1,4 @@
-//! The messages that a rendered text reads as, the position of each part, or the reason why it is not a render.
+//! The messages of a rendered text with the position of each part, or the reason why it is not a render.
 
 use backchat_core::json::{Object, Value};
 
@@ -15,12 +15,12 @@ pub struct Offset {
     pub end: usize,
 }
 
-/// A message that could be read otherwise, and how.
+/// A message with another possible reading, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ambiguity {
     /// The message's index.
     pub message: usize,
-    /// The reason to doubt it.
+    /// Why it is ambiguous.
     pub reason: &'static str,
 }
 

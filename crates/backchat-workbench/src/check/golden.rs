@@ -90,7 +90,7 @@ pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagno
     let drifted =
         |message: String| Some(Diagnostic::error("check-drift", message).at(Place::file(&file)).help(&command));
     let Some(draft) = derivation.response_template else {
-        let message = format!("{source} no longer derives to anything: {}", derivation.status.name());
+        let message = format!("{source} no longer gives a template: {}", derivation.status.name());
         return Ok(drifted(message));
     };
     if text == draft.to_pretty("  ") + "\n" {

@@ -338,7 +338,7 @@ impl Check<'_> {
         !self.is_over()
     }
 
-    /// The answer of transformers at the same chunkings.
+    /// transformers' answer at the same chunkings.
     fn reference(&mut self, parser: Result<Parser, ParseError>, stable: &Reading) -> bool {
         let Some(severity) = self.settings.reference else { return true };
         let Ok(parser) = parser else { return true };
@@ -370,7 +370,7 @@ impl Check<'_> {
     fn differs(&mut self, cut: Cut, whole: &Reading, reading: &Reading, severity: Severity, mode: Mode) -> Diagnostic {
         let (id, what) = match mode {
             Mode::Stable => ("check-split", "the answer changes"),
-            Mode::Reference => ("check-reference", "the answer of transformers changes"),
+            Mode::Reference => ("check-reference", "transformers' answer changes"),
         };
         let output = &self.case.output;
         let messages = [whole.message().cloned(), reading.message().cloned()];

@@ -134,7 +134,7 @@ impl Recording {
         let mut pending: Vec<&Pending> = held.pending.iter().collect();
         pending.sort_by_key(|pending| (pending.start(), pending.field()));
         if pending.is_empty() {
-            return format!("holding {text}: an empty match stopped the reference, which stops looking");
+            return format!("holding {text}: an empty match made the reference stop searching");
         }
         let could: Vec<String> =
             pending.iter().take(3).map(|pending| self.pending_in_words(pending, held.span.end)).collect();

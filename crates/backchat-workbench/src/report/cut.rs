@@ -1,4 +1,4 @@
-//! The cut of an output that changes the answer of transformers, if there is one.
+//! The cut of an output that changes transformers' answer, if there is one.
 
 use std::sync::Arc;
 

@@ -64,7 +64,7 @@ pub fn replay(name: &str, outputs: &[Output], playground: Option<&Playground>) -
 }
 
 /// The heading of the cut.
-const CUT: &str = "The cut that changes the answer of transformers";
+const CUT: &str = "The cut that changes transformers' answer";
 
 fn found_cut(output: &Output) -> Option<cut::Found> {
     output.sides.first().and_then(|side| cut::find(&side.recording, output.tools.clone()))

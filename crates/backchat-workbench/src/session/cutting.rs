@@ -14,7 +14,7 @@ impl Session {
     /// Cuts the output in another way.
     pub fn rechunk(&mut self, chunking: Chunking) {
         if chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
-            self.notice = Some("how this output was cut was not recorded".to_owned());
+            self.notice = Some("the chunks of this output were not recorded".to_owned());
             return;
         }
         self.playback.chunking = chunking;

@@ -60,8 +60,9 @@ pub struct Change {
 }
 
 impl Session {
-    /// The file and the line to open in an editor: those of the problem; of the finding at the event that happened last;
-    /// of the part of the template that is the cause of that event; of the output itself if the template has no file.
+    /// The file and the line to open in an editor: those of the problem; of the finding at the event that happened
+    /// last; of the part of the template that is the cause of that event; of the output itself if the template has no
+    /// file.
     pub fn place_to_edit(&mut self) -> Option<(PathBuf, usize)> {
         let problem = self.library.problem.as_ref();
         if let Some(place) = problem.and_then(|problem| problem.diagnostics.first()?.place.clone())
@@ -134,7 +135,7 @@ impl Session {
         };
         let (old, new) = (self.library.material.template.to_json(), template.to_pretty("  ") + "\n");
         if new == old {
-            self.notice = Some(format!("deriving gives this very template ({})", derived.status));
+            self.notice = Some(format!("deriving gives the same template ({})", derived.status));
             return Ok(None);
         }
         Ok(Some(Change { title: format!("Derived again: {}", derived.status), old, new }))
@@ -147,7 +148,7 @@ impl Session {
         }
         let recording = self.recording()?;
         let refusal = match recording.outcome() {
-            Outcome::Failed(_) => Some("this output gives no message that could be blessed"),
+            Outcome::Failed(_) => Some("this output gives no message to bless"),
             _ if recording.mode() == Mode::Reference => {
                 Some("a fixture holds the message of the stable mode; m switches")
             }
@@ -160,7 +161,7 @@ impl Session {
         let new = Value::Object(recording.message(recording.end()));
         let old = self.library.material.expected.clone().map(Value::Object);
         if old.as_ref() == Some(&new) {
-            self.notice = Some("the fixture holds this very message".to_owned());
+            self.notice = Some("the fixture already holds this message".to_owned());
             return None;
         }
         let text = |value: &Value| value.to_pretty("  ") + "\n";

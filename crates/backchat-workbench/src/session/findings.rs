@@ -42,8 +42,8 @@ impl Session {
         self.findings().iter().filter(move |finding| finding.event == Some(event))
     }
 
-    /// The finding at hand: one at the event that happened last, with a repair if there is one; or else the last that has
-    /// changed what came up to here; or else the first.
+    /// The finding at hand: one at the event that happened last, with a repair if there is one; or else the last that
+    /// has changed what came up to here; or else the first.
     pub fn finding_here(&self) -> Option<usize> {
         let here = self.side().and_then(|side| side.recording.last_event(side.moment));
         let findings = self.findings();
@@ -243,12 +243,12 @@ impl Session {
             return Ok(());
         };
         let Some(fix) = found.fix().cloned() else {
-            self.notice = Some("there is no repair for this that is known to be right; e opens the line".to_owned());
+            self.notice = Some("there is no proved repair for this; e opens the line".to_owned());
             return Ok(());
         };
         let material = &self.library.material;
         if !material.has_template_file() {
-            self.notice = Some("the template is in no file that could be changed".to_owned());
+            self.notice = Some("the template is not in a file that can be changed".to_owned());
             return Ok(());
         }
         let before = material.template_text.clone();
@@ -261,7 +261,7 @@ impl Session {
         };
         self.library.outputs.write_template(&applied.file, &applied.before, &applied.after)?;
         self.reload();
-        self.notice = Some(format!("applied: {}; u takes it back", applied.message));
+        self.notice = Some(format!("applied: {}; u undoes it", applied.message));
         self.editing.applied.push(applied);
         Ok(())
     }
@@ -290,13 +290,13 @@ impl Session {
         let now = &self.library.material.template_text;
         let applied = self.editing.applied.last_mut().filter(|applied| !applied.is_proved && applied.after == *now)?;
         applied.is_proved = true;
-        Some(format!("applied: {} of {} conversations come back; u takes it back", proof.passed, proof.cases))
+        Some(format!("applied: {} of {} conversations come back; u undoes it", proof.passed, proof.cases))
     }
 
     /// Why there is no finding to show.
     pub fn nothing_found(&self) -> String {
         let words = match (self.is_inspecting(), self.proof()) {
-            (true, _) => "nothing is found yet; lint and proof are still running",
+            (true, _) => "no findings yet; lint and proof are still running",
             (false, Some(_)) => "lint and proof find nothing wrong with the template",
             (false, None) => "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved",
         };
@@ -321,7 +321,7 @@ impl Session {
         self.notice = Some(match (problems.len(), recovered.as_slice()) {
             (0, _) => "nothing went wrong: policies leave this output as it is".to_owned(),
             (_, []) => "no policy reads what went wrong here; P goes to it".to_owned(),
-            (_, recovered) => format!("{}; x goes to where the sides part", recovered.join("; ")),
+            (_, recovered) => format!("{}; x goes to their first difference", recovered.join("; ")),
         });
     }
 

@@ -211,7 +211,7 @@ impl Session {
                     self.playback.stops.push(stop);
                 }
                 let done = if removed { "no longer stops at" } else { "stops at" };
-                self.notice = Some(format!("{done} {}; c goes on to it", quoted(&written)));
+                self.notice = Some(format!("{done} {}; c continues to it", quoted(&written)));
             }
             Err(error) => self.notice = Some(error.to_string()),
         }

@@ -160,7 +160,8 @@ impl Session {
             return self.set_moment(|recording, _| recording.start());
         };
         let has_same_text = |new: &Recording| new.text() == before.text();
-        // Longer chunks may have carried the moment on from the place that was gone to, or only the beginning was there.
+        // Longer chunks may have carried the moment on from the place that was gone to, or only the beginning was
+        // there.
         let target = self.playback.target.filter(|(_, target)| *target == moment).map(|(byte, _)| byte);
         if target.is_none() && moment == before.end() {
             self.set_moment(|recording, _| recording.end());
@@ -272,7 +273,7 @@ impl Session {
         } else {
             self.notice = Some(match self.playback.showing.mode() {
                 Mode::Stable => "stable: one answer however the output is cut".to_owned(),
-                Mode::Reference => "reference: the answer of transformers for these chunks".to_owned(),
+                Mode::Reference => "reference: transformers' answer for these chunks".to_owned(),
             });
         }
     }
@@ -285,7 +286,7 @@ impl Session {
         });
         if has_parted {
             self.set_moment(|recording, _| recording.end());
-            self.notice = Some("the end of both sides; x goes back to where they part".to_owned());
+            self.notice = Some("the end of both sides; x goes back to their first difference".to_owned());
         } else {
             self.show_difference();
         }
@@ -300,7 +301,7 @@ impl Session {
             if !self.playback.wrong.is_empty() {
                 return self.show_wrong();
             }
-            self.notice = Some("the two sides say the same from start to end".to_owned());
+            self.notice = Some("the two sides agree from start to end".to_owned());
             return;
         };
         self.set_moment(|_, _| difference.first);
@@ -310,9 +311,9 @@ impl Session {
         self.notice = Some(match self.recording().map(Recording::row_count) {
             Some(rows) if difference.row < rows => {
                 let event = self.recording().map_or(0, |recording| recording.row(difference.row).start);
-                format!("the two sides part at event {}", self.event_number(event))
+                format!("the two sides first differ at event {}", self.event_number(event))
             }
-            _ => "the two sides part at the end".to_owned(),
+            _ => "the two sides first differ at the end".to_owned(),
         });
     }
 
@@ -332,11 +333,11 @@ impl Session {
             self.notice = Some(format!("event {} {looks}", self.event_number(event)));
         } else if self.verdict() == Some(Verdict::Failed) {
             self.set_moment(|recording, _| recording.end());
-            self.notice = Some("every event is as expected, and something expected never comes".to_owned());
+            self.notice = Some("every event is as expected, but an expected one is missing".to_owned());
         } else {
             self.notice = Some(match self.verdict() {
                 Some(_) => "the message is as expected".to_owned(),
-                None => "no event looks wrong; what the message should be is not said".to_owned(),
+                None => "no event looks wrong; there is no expected message".to_owned(),
             });
         }
     }

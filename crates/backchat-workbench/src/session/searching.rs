@@ -27,7 +27,7 @@ impl Session {
     /// Goes to the next or the previous match; goes on from the other end after the last.
     pub fn go_to_match(&mut self, forward: bool) {
         let Some(mut search) = self.playback.search.take() else {
-            self.notice = Some("nothing was searched for; / asks for a text".to_owned());
+            self.notice = Some("nothing to search for yet; / asks for a text".to_owned());
             return;
         };
         if search.of != self.searchable() {
@@ -50,8 +50,8 @@ impl Session {
                 let place = self.show_hit(&hit);
                 let wrapped = match (next, forward) {
                     (Some(_), _) => "",
-                    (None, true) => "; the search went on from the start",
-                    (None, false) => "; the search went on from the end",
+                    (None, true) => "; the search continued from the start",
+                    (None, false) => "; the search continued from the end",
                 };
                 self.notice = Some(format!("match {} of {}, {place}{wrapped}", at + 1, search.hits.len()));
                 search.at = Some((at, self.playback.moves));

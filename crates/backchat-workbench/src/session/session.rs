@@ -100,7 +100,7 @@ impl Session {
             _ => self.set_verdict_notice(),
         }
         if start.chunking.is_some() && !self.playback.is_cut_as_asked {
-            self.notice = Some("how this output was cut was not recorded".to_owned());
+            self.notice = Some("the chunks of this output were not recorded".to_owned());
         }
         if self.notice.is_none() {
             self.notice.clone_from(&start.notice);

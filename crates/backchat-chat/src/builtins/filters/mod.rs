@@ -19,7 +19,7 @@ use crate::values::{Kind, Result, error, operators};
 /// A filter: the value first, then the arguments.
 pub(crate) type Filter = fn(&Run, &Value, &[Value]) -> Result<Value>;
 
-/// Every filter a template can name.
+/// Every filter.
 const FILTERS: &[(&str, Filter)] = &[
     ("abs", number::abs),
     ("attr", attr),
@@ -77,7 +77,7 @@ const FILTERS: &[(&str, Filter)] = &[
     ("xmlattr", printed::xmlattr),
 ];
 
-/// The filter of a name.
+/// The filter with this name.
 pub(crate) fn find(name: &str) -> Option<Filter> {
     let at = FILTERS.binary_search_by_key(&name, |(known, _)| known).ok()?;
     FILTERS.get(at).map(|(_, filter)| *filter)

@@ -25,7 +25,7 @@ fn undefined() -> minijinja::Error {
 pub(super) fn int(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [default, base] = bind("int", ["default", "base"], arguments)?;
     let default = default.unwrap_or_else(|| Value::from(0));
-    // A base out of range reads nothing.
+    // A base out of range parses nothing.
     let base = u32::try_from(integer_or("int", &base, 10)?).unwrap_or(1);
     let integer = match Kind::of(value) {
         Kind::Undefined => return Err(undefined()),

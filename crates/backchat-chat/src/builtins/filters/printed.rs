@@ -19,7 +19,7 @@ use backchat_core::python::space::is_space;
 /// The widest that Python prints a value on one line.
 const LINE: usize = 80;
 
-/// `repr()` with sorted dictionaries. Fails on more than one line of text: Python breaks it up by rules of its own.
+/// `repr()` with sorted dictionaries. Fails on more than one line of text: Python's line breaking is not implemented.
 pub(super) fn pprint(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("pprint", [], arguments)?;
     measure::charge_deep(value)?;
@@ -54,7 +54,7 @@ fn sorted(value: &Value) -> Result<Value> {
     }
 }
 
-/// One of the items. A choice between several is refused: no render could be repeated.
+/// The only item. A choice between several is refused, because the render would not be reproducible.
 pub(super) fn random(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("random", [], arguments)?;
     match items_of(value)?.as_slice() {

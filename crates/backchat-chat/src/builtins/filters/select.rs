@@ -1,4 +1,4 @@
-//! Filters that go over a sequence with another filter, a test or an attribute.
+//! Filters that apply another filter, a test or an attribute to each item of a sequence.
 
 use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, Value};

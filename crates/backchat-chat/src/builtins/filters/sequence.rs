@@ -79,11 +79,11 @@ fn pairs(dict: &Dict) -> Vec<Value> {
     dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect()
 }
 
-/// A value as the sorting filters compare it: strings without regard to case, unless `case_sensitive`.
+/// The sort key of a value: strings ignore case, unless `case_sensitive`.
 fn folded(value: Value, case_sensitive: bool) -> Result<Value> {
     match value.as_str() {
         Some(text) if !case_sensitive => {
-            // All of these are kept at once, so they cost more than text that is only read.
+            // The keys are all kept at once, so they cost more than text that is only read.
             limits::charge_bytes(4 * text.len())?;
             Ok(Value::from(text.to_lowercase()))
         }

@@ -100,7 +100,7 @@ pub(super) fn indent(_: &Run, value: &Value, arguments: &[Value]) -> Result<Valu
             " ".repeat(width)
         }
     };
-    // The line break makes sure that a text's own last one counts.
+    // The added line break makes the text's own final line break count.
     let text = format!("{}\n", arguments::string("indent", value)?);
     let lines = python::text::split_lines(&text, false, limits::MAX_ITEMS);
     limits::items(lines.len())?;
@@ -175,7 +175,7 @@ pub(super) fn wordwrap(_: &Run, value: &Value, arguments: &[Value]) -> Result<Va
     let break_long = truth_or(&break_long, true);
     let text = arguments::string("wordwrap", value)?;
     let lines = python::text::split_lines(text, false, limits::MAX_ITEMS);
-    // Two lines that follow each other are together longer than the width.
+    // Two consecutive lines are together longer than the width.
     limits::items(lines.len().saturating_add(2 * text.len() / width))?;
     let lines: Vec<String> = lines
         .into_iter()
@@ -188,7 +188,7 @@ pub(super) fn wordwrap(_: &Run, value: &Value, arguments: &[Value]) -> Result<Va
     Ok(markup::like(value, lines.join(&wrap)))
 }
 
-/// The lines that Python's `textwrap` makes of one, which it breaks at spaces, and inside words that are longer than a line.
+/// A line wrapped as Python's `textwrap` does: at spaces, and inside words that are longer than a line.
 fn wrap_line(line: &str, width: usize, break_long: bool) -> Vec<String> {
     let is_space = |c: char| matches!(c, '\t' | '\n' | '\x0b' | '\x0c' | '\r' | ' ');
     let chars: Vec<char> = line.chars().collect();
@@ -281,7 +281,7 @@ pub(super) fn urlencode(_: &Run, value: &Value, arguments: &[Value]) -> Result<V
     Ok(Value::from(pairs.join("&")))
 }
 
-/// How many slices or elements a filter should make.
+/// The number of slices or elements a filter should produce.
 pub(super) fn count(function: &str, value: Option<Value>) -> Result<usize> {
     let count = integer(function, &required(function, "count", value)?)?;
     match usize::try_from(count) {

@@ -1,4 +1,4 @@
-//! Methods of Python's types, called or taken for a value.
+//! Methods of Python's types, called or referenced.
 
 pub(crate) mod strings;
 
@@ -29,7 +29,7 @@ fn methods(value: &Value) -> &'static [&'static str] {
     }
 }
 
-/// Whether the type of a value has a method of this name, which wins over a key.
+/// Whether the type of a value has a method with this name, which takes precedence over a key.
 pub(crate) fn has(value: &Value, name: &str) -> bool {
     methods(value).contains(&name)
 }
@@ -92,7 +92,7 @@ fn mapping(value: &Value, dict: &Dict, name: &str, arguments: &[Value]) -> Resul
     }
 }
 
-/// A method that was named but not called.
+/// A method that was referenced but not called.
 #[derive(Debug)]
 pub(crate) struct Method {
     pub(crate) of: Value,
@@ -109,7 +109,7 @@ impl Object for Method {
     }
 }
 
-/// `value.name` for a name that some type has a method of: the method of the value's type wins over a key.
+/// `value.name` for the name of some type's method: the method of the value's type takes precedence over a key.
 pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
     if value.is_undefined() {
         return Err(error("a value is undefined"));
@@ -122,12 +122,12 @@ pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
     }
 }
 
-/// `value[key]`. A key wins over a method of the same name.
+/// `value[key]`. A key takes precedence over a method of the same name.
 pub(crate) fn item(value: &Value, key: &Value) -> Result<Value> {
     let found = match (Kind::of(value), Kind::of(key)) {
         (Kind::Str(text), Kind::Int(index)) => character(value, text, index)?,
         (Kind::Str(text), Kind::Bool(index)) => character(value, text, i128::from(index))?,
-        // Python's sequences take no float for an index.
+        // Python's sequences do not accept a float as an index.
         (Kind::Str(_), _) | (Kind::List(_) | Kind::Tuple(_), Kind::Float(_)) => Value::UNDEFINED,
         _ => value.get_item(key)?,
     };
@@ -144,13 +144,13 @@ pub(crate) fn item(value: &Value, key: &Value) -> Result<Value> {
 fn character(value: &Value, text: &str, index: i128) -> Result<Value> {
     let steps = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
     let found = if index < 0 {
-        // Steps back through a text are not skipped over in strides.
+        // Going backward through a text cannot skip several bytes at a time.
         limits::charge_bytes(steps.min(text.len()))?;
         text.chars().rev().nth(steps - 1)
     } else {
         limits::charge_skipped(steps.min(text.len()))?;
         let (before, rest) = text.split_at_checked(steps).unwrap_or((text, ""));
-        // Characters are bytes in most texts, which is seen faster than characters are counted.
+        // Most texts are ASCII, which is faster to check than counting characters.
         if before.is_ascii() { rest.chars().next() } else { text.chars().nth(steps) }
     };
     Ok(found.map_or(Value::UNDEFINED, |c| markup::like(value, c.to_string())))

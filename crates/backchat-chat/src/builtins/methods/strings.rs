@@ -93,7 +93,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
     }
 }
 
-/// So many bytes of characters are searched one by one.
+/// Up to this many bytes, characters are searched one by one.
 const SHORT_SET: usize = 16;
 
 /// `strip`, `lstrip` and `rstrip`
@@ -117,7 +117,7 @@ pub(crate) fn strip<'t>(name: &str, text: &'t str, characters: Option<&Value>) -
 
 fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
     let [separator, limit] = bind(name, ["sep", "maxsplit"], arguments)?;
-    // More parts than a list may have items are refused below, so there is no need to find them all.
+    // More parts than a list may hold are refused below, so the rest need not be found.
     let limit = usize::try_from(integer_or(name, &limit, -1)?).unwrap_or(usize::MAX).min(limits::MAX_ITEMS);
     let from_right = name == "rsplit";
     let parts = match separator.filter(|separator| !separator.is_none()) {
@@ -141,7 +141,7 @@ fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<V
     build::list(parts.into_iter().map(|part| markup::part(value, part)).collect())
 }
 
-/// Byte bounds of the slice of characters that optional start and end arguments mean.
+/// The byte range of the characters that optional start and end arguments select.
 fn bounds(name: &str, text: &str, start: &Option<Value>, end: &Option<Value>) -> Result<Option<(usize, usize)>> {
     let given = |value: &Option<Value>| value.clone().filter(|value| !value.is_none());
     let (start, end) = (given(start), given(end));
@@ -265,7 +265,7 @@ pub(crate) fn justify(text: &str, name: &str, width: i64, fill: Option<&Value>) 
     let left = match name {
         "ljust" => 0,
         "rjust" => margin,
-        // Python puts the odd one to the left only if the width is odd too.
+        // Python puts the odd fill character on the left only if the width is odd, too.
         _ => margin / 2 + (margin & width & 1),
     };
     Ok([fill.repeat(left).as_str(), text, fill.repeat(margin - left).as_str()].concat())

@@ -1,4 +1,4 @@
-//! Expressions: what is done with a value becomes the links of a chain.
+//! Compiles expressions: the operations on a value become the links of a chain.
 
 use minijinja::Value;
 
@@ -26,7 +26,7 @@ fn leftmost<'e, 's>(expression: &'e Expr<'s>) -> Option<&'e Expr<'s>> {
     }
 }
 
-/// `name is defined` or `name is undefined`: asking is not reading.
+/// `name is defined` or `name is undefined`, which do not count as reading the variable.
 fn is_defined_test(of: &Expr<'_>, name: &str, arguments: &[tree::Argument<'_>]) -> bool {
     matches!(name, "defined" | "undefined")
         && arguments.is_empty()
@@ -37,7 +37,7 @@ fn attribute(name: &str) -> Attribute {
     Attribute { name: name.into(), is_method: names::is_method(name) }
 }
 
-/// An expression with one thing more done to it.
+/// An expression with one more operation.
 fn linked(mut expression: Expression, kind: LinkKind, span: &Span) -> Expression {
     let link = Link { kind, span: span.clone() };
     if let Kind::Chain(_, links) = &mut expression.kind {
@@ -91,7 +91,7 @@ impl<'s> Compiler<'s> {
         expressions.iter().map(|expression| self.expression(expression)).collect()
     }
 
-    /// `loop.index` and its like, if the loop is one of the same function.
+    /// `loop.index` and the like, if the loop belongs to the same function.
     fn loop_field(&self, expression: &Expr<'s>) -> Option<Kind> {
         let ExprKind::Attribute(of, field) = &expression.kind else { return None };
         if !matches!(of.kind, ExprKind::Name(LOOP)) {
@@ -101,7 +101,7 @@ impl<'s> Compiler<'s> {
         Some(Kind::Loop(scope.level?, LoopField::of(field)?))
     }
 
-    /// An expression that does nothing with a value before it.
+    /// An expression that is not an operation on another value.
     fn alone(&mut self, expression: &Expr<'s>) -> Kind {
         match &expression.kind {
             ExprKind::Name(name) => Kind::Name(self.name(name)),
@@ -151,12 +151,12 @@ impl<'s> Compiler<'s> {
                 let filter = LinkKind::Filter(filters::find(name), name.as_str().into(), self.arguments(arguments));
                 linked(captured, filter, &expression.span).kind
             }
-            // Everything else does something with a value, or is an attribute of the loop.
+            // Everything else is an operation on a value, or an attribute of the loop.
             _ => self.loop_field(expression).unwrap_or(Kind::Constant(Value::UNDEFINED)),
         }
     }
 
-    /// What an expression does with the value before it.
+    /// The operation of an expression on its operand.
     fn extended(&mut self, left: Expression, expression: &Expr<'s>) -> Expression {
         let span = &expression.span;
         let link = match &expression.kind {

@@ -1,5 +1,4 @@
-//! Compiles the tree of a template: finds the place of every name, the function of every filter, the value of every
-//! constant.
+//! Compiles the tree of a template: resolves names to slots and filters to functions, and evaluates constants.
 //!
 //! Scopes are Jinja2's: a macro, a block and the body of a call block are functions; loops, `with`, and whatever
 //! captures text have variables of their own inside the enclosing function; a condition has none.
@@ -22,11 +21,11 @@ use crate::jinja::syntax::tree::{self, Expr, Parameters};
 use names::Around;
 use symbols::{Symbols, asks_for};
 
-/// The name of a template for itself.
+/// `self`: the template's name for itself.
 const SELF: &str = "self";
 /// The name of the innermost loop.
 const LOOP: &str = "loop";
-/// What a macro calls the arguments beyond its parameters, and the body of a call block.
+/// A macro's names for the arguments beyond its parameters and for the body of a call block.
 const VARARGS: &str = "varargs";
 const KWARGS: &str = "kwargs";
 const CALLER: &str = "caller";
@@ -52,18 +51,18 @@ pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
 
 struct Compiler<'s> {
     functions: Vec<Function>,
-    /// The functions around this place, innermost last.
+    /// The enclosing functions, innermost last.
     around: Vec<Around<'s>>,
     asked: IndexSet<&'s str, RandomState>,
     blocks: HashMap<Box<str>, FunctionId>,
     marks: bool,
-    /// How many `autoescape` blocks are around this place.
+    /// The number of enclosing `autoescape` blocks.
     escapes: usize,
 }
 
 impl<'s> Compiler<'s> {
-    /// Compiles a function of these parameters, with variables of these names, too: the template or a block as a whole, or
-    /// a macro in it.
+    /// Compiles a function of these parameters, with variables of these names, too: the template or a block as a whole,
+    /// or a macro in it.
     fn function(
         &mut self,
         name: Option<&str>,
@@ -99,7 +98,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// Numbers a function, and compiles what is in it.
+    /// Gives a function its number and compiles its body.
     fn declared(&mut self, name: Option<&str>, inside: impl FnOnce(&mut Self, &mut Function)) -> FunctionId {
         if let Some(around) = self.here() {
             around.declares = true;
@@ -117,7 +116,7 @@ impl<'s> Compiler<'s> {
         id
     }
 
-    /// Compiles something that sees the variables of the template itself, and none of those around it.
+    /// Compiles something that sees the template's own variables, but not those of the enclosing scopes.
     fn at_the_top<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
         let inner = self.around.split_off(self.around.len().min(1));
         let scopes = match self.around.first_mut() {
@@ -263,7 +262,7 @@ impl<'s> Compiler<'s> {
 
     fn block(&mut self, name: &str, scoped: bool, body: &tree::Body<'s>) -> StatementKind {
         let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
-        // What an `autoescape` block around it says is unknown to it.
+        // It ignores an enclosing `autoescape` block.
         let escapes = std::mem::take(&mut self.escapes);
         let id = if scoped { compile(self) } else { self.at_the_top(compile) };
         self.escapes = escapes;
@@ -271,7 +270,7 @@ impl<'s> Compiler<'s> {
         StatementKind::Block(id, scoped)
     }
 
-    /// A loop that its own body may call: a function of what is looped over.
+    /// A loop that its own body may call: a function of the iterated value.
     fn recursive_loop(
         &mut self,
         target: &tree::Target<'s>,
@@ -299,12 +298,12 @@ impl<'s> Compiler<'s> {
         body: &tree::Body<'s>,
         otherwise: &tree::Body<'s>,
     ) -> For {
-        // What the body binds is not known to the condition, nor what the condition reads to the body.
+        // The condition does not see names bound in the body, nor the body those of the condition.
         let mut symbols = Symbols::default();
         only.iter().for_each(|only| symbols.read(only));
         let mut scope = self.enter(&target.names(), symbols);
         let target = self.target(target);
-        // The loop around this one is meant here.
+        // Here `loop` refers to the enclosing loop.
         let only = only.map(|only| self.expression(only));
         self.add(Symbols::of(body));
         let mut object = None;

@@ -27,11 +27,11 @@ pub(super) struct Names<'s> {
     pub(super) bound: HashMap<&'s str, Slot, RandomState>,
     /// Names that its own statements mention.
     mentioned: HashSet<&'s str, RandomState>,
-    /// Names that mean nothing else before they are bound here, not even a variable of the context.
+    /// Names that are undefined before they are bound here, even if the context has such a variable.
     hidden: HashSet<&'s str, RandomState>,
-    /// The loop that this is the scope of, by its depth inside the function.
+    /// The loop whose scope this is, by its depth inside the function.
     pub(super) level: Option<usize>,
-    /// Whether that loop is asked for as a value.
+    /// Whether that loop is used as a value.
     pub(super) asks_for_loop: bool,
 }
 
@@ -50,7 +50,7 @@ impl<'s> Compiler<'s> {
         start..self.around.last().map_or(start, |around| around.slots)
     }
 
-    /// Gives the innermost scope variables of these names, unless it has them.
+    /// Declares variables with these names in the innermost scope, unless it has them.
     fn bind(&mut self, names: &[&'s str]) {
         let Some(around) = self.around.last_mut() else { return };
         let Some(scope) = around.scopes.last_mut() else { return };
@@ -77,20 +77,20 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Lets names of the innermost scope mean nothing before they are bound.
+    /// Makes names of the innermost scope undefined before they are bound.
     pub(super) fn hide(&mut self, names: &[&'s str]) {
         if let Some(scope) = self.around.last_mut().and_then(|around| around.scopes.last_mut()) {
             scope.hidden.extend(names);
         }
     }
 
-    /// The scopes around this place up to the template or block that they are in, innermost first.
+    /// The enclosing scopes up to the template or block, innermost first.
     fn scopes(&self) -> impl Iterator<Item = &Names<'s>> {
         let whole = self.around.iter().rposition(|around| around.is_whole).unwrap_or(0);
         self.around.iter().skip(whole).rev().flat_map(|around| around.scopes.iter().rev())
     }
 
-    /// Whether a scope around the innermost one knows a name: then that is what the name means before it is bound.
+    /// Whether a scope around the innermost one has a name, which the name then refers to before it is bound.
     fn is_known_around(&self, name: &str) -> bool {
         self.scopes().skip(1).any(|scope| scope.bound.contains_key(name) || scope.mentioned.contains(name))
     }

@@ -1,4 +1,4 @@
-//! What statements do with names, and in which order, as Jinja2 looks at it before it runs anything.
+//! How statements use names, and in which order, as Jinja2 analyzes them before it runs anything.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use foldhash::fast::RandomState;
 
 use crate::jinja::syntax::tree::{self, Expr, ExprKind};
 
-/// What the statements of a scope do with names, in their order. What is in a scope of its own does not count.
+/// How the statements of a scope use names, in order. Statements in nested scopes do not count.
 #[derive(Default)]
 pub(super) struct Symbols<'s> {
     pub(super) bound: Vec<&'s str>,
-    /// Every name, and whether the first that is done with it is to bind it, in any case.
+    /// Every name, and whether its first use binds it on every path.
     pub(super) first: HashMap<&'s str, bool, RandomState>,
 }
 
@@ -81,7 +81,7 @@ impl<'s> Symbols<'s> {
     }
 }
 
-/// Whether a body reads a name before it binds it, anywhere in it but in blocks, in the order in which Jinja2 looks.
+/// Whether a body reads a name before it binds it, anywhere except in blocks, in the order in which Jinja2 visits it.
 pub(super) fn asks_for(body: &tree::Body<'_>, name: &str) -> bool {
     first_use(body, name) == Some(Use::Read)
 }

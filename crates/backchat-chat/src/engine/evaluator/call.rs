@@ -82,7 +82,7 @@ impl<'r> Evaluator<'r> {
         }
         if let Some(block) = value.downcast_object_ref::<Block>() {
             none("a block", arguments)?;
-            // It sees the variables of the template, wherever it is called.
+            // It sees the template's variables, wherever it is called.
             let (text, ()) = self.capture(|evaluator| evaluator.block(block.function, 0))?;
             limits::charge(std::slice::from_ref(&text))?;
             return Ok(text);
@@ -90,7 +90,7 @@ impl<'r> Evaluator<'r> {
         if let Some(object) = value.downcast_object_ref::<LoopObject>() {
             return match arguments {
                 [over] if !over.is_kwargs() => self.recurse(object, over.clone()),
-                _ => Err(error("loop() takes what it goes over, and nothing else")),
+                _ => Err(error("loop() takes one argument, the items to loop over")),
             };
         }
         Err(error(format!("'{}' object is not callable", type_name(value))))
@@ -105,7 +105,7 @@ impl<'r> Evaluator<'r> {
         self.print(&value)
     }
 
-    /// `value.name(…)`: the methods of the value's type win over what it holds under that name.
+    /// `value.name(…)`: a method of the value's type takes precedence over an entry of that name.
     pub(super) fn method(&mut self, value: &Value, name: &Attribute, arguments: &[Value]) -> Result<Value> {
         limits::charge(std::slice::from_ref(value))?;
         limits::charge(arguments)?;
@@ -144,7 +144,7 @@ impl<'r> Evaluator<'r> {
         Ok(())
     }
 
-    /// Runs a macro, which prints. It escapes what it prints only if it was declared where that was a question.
+    /// Runs a macro, which prints. It escapes its output only if it was declared inside an `autoescape` block.
     fn call_macro(&mut self, called: &Macro, arguments: &[Value]) -> Result<()> {
         let outer = self.run.set_escapes(self.run.escapes() && called.function.may_escape);
         self.function(called.id, called.around, |evaluator, function| evaluator.bind(function, arguments))?;
@@ -192,7 +192,7 @@ impl<'r> Evaluator<'r> {
         if let Some(slot) = function.caller {
             self.set(slot, caller.unwrap_or_default());
         }
-        // A default sees the parameters after it, too: those that are not given are undefined.
+        // A default also sees the parameters after it: those without an argument are undefined.
         for (slot, value) in given.iter().enumerate() {
             self.set(slot, value.clone().unwrap_or_default());
         }

@@ -1,4 +1,4 @@
-//! What a template can call without having been given it: macros, functions of the language, blocks.
+//! Callables that do not come from the context: macros, built-in functions, blocks.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -51,7 +51,7 @@ impl Object for Macro {
     }
 }
 
-/// A function of the language that was named but not called.
+/// A built-in function that was referenced but not called.
 #[derive(Debug)]
 pub(super) struct Builtin {
     pub(super) name: String,

@@ -14,10 +14,10 @@ use crate::values::containers::Dict;
 use crate::values::entries::{Entries, Key};
 use crate::values::{Result, build, equality, error, operators, type_name};
 
-/// Bytes of text that may be compared without being charged for: text of another length is told apart at once.
+/// Bytes of text that may be compared without a charge: text of another length is rejected at once.
 const SHORT: usize = 256;
 
-/// A value that an operator looks at: a constant of the program, or one that was computed.
+/// An operand: a constant of the program or a computed value.
 pub(super) enum Operand<'r> {
     Constant(&'r Value),
     Computed(Value),
@@ -260,13 +260,13 @@ impl<'r> Evaluator<'r> {
         self.call(&called, &arguments)
     }
 
-    /// What a called name refers to.
+    /// The callee of a call by name.
     pub(super) fn callee(&self, name: &'r Name) -> Result<Value> {
         match (self.known(name), &name.otherwise) {
             (None, Otherwise::Context(asked)) => {
                 Err(error(format!("there is no function `{}`", self.program.asked(*asked))))
             }
-            (None, Otherwise::Nothing) => Err(error("a variable is called that is not set yet")),
+            (None, Otherwise::Nothing) => Err(error("call of a variable that is not set yet")),
             (Some(value), Otherwise::Context(asked)) if value.as_object().is_none() => Err(error(format!(
                 "'{}' object is not callable: there is no function `{}`",
                 type_name(value),

@@ -1,4 +1,4 @@
-//! Loops, and what a template asks of them.
+//! Loops and the attributes of `loop`.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::engine::program::{For, FunctionId, LoopField, StatementKind};
 use crate::values::equality::equal;
 use crate::values::{Kind, Result, error, items_of, measure};
 
-/// What a loop goes over.
+/// The items of a loop.
 #[derive(Clone, Debug)]
 pub(super) enum Items {
     /// A list or tuple.
@@ -47,7 +47,7 @@ impl Items {
     }
 }
 
-/// A loop that is going on.
+/// A running loop.
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
     items: Items,
@@ -76,7 +76,7 @@ impl Loop {
     }
 }
 
-/// `loop` as a value, which may be kept beyond the loop.
+/// `loop` as a value, which may outlive the loop.
 #[derive(Debug)]
 pub(super) struct LoopObject {
     looping: Loop,
@@ -93,7 +93,7 @@ impl LoopObject {
         Loop { index: self.index.load(Ordering::Relaxed), ..self.looping.clone() }
     }
 
-    /// Calls its method of this name, if it has one.
+    /// Calls its method with this name, if it has one.
     pub(super) fn call_method(&self, name: &str, arguments: &[Value]) -> Option<Result<Value>> {
         match name {
             "cycle" => Some(self.cycle(arguments)),
@@ -110,7 +110,7 @@ impl LoopObject {
         }
     }
 
-    /// Forgets the last arguments of `changed` when the loop is over: loops that remember each other would be dropped one
+    /// Drops the last arguments of `changed` when the loop ends: loops that refer to each other would be dropped one
     /// inside the other.
     fn forget(&self) {
         self.is_over.store(true, Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl Object for LoopObject {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Runs a loop over a value; a recursive one is so deep in itself.
+    /// Runs a loop over a value; `depth` counts the levels of a recursive one.
     pub(super) fn for_loop(&mut self, node: &'r For, over: Value, depth: usize) -> Result<Flow> {
         let items = Items::of(over);
         let mut items = self.at_span(&node.over.span, items)?;
@@ -215,20 +215,20 @@ impl<'r> Evaluator<'r> {
         if is_through { Ok(Flow::Next) } else { self.otherwise(node) }
     }
 
-    /// Runs the `else` of a loop, of which no turn has come to the end of the body.
+    /// Runs the `else` of a loop that completed no iteration.
     fn otherwise(&mut self, node: &'r For) -> Result<Flow> {
         self.enter(&node.otherwise.scope)?;
         self.body(&node.otherwise.body)
     }
 
-    /// Begins a turn of the innermost loop, and gives its item.
+    /// Begins an iteration of the innermost loop, and returns its item.
     fn turn(&mut self, index: usize) -> Option<Value> {
         let looping = self.activation_mut()?.loops.last_mut()?;
         looping.index = index;
         looping.items.get(index).cloned()
     }
 
-    /// What a template asks of the loop that is this deep in its function.
+    /// An attribute of the loop at this depth of its function.
     pub(super) fn loop_field(&self, level: usize, field: LoopField) -> Value {
         let looping = self.activation().and_then(|activation| activation.loops.get(level));
         looping.map_or(Value::UNDEFINED, |looping| looping.field(field))

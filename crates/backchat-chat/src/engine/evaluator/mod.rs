@@ -1,8 +1,8 @@
 //! Runs a compiled template.
 //!
 //! Every function that runs has an activation: its variables, its loops, and the activation of the function it was
-//! declared in, where the names it does not bind are looked up. Text goes straight to the output; what a block captures
-//! takes the output's place for as long.
+//! declared in, where the names it does not bind are looked up. Text goes straight to the output, or to the buffer of a
+//! capturing block.
 
 mod call;
 mod callable;
@@ -26,10 +26,10 @@ use crate::values::{Result, error};
 
 use loops::Loop;
 
-/// Steps after which the clock is looked at, whatever they were.
+/// The number of steps after which the clock is read.
 const STEPS_BETWEEN_CHECKS: u64 = 4096;
 
-/// What follows a statement.
+/// How execution continues after a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Next,
@@ -56,7 +56,7 @@ pub(crate) struct Evaluator<'r> {
     activations: Vec<Activation>,
     /// The activation of the function that runs now.
     at: usize,
-    /// Activations that are over, whose memory serves the next.
+    /// Finished activations, kept to reuse their memory.
     spare: Vec<Activation>,
     output: output::Output,
     /// What the filter of a block is applied to.
@@ -126,7 +126,7 @@ impl<'r> Evaluator<'r> {
         if self.steps > limits::STEPS { limits::too_many_steps() } else { Ok(()) }
     }
 
-    /// Goes one level deeper for something nested.
+    /// Enters one level of nesting.
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == limits::LEVELS {
             return Err(error("the template calls and nests too deep"));
@@ -150,7 +150,7 @@ impl<'r> Evaluator<'r> {
         })
     }
 
-    /// Does something in a new activation of a function that was declared in another.
+    /// Runs a closure in a new activation of a function that was declared in another one.
     fn running(
         &mut self,
         id: FunctionId,
@@ -171,7 +171,7 @@ impl<'r> Evaluator<'r> {
         let caller = mem::replace(&mut self.at, id);
         self.nested(|evaluator| inside(evaluator, function))?;
         self.at = caller;
-        // A function that declared others leaves them its variables.
+        // The variables of a function that declared others outlive it.
         if !function.declares
             && id + 1 == self.activations.len()
             && let Some(mut over) = self.activations.pop()

@@ -1,4 +1,4 @@
-//! Where text goes: the output of the render, or what a block captures.
+//! The destination of text: the output of the render, or the capture of a block.
 
 use std::mem;
 
@@ -18,14 +18,14 @@ const SHORT_TEXT: usize = 64;
 #[derive(Debug)]
 pub(super) struct Output {
     text: String,
-    /// How many blocks capture what is printed, one inside the other.
+    /// The nesting depth of capturing blocks.
     captures: usize,
     /// Bytes of the output that are counted, and how many code points they are.
     counted: (usize, usize),
-    /// The code points of the output when what is going on `apart` began.
+    /// The code points of the output when the current `apart` began.
     reached: Option<usize>,
     spans: Vec<(usize, usize)>,
-    /// Which place of the template printed what, if that is asked for.
+    /// The origins of the text, if they are recorded.
     origins: Option<Vec<Origin>>,
 }
 
@@ -53,7 +53,7 @@ impl Output {
         Ok(())
     }
 
-    /// How many code points have reached the output; text that a macro or block captures has not yet.
+    /// The number of code points in the output, without text that a macro or block is capturing.
     fn code_points(&mut self) -> usize {
         if let Some(reached) = self.reached {
             return reached;
@@ -66,7 +66,7 @@ impl Output {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Writes text of the template, which is at that place of it.
+    /// Writes a text of the template that is at this position.
     pub(super) fn text(&mut self, text: &str, place: &Span) -> Result<()> {
         if self.output.captures > 0 && text.len() > SHORT_TEXT {
             limits::charge_printed(text)?;
@@ -102,12 +102,12 @@ impl<'r> Evaluator<'r> {
         self.output.push(text)
     }
 
-    /// How far the text has got that is printed now.
+    /// The position at the end of the text printed so far.
     pub(super) fn printed_so_far(&self) -> usize {
         self.output.text.len()
     }
 
-    /// Notes that the expression or block at this place printed what no other place inside it has printed.
+    /// Records that the expression or block at this position printed all text that nothing inside it claimed.
     pub(super) fn printed_by(&mut self, place: &Span) {
         let Output { text, captures: 0, origins: Some(origins), .. } = &mut self.output else { return };
         let start = origins.last().map_or(0, |last| last.text.end);
@@ -116,7 +116,7 @@ impl<'r> Evaluator<'r> {
         }
     }
 
-    /// Takes what was printed from there on back from the output.
+    /// Removes the text that was printed since then from the output.
     pub(super) fn take_back(&mut self, start: usize) -> String {
         if self.output.captures == 0
             && let Some(origins) = &mut self.output.origins
@@ -126,7 +126,7 @@ impl<'r> Evaluator<'r> {
         self.output.text.split_off(start)
     }
 
-    /// What is printed meanwhile, as a value, and what came of it.
+    /// Runs a closure and returns what it printed as a value, with its result.
     pub(super) fn capture<T>(&mut self, print: impl FnOnce(&mut Self) -> Result<T>) -> Result<(Value, T)> {
         self.apart(|evaluator| {
             let outer = mem::take(&mut evaluator.output.text);
@@ -139,8 +139,8 @@ impl<'r> Evaluator<'r> {
         })
     }
 
-    /// Runs a macro, a recursive loop, a capture or what prints an expression part by part: for generation blocks inside,
-    /// the output is what was written before.
+    /// Runs a macro, a recursive loop, a capture or what prints an expression part by part: for generation blocks
+    /// inside, the output is what was written before.
     pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if !self.program.has_generation_blocks || self.output.reached.is_some() {
             return run(self);
@@ -151,7 +151,7 @@ impl<'r> Evaluator<'r> {
         result
     }
 
-    /// Marks what is printed meanwhile as the assistant's.
+    /// Marks the text that a closure prints as the assistant's.
     pub(super) fn generation(&mut self, print: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let start = self.output.code_points();
         let from = self.output.text.len();

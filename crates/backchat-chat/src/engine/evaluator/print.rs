@@ -1,4 +1,4 @@
-//! Printing expressions: what is only printed is not put together first.
+//! Prints expressions without building a string that is only printed.
 
 use minijinja::Value;
 
@@ -14,9 +14,9 @@ fn is_plain(value: &Value) -> bool {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Prints an expression. What is only printed is not put together first.
+    /// Prints an expression, without building a string that is only printed.
     pub(super) fn print_expression(&mut self, expression: &'r Expression) -> Result<()> {
-        // Where text is escaped, it matters what its parts were.
+        // Escaping depends on which parts are markup.
         if self.run.escapes() {
             let value = self.evaluate(expression)?;
             self.print(&value)?;
@@ -81,7 +81,7 @@ impl<'r> Evaluator<'r> {
         self.print_call(&called, &arguments)
     }
 
-    /// Prints `value + …`, of which the value is at this place: as long as everything is plain text, its parts one after
+    /// Prints `value + …`, whose value is at this position: as long as everything is plain text, its parts one after
     /// the other.
     fn print_sum(&mut self, value: Value, place: &Span, added: &'r [Link]) -> Result<()> {
         let start = self.printed_so_far();

@@ -50,7 +50,7 @@ impl<'r> Evaluator<'r> {
                 if flow != Flow::Next {
                     return Ok(flow);
                 }
-                // Jinja2 joins it to the text around as it is: it is neither made a string nor escaped.
+                // Jinja2 concatenates it unchanged: it is neither converted to a string nor escaped.
                 let Some(text) = text.as_str() else {
                     return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
                 };
@@ -91,7 +91,7 @@ impl<'r> Evaluator<'r> {
         self.nested(|evaluator| evaluator.body(&inside.body))
     }
 
-    /// What a block prints, passed through its filter. It is of no use if the block broke out of a loop.
+    /// The output of a block, passed through its filter. It is dropped if the block broke out of a loop.
     fn captured(&mut self, inside: &'r Scoped, filter: Option<&'r Expression>) -> Result<(Value, Flow)> {
         let (text, flow) = self.capture(|evaluator| evaluator.scoped(inside))?;
         match filter {

@@ -1,4 +1,4 @@
-//! Why a text is not a template.
+//! Syntax errors.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ impl SyntaxError {
     }
 }
 
-/// The end of a message about an unknown name: the known one that it was probably meant to be.
+/// The end of a message about an unknown name: the name that was probably meant.
 pub(super) fn meant<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     closest(name, known).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }

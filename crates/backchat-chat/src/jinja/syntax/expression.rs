@@ -163,7 +163,7 @@ impl<'s> Parser<'s> {
         Ok(left)
     }
 
-    /// The current operator (`None` for `~`), and how tightly it binds.
+    /// The current operator (`None` for `~`) and its precedence.
     fn arithmetic_operator(&self) -> Option<(Option<BinaryOp>, u8)> {
         let token = self.current();
         if token.kind != TokenKind::Operator {
@@ -292,7 +292,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The inside of square brackets after a value.
+    /// The contents of square brackets after a value.
     fn subscript(&mut self, of: Expr<'s>) -> Result<ExprKind<'s>> {
         let start = self.current().at;
         if self.eat("]") {

@@ -6,7 +6,7 @@ use backchat_core::text::slice;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// Text between tags, after the white space around tags is gone.
+    /// Text between tags, after white space around tags was stripped.
     Data,
     VariableBegin,
     VariableEnd,
@@ -52,7 +52,7 @@ pub(super) struct Lexer<'s> {
     tokens: Vec<Token<'s>>,
 }
 
-/// How a tag treats the white space around it: `-` strips, `+` keeps, nothing follows the settings.
+/// How a tag treats the white space around it: `-` strips, `+` keeps, neither follows the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Strip,
@@ -157,7 +157,7 @@ impl<'s> Lexer<'s> {
         Ok(())
     }
 
-    /// The end of a `{% raw %}` tag, of which the opening has been read.
+    /// The end of a `{% raw %}` tag whose opening was read.
     fn raw_begin(&self) -> Option<usize> {
         let rest = self.rest().trim_start_matches(is_space).strip_prefix("raw")?.trim_start_matches(is_space);
         let after = match rest.strip_prefix("-%}") {
@@ -189,7 +189,7 @@ impl<'s> Lexer<'s> {
         self.error("this raw block is never closed: '{% endraw %}' is missing", opened, 2)
     }
 
-    /// The inside of a tag, and its end.
+    /// The contents of a tag, and its end.
     fn tag(&mut self, opened: usize, end: TokenKind, mark: &str) -> Result<(), SyntaxError> {
         let mut open: Vec<(u8, usize)> = Vec::new();
         loop {
@@ -377,7 +377,7 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
 /// What follows a backslash.
 enum Escape<'s> {
     Text(&'s str),
-    /// It is no text, and yet keeps two surrogates apart.
+    /// An escaped line break: no text, but it separates two surrogates.
     LineBreak,
     Code(u32),
 }
@@ -411,13 +411,13 @@ fn escape(text: &str) -> Result<(Escape<'_>, usize), &'static str> {
         '\\' => "\\",
         '\'' => "'",
         '"' => "\"",
-        // No escape: the backslash stays, and so does what follows it.
+        // Not an escape: the backslash and what follows it stay.
         _ => return Ok((Escape::Text("\\"), 0)),
     };
     Ok((Escape::Text(plain), 1))
 }
 
-/// A text in which a pair of surrogates is one character, and a lone one, which has no place in UTF-8, U+FFFD.
+/// A text in which a pair of surrogates becomes one character, and a lone one, which UTF-8 cannot encode, U+FFFD.
 struct Unescaped {
     text: String,
     high: Option<u32>,
@@ -446,7 +446,7 @@ impl Unescaped {
         Ok(())
     }
 
-    /// Nothing pairs with the surrogate before this place.
+    /// The surrogate before this position is unpaired.
     fn end_pair(&mut self) {
         if self.high.take().is_some() {
             self.text.push('\u{fffd}');

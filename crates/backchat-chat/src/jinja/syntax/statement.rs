@@ -37,7 +37,7 @@ const TAGS: [&str; 17] = [
     "with",
 ];
 
-/// Refuses a target inside a loop, or of it, that takes the place of `loop`.
+/// Refuses an assignment to `loop` in a loop or by its target.
 fn check_loop(target: &Target<'_>, at: Range<usize>) -> Result<()> {
     if target.names().contains(&"loop") {
         return Err(SyntaxError::new("cannot assign to 'loop' in a loop: it is the loop itself", at));
@@ -51,15 +51,15 @@ pub(super) struct Parser<'s> {
     /// The end of the last token taken.
     pub(super) last_end: usize,
     depth: usize,
-    /// Levels that chains and branches have made here, since the last step deeper.
+    /// Levels that chains and branches added at this level of nesting.
     links: usize,
-    /// The most levels of anything that was closed here.
+    /// The depth of the deepest construct that ended at this level.
     tallest: usize,
     /// Jinja2 looks for unknown filters and tests when it compiles, except inside branches.
     in_branch: usize,
     /// Whether `break` has a loop to leave.
     in_loop: bool,
-    /// How many loops are around this place, whatever is between.
+    /// The number of enclosing loops, across macros and blocks.
     loops: usize,
     /// The names of the blocks so far.
     blocks: HashSet<&'s str>,
@@ -159,7 +159,7 @@ impl<'s> Parser<'s> {
         SyntaxError::new(format!("{found} where {wanted} should be"), token.span())
     }
 
-    /// Goes one level deeper, unless that is too deep.
+    /// Enters one level of nesting, unless that is too deep.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == MAX_DEPTH {
             return Err(self.error_here("this is nested too deep"));
@@ -175,7 +175,7 @@ impl<'s> Parser<'s> {
         Ok(parsed)
     }
 
-    /// Counts one level of the tree that no call of [`nested`](Self::nested) counts: a link of a chain, or a branch.
+    /// Counts one level of the tree that [`nested`](Self::nested) does not count: a link of a chain, or a branch.
     pub(super) fn add_level(&mut self) -> Result<()> {
         self.links += 1;
         self.check_levels()
@@ -311,7 +311,7 @@ impl<'s> Parser<'s> {
             "continue" => Ok(StatementKind::Continue),
             other => {
                 let known = TAGS.iter().chain(ends).copied();
-                // What other languages call it is no typo of it.
+                // Other languages' name for it is not a typo.
                 let asked = if matches!(other, "elseif" | "elsif") && ends.contains(&"elif") { "elif" } else { other };
                 Err(SyntaxError::new(format!("unknown tag '{other}'{}", meant(asked, known)), tag.span()))
             }
@@ -425,7 +425,7 @@ impl<'s> Parser<'s> {
             let default = if self.eat("=") { Some(self.expression()?) } else { None };
             if default.is_none() && name == "caller" {
                 return Err(SyntaxError::new(
-                    "the parameter 'caller' needs a default: a call block need not be there",
+                    "the parameter 'caller' needs a default: the macro can be called without a call block",
                     at,
                 ));
             }

@@ -177,7 +177,7 @@ pub(crate) enum StatementKind<'s> {
         name: &'s str,
         /// Whether it sees the variables of the loops and macros around it.
         scoped: bool,
-        /// Whether another template has to override it.
+        /// Whether another template must override it.
         required: bool,
         body: Body<'s>,
     },

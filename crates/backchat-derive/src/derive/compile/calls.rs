@@ -51,8 +51,8 @@ impl Plan<'_> {
         if self.choices.space == Space::Exact { escape(text) } else { spaced(text) }
     }
 
-    /// Whether a call's object is best read whole: it has a mark of its own, says more after its arguments, or has them
-    /// in a string, whose braces end nothing.
+    /// Whether a call's object is best read whole: it has its own mark, has more members after its arguments, or has
+    /// them in a string, whose braces are not structural.
     fn reads_whole(&self) -> bool {
         let own = if self.calls.most > 1 { self.cut.open.trim() } else { self.first_mark() };
         let body = &self.calls.body;
@@ -61,8 +61,8 @@ impl Plan<'_> {
             || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
     }
 
-    /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is
-    /// read as one that breaks off after it.
+    /// A text without its trailing white space, which every content parser ignores: a call that is cut off there is
+    /// read like one that is cut off after it.
     fn bare_end<'t>(&self, text: &'t str) -> &'t str {
         let bare = text.trim_end();
         if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
@@ -73,7 +73,7 @@ impl Plan<'_> {
         self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty()
     }
 
-    /// The place where no text follows with which JSON could go on. A quote could also begin an answer.
+    /// Matches where the text that follows cannot continue JSON. A quote could also begin an answer.
     fn no_json_follows(&self) -> &'static str {
         match self.choices.guard {
             Guard::Always => "(?!\\s*[\\]},\"])",
@@ -121,7 +121,7 @@ impl Plan<'_> {
             let patterns = [spaced(close)].into_iter().chain(stops).collect();
             Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
         } else {
-            // Signs that JSON also has close the list after its bracket, where the turn can end.
+            // Punctuation that JSON also uses closes the list only after its bracket, where the turn can end.
             let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
             let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), ends.join("|"));
             Delimiter::Pattern(pattern).write(&mut field, "close");
@@ -271,7 +271,7 @@ fn json_text(text: &str) -> String {
     out
 }
 
-/// The beginning of a call's object, as far as it is always the same.
+/// The constant beginning of a call's object.
 fn object_start(object: &ObjectBody) -> String {
     if object.name.is_none() {
         return "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{".to_owned();

@@ -1,6 +1,6 @@
 //! Turns whose parts all have one header, with a word of their own between the same two marks.
 //!
-//! A template writes the words that its messages need. Models that know the header write its other words, too, and put
+//! A template writes only the words that its messages need. Models that know the header also write others, and put
 //! the name of a call before it or inside: the draft reads each order.
 
 use super::frame;
@@ -41,7 +41,7 @@ impl<'w> Channels<'w> {
         format!("(?:{}\\w+\\s+)?", escape(self.before))
     }
 
-    /// The rest of the header after the name: any word or none, and what says how the arguments are written.
+    /// The rest of the header after the name: any word or none, and the format of the arguments.
     pub fn after_name(&self) -> String {
         let word = self.before.trim_matches(|c: char| !c.is_alphanumeric());
         let mark = escape(self.before).replacen(&escape(word), "\\w+", 1);

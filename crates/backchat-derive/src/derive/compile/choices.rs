@@ -1,4 +1,5 @@
-//! The open questions of a wire's structure: one small record, each choice with its alternatives, the cheapest first.
+//! The choices that a wire's structure leaves open: one small record, each choice with its alternatives, cheapest
+//! first.
 
 use crate::wire::marks::Segmentation;
 use crate::wire::structure::{Calls, Cut, WireFormat};
@@ -131,7 +132,7 @@ impl Choices {
         found
     }
 
-    /// How far from the plainest reading this is.
+    /// The distance from the simplest reading.
     pub fn cost(&self) -> usize {
         let odd = [
             self.region != CallRegion::Natural,

@@ -21,13 +21,13 @@ pub(super) fn is_distinct(segmentation: Segmentation, text: &str) -> bool {
             && !text.chars().all(plain)
 }
 
-/// Whether a text is a sign and a word, as people mark tags without brackets.
+/// Whether a text is punctuation and a word, the way tags without brackets are marked.
 fn is_tag(text: &str) -> bool {
     let word = text.trim_start_matches(['@', '#', '$', '%', '~', '^']);
     word.len() < text.len() && word.chars().count() > 2 && word.chars().all(char::is_alphanumeric)
 }
 
-/// Whether a text is a closing tag without a name, as no prose and hardly any code has one.
+/// Whether a text is a closing tag without a name, which does not occur in prose and hardly in code.
 fn is_nameless_closer(text: &str) -> bool {
     matches!(text.as_bytes(), [open, b'/', shut] if marks::is_opening((*open).into()) && marks::is_closing((*shut).into()))
 }
@@ -67,7 +67,7 @@ pub(super) fn section_marks(segmentation: Segmentation, text: &str) -> Vec<&str>
     groups
 }
 
-/// A text from its last distinctive mark on, or all of it.
+/// A text from its last distinctive mark on; the whole text if it has none.
 pub(super) fn from_last_mark(segmentation: Segmentation, text: &str) -> &str {
     let mut at = 0;
     let mut last = None;

@@ -114,7 +114,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     }
     let mut closes = vec![choices.reasoning_close(wire.segmentation, close).to_owned()];
     closes.retain(|close| !close.is_empty());
-    // A model that stops while it thinks has thought all the same.
+    // A model that stops while it thinks has still produced reasoning.
     for stop in wire.stops.iter().filter(|stop| frame::is_sure(wire.segmentation, stop)) {
         if !closes.iter().any(|close| close.contains(stop.as_str()) || stop.contains(close.as_str())) {
             closes.push(stop.clone());
@@ -159,7 +159,7 @@ fn parser(field: &mut Object, is_json: bool) {
     }
 }
 
-/// Makes one text of the regions of a field, if a text is written as several.
+/// Joins the regions of a field, if one text is written as several.
 fn joined(field: &mut Object, join: Option<&str>, (open, close): (&str, &str)) {
     let Some(join) = join else { return };
     field.insert("repeats".to_owned(), true.into());
@@ -234,8 +234,8 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     closes
 }
 
-/// Patterns that close content only where the turn ends or a call begins: of stops that prose may contain, such as a line
-/// of equal signs, and of footers.
+/// Patterns that close content only where the turn ends or a call begins: of stops that prose may contain, such as a
+/// line of equal signs, and of footers.
 fn last_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     let stops = wire.stops.iter().filter(|stop| !frame::is_distinct(wire.segmentation, stop));
     let mut last: Vec<String> = stops.map(|stop| at_end(wire, stop)).collect();

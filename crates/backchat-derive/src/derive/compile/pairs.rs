@@ -6,7 +6,7 @@ use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 
-/// Alternatives for the values of JSON that are no strings.
+/// Alternatives for the JSON values that are not strings.
 const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[\[{].*?[\]}]|";
 
 /// Writes `content` and its arguments.
@@ -50,7 +50,8 @@ fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
             quoted(open, &end)
         }
         Encoding::Json => {
-            // If nothing parts it from the next key, a number ends where it is no longer one, not where a key could begin.
+            // If nothing separates it from the next key, a number ends with its last digit, not where a key could
+            // begin.
             let is_parted = !cut.close.is_empty() || !cut.separator.is_empty() || !cut.open.is_empty();
             let others = if is_parted { "" } else { JSON_OTHERS };
             format!("(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|{others}.*?)")
@@ -134,7 +135,7 @@ fn quoted(quote: &str, end: &str) -> String {
     if quote == "\"" {
         return format!("(?:(?!{simple}){q})?(?P<value>{simple}|{nested}|.*?(?={q}?{end}))");
     }
-    // Models write JSON's quotes as well; around this kind of quote they are taken off, as this kind is.
+    // Models write JSON's quotes as well: these are removed like quotes of this kind.
     let around = format!("\"[^\"\\\\]*{q}[^\"\\\\]*\"{end}");
     let other = format!("(?<=\")[^\"\\\\]*(?=\"{end})|\"(?:[^\"\\\\]|\\\\.)*\"{end}");
     format!("(?:(?={around})\"|(?!{simple}){q})?(?P<value>{other}|{simple}|{nested}|.*?(?={q}?{end}))")
@@ -213,7 +214,7 @@ mod tests {
             arguments(&Arguments::Pairs(Box::new(framed.clone())), "<k>a</k>\n<v>\nx\n\ny\n</v>"),
             value(r#"{"a": "x\n\ny"}"#)
         );
-        // A model that leaves them out is read all the same.
+        // A model that leaves them out is read as well.
         assert_eq!(arguments(&Arguments::Pairs(Box::new(framed)), "<k>a</k><v>x</v>"), value(r#"{"a": "x"}"#));
         let mut again = pairs(["<", ">", "", ""]);
         again.key_again = true;
@@ -239,7 +240,7 @@ mod tests {
         for (values, body, wanted) in table {
             assert_eq!(arguments(&keywords(values), body), value(wanted), "{body}");
         }
-        // Nothing parts the arguments: a number or word of JSON ends where the next key begins.
+        // Nothing separates the arguments: a JSON number or word ends where the next key begins.
         let mut joined = pairs(["", "=", "", ""]);
         joined.values = of(Encoding::Json);
         let body = r#"a=-8b=0.5c=trued="x=1"e={"k": [1]}f=2e5"#;

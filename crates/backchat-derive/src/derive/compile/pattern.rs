@@ -85,14 +85,14 @@ fn is_syntax(c: char) -> bool {
     "\\.^$|?*+()[]{}".contains(c)
 }
 
-/// A pattern whose parts end and begin with any white space, said once.
+/// Joins two patterns that end and begin with optional white space, writing it once.
 pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
     const SPACE: &str = "\\s*";
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;
     let mut after_space = false;
     while let Some(first) = rest.chars().next() {
-        // An escape is a whole, so that the `s*` after an escaped backslash is none.
+        // Escapes are skipped whole, so that the `s*` after an escaped backslash is not taken for white space.
         let is_space = rest.starts_with(SPACE) && !rest.starts_with("\\s*?");
         let length = match first {
             _ if is_space => SPACE.len(),
@@ -143,7 +143,7 @@ pub(super) fn word_before(next: &str) -> String {
     match next.trim_start().chars().next() {
         Some(c) if c.is_alphanumeric() || c == '_' => "[\\w.-]".to_owned(),
         Some('"') if next.starts_with('"') => "[^\"]".to_owned(),
-        // A word that white space ends may hold the sign after it, as `a-b -> c` does.
+        // A word that ends at white space may contain the character after it, as in `a-b -> c`.
         Some('-') if next.starts_with(char::is_whitespace) => "\\S".to_owned(),
         Some(c) => {
             let sign = if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() };

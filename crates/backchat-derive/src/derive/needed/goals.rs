@@ -42,7 +42,7 @@ impl Goal {
         messages
     }
 
-    /// The requests for the conversation, the usual one first. Calls are refused by many templates whatever is said.
+    /// The requests for the conversation, the usual one first. Many templates refuse calls in any request.
     fn shapes(self) -> Box<dyn Iterator<Item = RequestShape>> {
         match self {
             Goal::Answer | Goal::Prompt => Box::new(RequestShape::USUAL.ladder()),

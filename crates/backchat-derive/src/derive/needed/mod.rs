@@ -1,9 +1,8 @@
-//! Variables that a chat template requires but that are missing: each gets a value of the kind it is used as, and
+//! Variables that a chat template requires but that are missing: each gets a value of the type it is used as, and
 //! the report names it.
 //!
-//! A render that fails says what it read until then. A value helps if the render comes further with it: it reads more, or
-//! it succeeds. So variables are filled one after the other, an object key by key, and what turns out not to be needed
-//! is taken away again.
+//! A failed render reports what it read so far. A value helps if the render gets further with it: it reads more, or
+//! it succeeds. So variables are filled one after the other, objects key by key, and unneeded values are removed again.
 
 mod goals;
 mod tokens;
@@ -52,7 +51,7 @@ impl Gaps {
     pub fn find(template: &ChatTemplate, options: &Options) -> Self {
         let (filled_in, filled) = fill(template, options).unzip();
         let tokens = tokens::unknown(template, filled_in.as_ref().unwrap_or(options), &options.variables);
-        // What is said of a token need not be said twice.
+        // A token is reported once.
         let mut filled = filled.unwrap_or_default();
         filled.retain(|name, _| !tokens.contains(name));
         Self { options: filled_in, filled, tokens }
@@ -156,7 +155,7 @@ impl Search<'_> {
         variables
     }
 
-    /// The values with one more, with which the render comes further.
+    /// The values with one more, with which the render gets further.
     fn step(&self, goal: Goal, stuck: &Stuck) -> Option<Object> {
         let candidates = self.candidates(&stuck.seen);
         let found = candidates.iter().find_map(|path| self.value_for(goal, stuck, path));
@@ -187,7 +186,7 @@ impl Search<'_> {
     /// The values with one at this place that helps.
     fn value_for(&self, goal: Goal, stuck: &Stuck, path: &str) -> Option<Object> {
         if is_token(path) {
-            // A special token is not made up, as a draft would name it; if need be it is empty.
+            // A special token is not invented, because a draft would contain it; if necessary it is empty.
             return ["", TEXT].into_iter().find_map(|text| self.helps(goal, stuck, path, text.into()));
         }
         let empty = || Value::Object(Object::new());
@@ -204,7 +203,7 @@ impl Search<'_> {
         kinds(constants).into_iter().find_map(|value| self.helps(goal, stuck, path, value))
     }
 
-    /// The values with this one, if the render comes further with it.
+    /// The values with this one, if the render gets further with it.
     fn helps(&self, goal: Goal, stuck: &Stuck, path: &str, value: Value) -> Option<Object> {
         put(&self.filled, path, value).filter(|filled| self.comes_further(goal, stuck, filled))
     }
@@ -263,7 +262,7 @@ fn given(filled: &Object) -> String {
     given.collect::<Vec<_>>().join(" ")
 }
 
-/// How to give a variable: with a word for each text, or the shape of its value.
+/// How to pass a variable: with a word for each text, or the shape of its value.
 fn assignment(name: &str, value: &Value) -> String {
     match value {
         Value::String(_) => format!("{name}=TEXT"),

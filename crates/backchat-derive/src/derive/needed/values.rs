@@ -24,15 +24,15 @@ pub(in crate::derive) fn holds_probe(text: &str) -> bool {
     needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
 }
 
-/// How the placeholders look in a text that a template makes of them: a number it counts on from keeps its first digits.
+/// How a placeholder looks after a template changed it: a number that it increments keeps its first digits.
 const TRACES: [&str; 3] = [TEXT, "91827", "2187"];
 
-/// Whether a text holds a placeholder, or what became of it.
+/// Whether a text contains a placeholder, changed or not.
 pub(in crate::derive) fn is_traced(text: &str) -> bool {
     TRACES.iter().any(|trace| text.contains(trace))
 }
 
-/// Values of every kind, the most telling first. `constants` are those that the template compares the place with.
+/// Values of every type, the most informative first. `constants` are those that the template compares the value with.
 pub(super) fn kinds(constants: &[Value]) -> Vec<Value> {
     let text = || Value::from(TEXT);
     let object = || Value::Object(Object::new());

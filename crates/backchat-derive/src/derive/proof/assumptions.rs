@@ -208,7 +208,7 @@ mod tests {
             (who.clone(), anchored("<assistant>"), "{}", &[without]),
             (who.clone(), anchored("<assistantAda>"), r#"{"who": "Ada"}"#, &[with]),
             (who, anchored("<assistant\\\\w*>"), "{}", &[]),
-            // A banner is no mark of the turn.
+            // A banner does not belong to the turn.
             (format!("{{{{ strftime_now('%Y') }}}}{{{{ who }}}}\n{CHAT}"), ANSWER.to_owned(), "{}", &[]),
         ] {
             assert_eq!(assumed(&chat_template, &answer, variables), expected, "{chat_template}\n{answer}");

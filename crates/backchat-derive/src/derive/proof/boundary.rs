@@ -12,7 +12,7 @@ use super::reading::{Part, changed_argument};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Boundary {
-    /// The field that should have been read otherwise.
+    /// The field that was read wrongly.
     pub field: String,
     /// The position at which it should begin or end, or of its value.
     pub at: usize,
@@ -49,7 +49,7 @@ pub enum Fault {
     Unclosed,
     /// A region opened at a position without this part.
     Extra,
-    /// The boundaries hold and the value is another.
+    /// The boundaries are right and the value is wrong.
     Misread {
         /// The expected value.
         wanted: String,
@@ -175,7 +175,7 @@ fn regions(events: &[Event]) -> Vec<Region<'_>> {
     regions
 }
 
-/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset`
+/// Finds the boundary that causes a difference. `read` is the parsed text: the end of the prefix, `offset`
 /// bytes of it, and the text.
 pub(super) fn find(
     part: Part,
@@ -207,7 +207,7 @@ pub(super) fn find(
 /// The field of calls.
 const CALLS: &str = "tool_calls";
 
-/// What a parse made of a text that means something else.
+/// A wrong parse of a text.
 struct Parse<'p> {
     expected: &'p Answer,
     regions: Vec<Region<'p>>,
@@ -216,12 +216,12 @@ struct Parse<'p> {
 }
 
 impl<'p> Parse<'p> {
-    /// A place as one of the text without the prefix.
+    /// A position, relative to the text without the prefix.
     fn at(&self, place: usize) -> usize {
         place.saturating_sub(self.offset)
     }
 
-    /// Always there, as every search for one ends with it.
+    /// Always found: every search ends with it.
     fn boundary(&self, field: &str, place: usize, fault: Fault) -> Option<Boundary> {
         Some(Boundary { field: field.to_owned(), at: self.at(place), fault })
     }
@@ -236,7 +236,7 @@ impl<'p> Parse<'p> {
         self.regions.iter().find(holds).map(|region| region.field)
     }
 
-    /// The boundary of content or reasoning that is said with these words.
+    /// The boundary of content or reasoning with this text.
     fn of_text(&self, field: &str, said: Option<&str>, find: fn(&'p str, &str) -> Option<usize>) -> Option<Boundary> {
         let read = self.read;
         let Some(said) = said.map(str::trim) else {
@@ -264,7 +264,7 @@ impl<'p> Parse<'p> {
         self.boundary(field, start, Fault::Overwritten { at: self.at(later.body.start) })
     }
 
-    /// The boundary of calls that are too many, too few, or no calls.
+    /// The boundary to blame if calls are too many, too few, or none.
     fn of_calls(&self) -> Option<Boundary> {
         let Self { expected, regions, read, .. } = self;
         if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed?))) {
@@ -301,7 +301,7 @@ impl<'p> Parse<'p> {
         self.boundary(CALLS, region.body.start, Fault::Misread { wanted, got })
     }
 
-    /// A part of all calls, as it is meant.
+    /// One part of every call, as expected.
     fn wanted(&self, part: Part) -> String {
         let parts = self.expected.calls.iter().map(|call| match part {
             Part::Name => Value::from(call.name.as_str()).to_string(),
@@ -311,7 +311,7 @@ impl<'p> Parse<'p> {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    /// Where the name of each call is; nothing in place of one that is not there, and of those after it.
+    /// The position of each call's name; `None` for one that is missing, and for those after it.
     fn names(&self) -> impl Iterator<Item = Option<usize>> {
         let mut from = Some(self.offset);
         self.expected.calls.iter().map(move |call| {
@@ -322,7 +322,7 @@ impl<'p> Parse<'p> {
         })
     }
 
-    /// Where the name of the first call is that is content instead of a call.
+    /// The position of the name of the first call that was read as content.
     fn swallowed_call(&self) -> Option<usize> {
         let holds = |region: &Region<'_>, name| region.body.start <= name && name < region.body.end;
         self.names().map_while(|name| name).find(|name| self.of_field("content").any(|region| holds(region, *name)))
@@ -355,7 +355,7 @@ mod tests {
     use crate::derive::by_hand::{ANSWER, calls_answer, template};
     use backchat_parser::parser::{Options, Parser};
 
-    /// The boundary that a template gets wrong in this text, which means this answer.
+    /// The boundary that a template gets wrong in the text of this answer.
     fn wrong(json: &str, text: &str, expected: &Answer) -> Option<Boundary> {
         let template = template(json);
         let mut parser = Parser::new(&template, "", Options::default()).unwrap();
@@ -455,7 +455,7 @@ mod tests {
         for (template, text, expected, said) in table {
             let boundary = wrong(template, text, &expected).unwrap_or_else(|| panic!("{text}: nothing is wrong"));
             let described = boundary.describe();
-            // A reason in the words of a parser is its own matter.
+            // The wording of a parser's reason is not compared.
             let is_said = if said.ends_with(": ") { described.starts_with(said) } else { described == said };
             assert!(is_said, "{text}\n{described}\n{said}");
         }

@@ -23,12 +23,12 @@ pub(in crate::derive) struct Case {
     pub expected: Answer,
     /// The full answer.
     pub said: Answer,
-    /// Whether content was said that the text does not show.
+    /// Whether the text leaves out content of the answer.
     pub drops_content: bool,
     pub cut: Cut,
-    /// The prompt's text after the history's own words: a thought that is part of it comes back, too.
+    /// The prompt's text after the history's own words: a thought in it is parsed back as well.
     pub prompted: String,
-    /// The conversation before the turn, to render the message that came back in place of the answer.
+    /// The conversation before the turn, to render the parsed message in place of the answer.
     pub history: Vec<Message>,
     /// The whole render.
     pub whole: String,
@@ -111,7 +111,7 @@ impl<'p, 't> Cutter<'p, 't> {
             }
             let before = cases.len();
             for setting in 0..request.usage.settings.len() {
-                // One setting is enough, unless the answer is to be seen in all of them.
+                // One setting is enough, unless the answer is to be tried under all of them.
                 let is_enough = said.reach != Reach::Settings || !is_main;
                 if cases.len() > before && is_enough {
                     break;

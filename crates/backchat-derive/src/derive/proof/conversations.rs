@@ -1,4 +1,4 @@
-//! The conversations of the proof: none is a probe, and each is there for one way in which a parser can go wrong.
+//! The conversations of the proof: none is a probe, and each tests one way in which a parser can go wrong.
 
 use backchat_core::json::{self, Object, Value};
 use backchat_probe::probe::{Answer, Call, Message, PART_BREAK};
@@ -8,7 +8,7 @@ use backchat_probe::probe::{Answer, Call, Message, PART_BREAK};
 pub(super) struct Said {
     pub name: String,
     pub answer: Answer,
-    /// In which conversations it is said.
+    /// The conversations it is tried in.
     pub reach: Reach,
 }
 
@@ -128,7 +128,7 @@ const THOUGHT: &str = "The user wants a distance.\nWroclaw to Brzeg: some 43 km,
 
 const PLAIN_THOUGHT: &str = "That is easy.";
 
-/// Prose, and why it is there.
+/// Prose, and what it tests.
 const TEXTS: [(&str, &str); 7] = [
     ("paragraphs", "First paragraph.\n\nBy train:\n- one; two, three\n- `four` (five)\n\n1. Buy a ticket.\n2. Get on."),
     ("code", "Use this:\n\n```python\ndef far(km):\n    return [km] if km > 50 else {\"near\": km}\n```\n\nDone."),
@@ -139,7 +139,7 @@ const TEXTS: [(&str, &str); 7] = [
     ("a list in brackets", "[a](b), [1] and (2): {3}"),
 ];
 
-/// Arguments, and why they are there.
+/// Arguments, and what they test.
 const ARGUMENTS: [(&str, &str, &str); 19] = [
     ("no arguments", "get_time", "{}"),
     ("a string", "get_route", r#"{"city": "Ghent"}"#),
@@ -239,8 +239,8 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
     said
 }
 
-/// A call with a text that holds what parts two arguments. A quote that ends the one and begins the other is left out,
-/// as it would not be written as it is.
+/// A call with a text that contains the separator of two arguments. A quote that ends the one and begins the other is
+/// left out, because it would be escaped.
 pub(super) fn separated(between: &str, named_ids: bool) -> Said {
     let query = format!("Ghent{}Brno", between.trim_matches('"'));
     let arguments = Object::from([("query".to_owned(), query.into())]);
@@ -253,7 +253,7 @@ pub(super) fn separated(between: &str, named_ids: bool) -> Said {
     }
 }
 
-/// Markers that no format is known to have, less those that could be part of this one's.
+/// Markers of no known format, except those that could be part of this one's.
 pub(super) fn foreign(literals: &[String]) -> Vec<String> {
     const FOREIGN: [&str; 6] = ["</scene>", "<|act_end|>", "[/SCENE]", "</line_text>", "<prop_9>", "[[PROPS]]"];
     let overlaps = |mark: &str| {
@@ -290,7 +290,7 @@ pub(super) struct Marks {
     pub all: Vec<String>,
 }
 
-/// The first half of a mark, if it has no meaning yet.
+/// The first half of a mark, unless that is already a mark.
 fn beginning(mark: &str) -> Option<&str> {
     let half = mark.chars().count() / 2;
     let at = mark.char_indices().nth(half)?.0;
@@ -427,7 +427,7 @@ mod tests {
         let all = foreign(&[]);
         assert!(!all.is_empty());
         let mark = all.first().unwrap().clone();
-        // Part of an own literal, or the other way round; short signs are in every text.
+        // One is part of the other; short literals occur in every text.
         for own in [format!("<bot>{mark}"), mark.get(..4).unwrap().to_owned()] {
             assert!(!foreign(std::slice::from_ref(&own)).contains(&mark), "{own}");
         }

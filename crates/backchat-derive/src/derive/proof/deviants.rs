@@ -1,4 +1,4 @@
-//! Outputs that deviate in a way that policies of recovery are for, made of a turn that conforms.
+//! Outputs with the deviations that recovery policies are for, made from a conforming turn.
 
 use super::case::Case;
 use super::deviant_bodies::{BODIES, Change, without_last_bracket};
@@ -12,7 +12,7 @@ use backchat_probe::probe::Answer;
 /// What a model may say beside its calls.
 const ASIDE: &str = "Let me look that up.";
 
-/// A turn that deviates, and what it still means.
+/// A deviating turn, and its intended message.
 pub(super) struct Deviant {
     /// The policies that read it.
     pub policies: Policies,
@@ -87,7 +87,7 @@ impl<'c> Regions<'c> {
         Some(regions)
     }
 
-    /// The turn deviating in one place, in each way that it can.
+    /// The turn with one deviation, for each that applies.
     pub fn deviants(&self, case: &Case) -> Vec<Deviant> {
         let same = self.same_answer(case);
         let other = [
@@ -103,7 +103,7 @@ impl<'c> Regions<'c> {
             .collect()
     }
 
-    /// The turns that deviate and still mean the same.
+    /// The deviating turns with the same intended message.
     fn same_answer(&self, case: &Case) -> Vec<(RecoveryPolicy, Option<String>)> {
         let mut found = Vec::new();
         let has_no_content = case.expected.content.is_none();
@@ -167,7 +167,7 @@ impl<'c> Regions<'c> {
         Some((format!("{before}{ASIDE}\n{after}"), expected))
     }
 
-    /// A tagged call that breaks off inside its last tag.
+    /// A tagged call that is cut off inside its last tag.
     fn unfinished(&self, case: &Case) -> Option<(String, Answer)> {
         let (start, closer) = self.last_tag_closer(case)?;
         let first = closer.chars().next()?;
@@ -230,7 +230,7 @@ impl<'c> Regions<'c> {
     }
 }
 
-/// A text with a part replaced that it has once.
+/// A text with its only occurrence of a part replaced.
 pub(super) fn replaced_once(text: &str, part: &str, by: &str) -> Option<String> {
     let (before, after) = text.split_once(part).filter(|(_, after)| !part.is_empty() && !after.contains(part))?;
     Some(format!("{before}{by}{after}"))

@@ -1,6 +1,6 @@
-//! The results of a template on outputs that deviate from renders, as those of models do.
+//! Tests a template on outputs that deviate from renders, as those of models do.
 //!
-//! Deviations are data: each changes a true output in one place, and the message should stay the same, or lose the
+//! Deviations are data: each changes a rendered output in one place, and the message should stay the same, or lose the
 //! call that is cut off and nothing else. They count for no verdict.
 
 use super::case::Case;
@@ -13,7 +13,7 @@ use backchat_core::python;
 use backchat_parser::parser::Event;
 use backchat_probe::probe::Answer;
 
-/// Reads deviations from one true output of each kind: the shortest that came back.
+/// Parses deviations from one rendered output of each kind: the shortest that parses back.
 pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     let mut tolerance = Tolerance::default();
     let mut kinds: Vec<(Kind, &Case)> = Vec::new();
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// A true output, and the regions that the template finds.
+/// A rendered output, and the regions that the template finds.
 struct Output<'c> {
     text: &'c str,
     unstopped: Option<&'c str>,

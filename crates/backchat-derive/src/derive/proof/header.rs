@@ -14,7 +14,7 @@ pub(super) struct Shift {
     pub turns: usize,
 }
 
-/// The ends of what two texts begin with alike, white space aside.
+/// The ends of the common beginning of two texts, ignoring white space.
 pub(super) fn loosely_shared(a: &str, b: &str) -> (usize, usize) {
     let signs = |text: &'_ str| -> Vec<(usize, char)> {
         text.char_indices().filter(|(_, c)| !c.is_whitespace()).map(|(at, c)| (at + c.len_utf8(), c)).collect()
@@ -24,8 +24,8 @@ pub(super) fn loosely_shared(a: &str, b: &str) -> (usize, usize) {
     shared.map_or((0, 0), |((a, _), (b, _))| (*a, *b))
 }
 
-/// A prompt's end as turns have it: without the text that no turn shows before its header, such as a reminder, and with
-/// their white space. `lead` begins a turn: what of it deviates comes later in the prompt.
+/// The end of a prompt as turns have it: without text that no turn shows before its header, such as a reminder, and
+/// with their white space. `lead` is the beginning of a turn.
 pub(super) fn aligned(tail: &str, lead: &str) -> (String, Shift) {
     let shared = whole_marks(tail, common_start(tail, lead).len());
     let (surplus, rest) = (slice(tail, shared..), lead.get(shared..).unwrap_or(""));
@@ -67,7 +67,7 @@ pub(super) fn begins_with(turn: &str, header: &str) -> bool {
     !slice(shared, ..whole_marks(header, shared.len())).trim().is_empty()
 }
 
-/// The last place up to `end` that splits no bracketed or starred mark: two marks may begin with the same sign.
+/// The last position up to `end` that splits no bracketed or starred mark: two marks may begin with the same character.
 pub(super) fn whole_marks(text: &str, end: usize) -> usize {
     const PAIRS: [(char, char); 14] = [
         ('<', '>'),
@@ -102,7 +102,7 @@ pub(super) fn whole_marks(text: &str, end: usize) -> usize {
     if !text.get(end..).is_some_and(|rest| rest.starts_with(is_word)) {
         return end;
     }
-    // A word begins or goes on here: it goes with the signs before it.
+    // A word begins or continues here: it belongs to the punctuation before it.
     let before = shown.trim_end_matches(is_word);
     before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
 }
@@ -124,7 +124,7 @@ pub(super) fn overlap(end: &str, start: &str) -> usize {
     at.map_or(0, |at| end.len() - at)
 }
 
-/// How much of a turn's start the end of the prompt has written already, white space aside.
+/// How much of a turn's start the end of the prompt already contains, ignoring white space.
 pub(super) fn repeated(surplus: &str, turn: &str) -> usize {
     if surplus.trim().is_empty() {
         return overlap(surplus, turn);
@@ -151,7 +151,7 @@ mod tests {
             ("?<end><reply>", "?<end><turn>", "?<end><reply>", [13, 0, 0]),
             ("?<bot><think>", "?<bot>", "?<bot><think>", [13, 0, 0]),
             ("?Assistant says: ", "?A: ", "?Assistant says: ", [17, 0, 0]),
-            // A header that turns indent otherwise, with the thought that the prompt writes after it.
+            // A header that turns indent differently, with the thought that the prompt writes after it.
             ("?\nBot: <think></think>", "?\n    Bot: ", "?\n    Bot: <think></think>", [2, 5, 9]),
         ] {
             assert_eq!(aligned(tail, lead), (aligned_tail.to_owned(), Shift { from, prompts, turns }), "{tail} {lead}");

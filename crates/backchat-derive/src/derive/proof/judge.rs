@@ -151,8 +151,8 @@ impl<'a, 't> Judge<'a, 't> {
         })
     }
 
-    /// Texts that the template escapes between quotes of its own, which no content parser of the format removes: each comes
-    /// back as it is written.
+    /// Texts that the template escapes between quotes of its own, which no content parser of the format removes: each
+    /// comes back as it is written.
     fn escaped(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let answer = answer_of(&case.expected, message, self.reasoning).filter(|_| part == Part::Arguments)?;
         let mut example = None;
@@ -173,8 +173,8 @@ impl<'a, 't> Judge<'a, 't> {
         Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
     }
 
-    /// Arguments that the template writes as a JSON string of JSON. A content parser decodes once, so that they come back
-    /// as the JSON text of the object.
+    /// Arguments that the template writes as a JSON string of JSON. A content parser decodes once, so that they come
+    /// back as the JSON text of the object.
     fn encoded_twice(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let (decoded, texts) = with_decoded_arguments(message).filter(|_| part == Part::Arguments)?;
         if difference(&case.expected, &decoded, self.reasoning, &case.prompted).is_some() {
@@ -198,7 +198,7 @@ impl<'a, 't> Judge<'a, 't> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
         let is_moved = is_moved(&case.expected, answer.content.as_deref(), answer.reasoning.as_deref());
         if is_moved && is_opened && self.plain.reasoning_input().is_none() {
-            // The prompt opens reasoning, and the template has but one text for it and the answer.
+            // The prompt opens reasoning, and the template writes it and the answer as one text.
             answer.content = answer.reasoning.take();
         }
         // A part that the text does not show belongs to the conversation, not to the message.
@@ -233,8 +233,8 @@ impl<'a, 't> Judge<'a, 't> {
     }
 }
 
-/// A value that the template spells as Python does in the midst of JSON, or a text with Python's escapes: no content parser
-/// of the format reads that, so the call is lost with it.
+/// A value that the template spells as Python does in the midst of JSON, or a text with Python's escapes: no content
+/// parser of the format reads that, so the call is lost with it.
 fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let is_malformed = events.iter().any(|event| matches!(event, Event::Malformed { .. }));
     let values = case.expected.calls.iter().flat_map(|call| call.arguments.values());
@@ -252,8 +252,8 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
 }
 
-/// Whether a text that came back is what the wire has of another one: its escapes, in other quotes than JSON's. White space
-/// around it is not what differs.
+/// Whether a parsed text is another one as written on the wire, with its escapes, in other quotes than JSON's. White
+/// space around it is not what differs.
 fn is_escaped(text: &str, wanted: &str, got: &str) -> bool {
     let mut read = String::new();
     let mut chars = got.chars();
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn a_turn_has_to_be_read_without_its_stop_too() {
         with_proof(CHAT, |proof| {
-            // The close is needed: without the stop the region stays open, and is content no less.
+            // The close is needed: without the stop the region stays open, and is still content.
             let needs = ANSWER.replace(
                 r#""content": {"close": "<end>""#,
                 r#""content": {"open_pattern": "(?=.*<end>)", "close": "<end>""#,
@@ -375,7 +375,7 @@ mod tests {
         with_proof(opens, |proof| {
             assert!(matches!(outcome(&proof, &answer, "signs after a question"), Outcome::Lost(_)));
         });
-        // Renders that have reasoning tell the two apart.
+        // Renders with reasoning distinguish the two.
         let closes = "{% if m.thinking %}{{ m.thinking }}</weigh>{% endif %}{{ m.content }}";
         with_proof(&opens.replace("{{ m.content }}", closes), |proof| {
             failed(outcome(&proof, &answer, "signs after a question"));

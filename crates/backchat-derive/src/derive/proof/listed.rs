@@ -33,7 +33,7 @@ pub struct Conversation {
 /// The result of a conversation.
 #[derive(Clone, Debug)]
 pub enum Fate {
-    /// It came back as it went in.
+    /// It parses back exactly.
     Passed,
     /// The wire format itself loses something.
     Lost(Loss),
@@ -81,7 +81,7 @@ impl Proof<'_> {
                 (Outcome::Passed, _) => Fate::Passed,
             };
             let (said, after) = case.name.split_once(" after ").unwrap_or((&case.name, ""));
-            // Of the text with the stop token and that without, the one that fails is the one to look at.
+            // Of the text with the stop token and the one without, the failing one is shown.
             let text = match &fate {
                 Fate::Failed(failure) if unread.is_none() => &failure.text,
                 _ => &case.text,

@@ -1,8 +1,8 @@
 //! The proof: conversations rendered, their last turn cut out byte for byte, and parsed back.
 //!
-//! It works for any response template against any chat template and knows nothing of how a draft came to be.
+//! It works for any response template against any chat template, and does not know how a draft was made.
 //! [`Proof::new`] finds out by itself how the chat template takes a conversation and renders the cases, once;
-//! [`Proof::judge`] may then be called for as many candidates as there are: only the few values that hold the
+//! [`Proof::judge`] may then be called for any number of candidates: only the few values that contain the
 //! candidate's own markers are rendered again.
 //!
 //! ```text
@@ -83,9 +83,9 @@ pub(super) struct Tried {
 
 /// The cases of one chat template.
 pub(super) struct Proof<'t> {
-    /// Hands conversations over in the first way that the template takes.
+    /// Passes conversations in the first request shape that the template accepts.
     settled: Prober<'t>,
-    /// Hands them over as calls and reasoning need it.
+    /// Passes them in the request shape that calls and reasoning need.
     plain: Prober<'t>,
     offering: Prober<'t>,
     request: Request,
@@ -99,7 +99,7 @@ pub(super) struct Proof<'t> {
     tried: RefCell<Vec<Tried>>,
     /// How turns compare with prompts, found out once.
     turn_starts: RefCell<TurnStarts>,
-    /// Whether the reasoning may have a name that the chat template does not read, since someone asked for it.
+    /// Whether the reasoning may have a name that the chat template does not read, because it was requested.
     pub any_reasoning_name: bool,
 }
 
@@ -169,7 +169,7 @@ impl<'t> Proof<'t> {
         &self.request.usage
     }
 
-    /// Works with a cutter that knows the findings of earlier ones.
+    /// Runs a closure with a cutter that has the findings of earlier ones.
     fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);
@@ -255,8 +255,8 @@ impl<'t> Proof<'t> {
         self.tried.borrow().clone()
     }
 
-    /// What policies of recovery do to the conversations, for a template that reads every one; with `thorough` also to each
-    /// of their cuts.
+    /// What policies of recovery do to the conversations, for a template that reads every one; with `thorough` also to
+    /// each of their cuts.
     pub fn policies(&self, template: &Template, thorough: bool) -> PolicyRounds {
         let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
         policies::find(&judge, &self.cases, thorough)
@@ -310,7 +310,7 @@ impl<'t> Proof<'t> {
 const COPIES: [&str; 2] = ["reasoning_content", "thinking"];
 
 impl Proof<'_> {
-    /// The failure of a template that gives reasoning a name under which the chat template does not read it.
+    /// The failure of a template that names reasoning by a key that the chat template does not read.
     fn unread_name(&self, template: &Template, passed: &[&Case]) -> Option<Failure> {
         let Some(ReasoningInput::Key(key)) = &self.request.reasoning_input else { return None };
         let field = reading::reasoning_field(template).filter(|field| !self.any_reasoning_name && field != key)?;
@@ -432,7 +432,7 @@ mod tests {
         let unread = verdict("notes", false);
         assert_eq!((unread.holds(), unread.failures[0].part), (false, Part::Reasoning));
         assert!(unread.failures[0].what.contains("reads as `reasoning_content` and not as `notes`"));
-        // Programs copy these names to one another; and someone may have asked for another.
+        // Programs copy these names to one another, and another name may have been requested.
         assert!(verdict("thinking", false).holds());
         assert!(verdict("notes", true).holds());
         // The first key that a template reads need not be the one under which a program hands the reasoning over.

@@ -1,5 +1,5 @@
-//! What policies of recovery do to the conversations of a proof: they leave what conforms as it is, and read the
-//! deviations that they are for.
+//! Tests the recovery policies on the conversations of a proof: they must leave conforming turns unchanged, and recover
+//! from the deviations that they are for.
 //!
 //! A policy that changes a conforming turn is refused: servers leave it out for this response template.
 
@@ -71,7 +71,7 @@ impl Reader<'_, '_, '_> {
         Some((finished.message, finished.problems))
     }
 
-    /// A turn that conforms has no problem, and every policy leaves it as it is.
+    /// A conforming turn has no problems, and every policy leaves it unchanged.
     fn conform(&self, case: &Case, text: &str, rounds: &mut PolicyRounds) {
         let Some((message, problems)) = self.read(case, text, Policies::every()) else { return };
         rounds.conforming += 1;
@@ -100,7 +100,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// The same for a text that mentions the markers that close nothing where it does.
+    /// The same for a text that mentions closing markers where nothing is open.
     fn mention(&self, case: &Case, rounds: &mut PolicyRounds) {
         let Some(content) = case.expected.content.as_deref().filter(|_| case.expected.calls.is_empty()) else { return };
         let closes = self.judge.template.fields().iter().filter_map(|field| field.close.as_ref());
@@ -131,7 +131,7 @@ impl Reader<'_, '_, '_> {
                     difference(&expected, &message, self.judge.reasoning, &case.prompted).is_none()
                 })
             };
-            // What the format reads anyway is no deviation from it.
+            // Text that parses anyway is not a deviation.
             if is_same(self.read(case, &text, Policies::none())) {
                 continue;
             }
@@ -174,7 +174,7 @@ fn calls(message: &Object) -> Vec<&Value> {
     }
 }
 
-/// Whether a call is another but for arguments that it lacks.
+/// Whether a call equals another one except for missing arguments.
 fn lacks_arguments(call: &Value, whole: &Value) -> bool {
     let function = |call: &'_ Value| call.get("function").cloned().unwrap_or_default();
     let (call, whole) = (function(call), function(whole));
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_policy_that_changes_a_conforming_turn_is_refused() {
-        // Every turn ends in a stray closer of calls: then that is how this model writes.
+        // Every turn ends in a stray closer of calls: this is part of the format.
         let strayed = CHAT.replace("<end>", "</call><end>");
         with_proof(&strayed, |proof| {
             let rounds = proof.policies(&template(ANSWER), false);

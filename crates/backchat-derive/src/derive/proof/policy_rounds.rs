@@ -33,7 +33,7 @@ pub struct Cuts {
     pub tried: usize,
     /// How many give, with every policy of `all`, a call that the whole turn does not have.
     pub added: usize,
-    /// How many of these lack nothing but arguments of such a call.
+    /// How many of these differ from such a call only by missing arguments.
     pub lacking: usize,
     /// The shortest of the others.
     pub example: Option<String>,
@@ -65,7 +65,7 @@ impl PolicyRounds {
         }
         if let Some(cuts) = &self.cuts {
             line.push_str(&format!(
-                "; of {} cuts, {} give a call that the whole turn lacks, {} of them only for want of arguments",
+                "; of {} truncated turns, {} give a call that the whole turn lacks, {} of them only because arguments are missing",
                 cuts.tried, cuts.added, cuts.lacking
             ));
         }

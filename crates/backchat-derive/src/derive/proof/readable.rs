@@ -1,4 +1,4 @@
-//! Turns that a person would put into a fixture: everyday answers and calls, cut out of renders of a chat template.
+//! Turns for a fixture that people read: typical answers and calls, cut out of renders of a chat template.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl Proof<'_> {
             name_ids(&mut answer.calls, request.calls.named_ids, 0);
             let said = Said { name: name.to_owned(), answer, reach: Reach::Value };
             let Some(case) = cutter.cases(&[said], &mut HashSet::new()).into_iter().next() else { continue };
-            // An answer without the half of it that the template drops is another one's case.
+            // Without the part that the template drops, this is the case of another answer.
             if !case.drops_content {
                 let prober = if case.offers_tools { &offering } else { &self.plain };
                 turns.push(ReadableTurn { origins: origins(&case, prober), ..turn(name, &case, &judge, &known_tools) });

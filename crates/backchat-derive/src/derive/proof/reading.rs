@@ -83,8 +83,8 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
     })
 }
 
-/// The answer that a message amounts to, to render it again; nothing if it has less structure than the expected one.
-/// Arguments besides the expected ones are more of it. A null that the message lacks is no structure, nor is the channel
+/// The answer to render a message again; `None` if it has less structure than the expected one.
+/// Additional arguments are more structure. A null that the message lacks is not structure, nor is the channel
 /// of a text if the answer has but one text.
 pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&str>) -> Option<Answer> {
     let text = |key: &str| message.get(key).map(|value| text_of(Some(value))).filter(|text| !text.is_empty());
@@ -157,7 +157,7 @@ fn text_of(value: Option<&Value>) -> String {
     }
 }
 
-/// Whether two objects hold the same, whatever the order of their keys.
+/// Whether two objects are equal, ignoring the order of their keys.
 fn same_entries(a: &Object, b: &Object) -> bool {
     a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value))
 }
@@ -176,7 +176,7 @@ pub(super) fn changed_argument<'m>(
     })
 }
 
-/// The message that holds just this.
+/// The message with only this.
 pub(super) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
     let mut message = Object::new();
     message.insert("role".to_owned(), "assistant".into());
@@ -256,7 +256,7 @@ mod tests {
         let answer = again(&call(r#"{"a": "1"}"#)).unwrap();
         assert_eq!((answer.content.as_deref(), answer.calls[0].name.as_str()), (Some("Yes!"), "g"));
         assert_eq!(answer.calls[0].arguments, object(r#"{"a": "1"}"#));
-        // An argument more is no less.
+        // An additional argument is not a loss.
         let more = again(&call(r#"{"a": 1, "b": 2}"#)).unwrap();
         assert_eq!(more.calls[0].arguments, object(r#"{"a": 1, "b": 2}"#));
         for less in

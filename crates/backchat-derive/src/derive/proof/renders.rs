@@ -6,10 +6,11 @@ use crate::wire::marks::{self, Segmentation};
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
-/// What a user says next, to show the text between two turns.
+/// The user's next message, to show the text between two turns.
 pub(super) const NEXT: &str = "Quokkas blink, then.";
 
-/// The plain answers that show the start and the end of a turn; they share neither their first sign nor their last.
+/// The plain answers that show the start and the end of a turn; they share neither their first character nor their
+/// last.
 pub(super) const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
 /// The special tokens that were given, as far as they bound a turn.
@@ -19,9 +20,9 @@ pub(super) struct Tokens<'p> {
     pub eos: Option<&'p str>,
 }
 
-/// The text that ends every render and does not belong to a turn, such as a prompt that is written whether or not it is
-/// asked for: `tail`, the text after a plain answer, from where it deviates from the text between two turns on. The stop
-/// token bounds it, and so does the text before the first message.
+/// The text that ends every render and does not belong to a turn, such as an unrequested prompt: `tail`, the text after
+/// a plain answer, from where it deviates from the text between two turns on. The stop token bounds it, and so does the
+/// text before the first message.
 pub(super) fn trailer(
     prober: &Prober<'_>,
     history: &History,
@@ -104,9 +105,9 @@ pub(super) fn turn(prober: &Prober<'_>, history: &History, setting: &Setting, an
     Some(Turn { head, text, whole })
 }
 
-/// A turn without the marks that end the history's last message; nothing if it has none of its own. A template may write
-/// the message before a prompt with other marks than an earlier one: those of an earlier one are not in the prompt, and
-/// any message may follow them.
+/// A turn without the marks that end the history's last message; nothing if it has none of its own. A template may
+/// write the message before a prompt with other marks than an earlier one: those of an earlier one are not in the
+/// prompt, and any message may follow them.
 fn without_closing(prober: &Prober<'_>, history: &History, setting: &Setting, turn: &str) -> Option<String> {
     let (Message::User(last) | Message::Tool { content: last, .. }) = history.messages.last()? else { return None };
     let (_, said) = last.rsplit_once(history.last)?;

@@ -1,6 +1,7 @@
 //! How one chat template takes a conversation: the form of content and calls, the key of the reasoning, the switches.
 //!
-//! The proof finds this out by itself, so that it proves any response template and shares no belief with a draft.
+//! The proof finds this out by itself, so that it can prove any response template and shares no assumption with a
+//! draft.
 
 use crate::wire::template_usage::{self, TemplateUsage};
 use backchat_chat::ChatTemplate;
@@ -8,7 +9,7 @@ use backchat_core::json::Object;
 use backchat_core::text::slice;
 use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
 
-/// How to write conversations down for one chat template.
+/// How to pass conversations to one chat template.
 #[derive(Clone, Debug)]
 pub(in crate::derive) struct Request {
     pub request_shape: RequestShape,
@@ -36,7 +37,8 @@ pub(in crate::derive) struct Calls {
     pub garbled: bool,
 }
 
-/// Renders until it is known how this template takes calls and reasoning. The prober has settled on how it takes content.
+/// Renders until it is known how this template takes calls and reasoning. The prober has determined how it takes
+/// content.
 pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Object) -> Request {
     let usage = template_usage::find(template, prober, variables);
     let unseen = || (prober.request_shape(), Calls::default());
@@ -67,7 +69,7 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
     }
     let called = [user(), Message::Assistant(Answer::calls(vec![probe_call(0, false)]))];
     let text = prober.render(&called, &Setting::new(), false);
-    // Tools have names and keys, too: only a value shows that it is the call which is written, in capitals or not.
+    // Tools also have names and keys: only a value shows that the call itself is written, in any case.
     let is_garbled = text.is_some_and(|text| text.to_lowercase().contains(&needle::VALUES[0].to_lowercase()));
     is_garbled.then(|| (prober.request_shape(), Calls { garbled: true, ..Calls::default() }))
 }
@@ -116,7 +118,7 @@ fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<
     all.iter().min_by_key(rank).map(|(request_shape, _)| *request_shape)
 }
 
-/// The key or block that carries reasoning into the text: one named for it, or else one set off from the content.
+/// The key or block whose reasoning is rendered: one with a telling name, or else one separated from the content.
 fn takes_reasoning(
     prober: &Prober<'_>,
     settings: &[Setting],

@@ -3,8 +3,8 @@
 use super::case::Case;
 use crate::wire::marks;
 
-/// The text from the end of one argument to the beginning of the next, if the renders have arguments one by one and prose
-/// may contain that text.
+/// The text from the end of one argument to the beginning of the next, if the renders have arguments one by one and
+/// prose may contain that text.
 pub(super) fn between_arguments(cases: &[Case]) -> Option<String> {
     let calls = cases.iter().filter_map(|case| Some((&case.expected.calls.first()?.arguments, &case.text)));
     calls.into_iter().find_map(|(arguments, text)| {
@@ -32,7 +32,7 @@ mod tests {
             ("<call>f?a=Brno&b=Ghent</call>", Some("&b=")),
             ("<call>f(a=\"Brno\", b=\"Ghent\")</call>", Some("\", b=\"")),
             ("a: Brno\nb: Ghent\n", Some("\nb: ")),
-            // JSON escapes its quotes, and no prose has marks.
+            // JSON escapes its quotes, and prose contains no marks.
             (r#"{"name": "f", "arguments": {"a": "Brno", "b": "Ghent"}}"#, None),
             ("<a>Brno</a><b>Ghent</b>", None),
             ("{a:<|q|>Brno<|q|>,b:<|q|>Ghent<|q|>}", None),

@@ -91,7 +91,7 @@ impl TurnStart {
         for (text, turn) in &turns {
             shared = common_start(shared, turn);
             is_exact &= turn.starts_with(tail);
-            // An answer whose signs are spelled otherwise does not show where it ends.
+            // An answer with escaped characters does not show where it ends.
             stops.push(turn.rsplit_once(*text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
         }
         let generated = generated(prober, &history.messages, setting);
@@ -191,7 +191,7 @@ impl TurnStart {
         let start = common_start(tail, turn);
         let at = start.len();
         if at < self.shared {
-            // A turn of this kind begins otherwise than plain ones do.
+            // A turn of this kind begins differently from plain ones.
             let rest = turn.get(at..)?;
             let header = self.generated.trim();
             let lacks_header = slice(tail, at..).contains(header) && !rest.contains(header);
@@ -229,7 +229,7 @@ impl TurnStart {
     }
 
     /// The end of the model's own turn: before the text that ends every render and the turn that the template opens
-    /// next, and at its last sign, since no model writes the white space that only parts it from the next turn.
+    /// next, and at its last character, because no model writes the white space that separates it from the next turn.
     fn end(&self, text: &str, answer: &Answer) -> usize {
         let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
         let parts = parts.chain(answer.calls.iter().map(|call| call.name.as_str()));
@@ -294,7 +294,8 @@ fn state(
     if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
         return state;
     }
-    // No render shows reasoning: what content is left out after opens it, or else it is a guess by the mark's own words.
+    // No render shows reasoning: what content is left out after opens it, or else it is a guess by the mark's own
+    // words.
     if openings.is_empty() && !surplus.trim().is_empty() && takes_out(surplus.trim()) {
         return State::Open(String::new());
     }
@@ -330,7 +331,7 @@ fn next_turn(text: &str, generated: &str) -> usize {
     text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())
 }
 
-/// Whether a text shows an answer's text, however it spells signs: by the longest run of plain words in it.
+/// Whether a text shows an answer's text, however it is escaped: by the longest run of plain words in it.
 pub(super) fn shows(text: &str, said: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || c == ' ';
     let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len());

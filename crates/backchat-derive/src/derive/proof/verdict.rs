@@ -1,4 +1,4 @@
-//! The verdict of a proof; each part of it names a conversation that shows it.
+//! The verdict of a proof; each entry has a conversation that shows it.
 
 use super::boundary::Boundary;
 use super::policy_rounds::PolicyRounds;
@@ -14,7 +14,7 @@ use backchat_core::json::{Object, Value};
 pub struct Verdict {
     /// How many conversations were rendered and parsed back.
     pub cases: usize,
-    /// How many came back as they went in.
+    /// How many parsed back exactly.
     pub passed: usize,
     /// The faults of the response template, one entry per cause, each with its smallest example.
     #[doc(hidden)]
@@ -123,13 +123,13 @@ impl Failure {
 }
 
 impl Verdict {
-    /// Turns failures in which only types differ into losses: samples taught that values have the types as which they
-    /// are written.
+    /// Turns failures in which only types differ into losses: samples showed that values have the types that they
+    /// are written with.
     pub(in crate::derive) fn lose_types(&mut self) {
         let (retyped, failures) = std::mem::take(&mut self.failures).into_iter().partition(Failure::is_retyped);
         self.failures = failures;
         self.losses.extend(Vec::into_iter(retyped).map(|Failure { part, count, text, .. }| {
-            let message = "values get the types as which they are written, since the samples need that".to_owned();
+            let message = "values keep the types they are written with, because the samples need that".to_owned();
             Loss { part, count, message, example: text, is_assumed: false }
         }));
     }

@@ -68,7 +68,7 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
     found
 }
 
-/// A template that keeps every piece of a text that calls or marks part; nothing if it has no such pieces.
+/// A template that keeps every piece of a text that calls or marks interrupt; `None` if it has no such pieces.
 pub(super) fn joined(template: &Value) -> Option<Value> {
     let mut template = template.clone();
     let parts = fields(&mut template).filter(|(_, field)| field.keys().any(|key| key.starts_with("open"))).count();
@@ -79,8 +79,8 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
         return None;
     }
     for (name, field) in fields(&mut template).filter(|(name, _)| *name != TOOL_CALLS) {
-        // White space beside a mark would be a piece of its own, empty but for the join after it. It is bounded: a run
-        // without end would be held, and scanned again from each of its characters.
+        // White space beside a mark would become a separate piece, empty except for the join after it. It is bounded: a
+        // run without a bound would be held, and scanned again from each of its characters.
         if name != CONTENT {
             spaced(field, "open", "\\s{0,4}", "");
             spaced(field, "close", "", "\\s*");
@@ -116,7 +116,7 @@ fn literal(field: &mut Object, side: &str) {
     }
 }
 
-/// Puts another key and value in the place of one.
+/// Replaces a key and its value.
 fn put(field: &mut Object, old: &str, new: &str, value: Value) {
     let entries = std::mem::take(field);
     for (key, known) in entries {
@@ -166,7 +166,7 @@ fn patterns(template: &mut Value) -> Vec<(Vec<String>, String, Role)> {
     found
 }
 
-/// A way with one pattern written otherwise. A mark that its close takes from the next field may be missing there.
+/// The template with one pattern rewritten. A mark that its close takes from the next field may be missing there.
 fn with(way: &Fitted, path: &[String], rewrite: &Rewrite) -> Fitted {
     let mut way = way.clone();
     if let Some(place) = at(&mut way.template, path) {
@@ -229,7 +229,7 @@ mod tests {
         for (written, fitted) in [
             (r#"{"open_pattern": "<x>\\s*"}"#, r#"{"open": "<x>"}"#),
             (r#"{"close_pattern": "(?:</x>|<\\|end\\|>)\\s*"}"#, r#"{"close": ["</x>", "<|end|>"]}"#),
-            // No list of texts says this: the reader has to refuse it.
+            // No list of texts expresses this: the reader has to refuse it.
             (r#"{"open_pattern": "<x\\d>"}"#, r#"{"open_pattern": "<x\\d>"}"#),
         ] {
             assert_eq!(field(written, &limits), value(fitted), "{written}");

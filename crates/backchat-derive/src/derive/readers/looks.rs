@@ -1,10 +1,10 @@
-//! A delimiter's pattern without look-arounds: the ways to write it, the one that gives up least first.
+//! Rewrites of a delimiter's pattern without look-arounds, the one that loses least first.
 
 use super::super::compile::without_doubled_space;
 use super::pieces::{Branch, Branches, Item, literal};
 use crate::wire::marks::Segmentation;
 
-/// A pattern written otherwise.
+/// A rewritten pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rewrite {
     pub pattern: String,
@@ -15,7 +15,7 @@ pub(super) struct Rewrite {
     cost: usize,
 }
 
-/// How many ways are looked at on the way.
+/// How many intermediate patterns are tried.
 const MOST: usize = 64;
 
 /// The ways to write a pattern without looking around; none if it is impossible.
@@ -50,7 +50,7 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     found
 }
 
-/// A pattern with one look-around taken out or written otherwise.
+/// A pattern with one look-around removed or rewritten.
 struct Removal {
     branches: Branches,
     taken: Option<String>,
@@ -153,7 +153,7 @@ fn unwrapped(group: Item) -> Vec<Item> {
     }
 }
 
-/// The mark that all that is looked for begins with.
+/// The common first mark of everything it looks for.
 fn leading_mark(inside: &Branches) -> Option<String> {
     let [Branch(items)] = inside.0.as_slice() else { return None };
     let text: String = items.iter().map_while(literal).collect();

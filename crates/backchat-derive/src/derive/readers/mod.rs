@@ -49,7 +49,7 @@ impl ReaderSet {
         self.limits.reasoning.is_some()
     }
 
-    /// The name of the reasoning field, given the keys that the chat template reads.
+    /// The name for the reasoning field, given the keys that the chat template reads.
     pub fn reasoning_field(&self, options: &Options, keys: &[&str]) -> String {
         let asked = options.reasoning_field.as_deref();
         let alias = || keys.iter().any(|key| ALIASES.contains(key)).then_some(THINKING);

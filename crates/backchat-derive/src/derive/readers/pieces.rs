@@ -1,5 +1,5 @@
-//! A pattern's text cut into branches and groups, so that one look-around can be taken out or written otherwise while
-//! all the rest stays as it is written.
+//! Splits a pattern's text into branches and groups, so that one look-around can be removed or rewritten while the rest
+//! stays as written.
 
 use std::fmt::{self, Write};
 

@@ -14,7 +14,7 @@ pub struct Reading {
     pub reader: Reader,
     /// Why it refuses the draft, in its own words, each with the path of the refused construct; empty if it accepts it.
     pub refusals: Vec<String>,
-    /// Problems there with a draft that it accepts.
+    /// Problems in this reader with a draft that it accepts.
     pub costs: Vec<String>,
     /// The target whose draft this reader accepts, or with which it keeps more, and the effect.
     pub other: Option<(&'static str, &'static str)>,

@@ -44,7 +44,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
     (!rest.trim().is_empty()).then(|| (first, "no field takes this text".to_owned()))
 }
 
-/// A whole marker of another field in content, unless it is quoted there.
+/// A complete marker of another field in content, unless it is quoted there.
 fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, String)> {
     let text = read.get(body.start..body.end)?;
     let others = template.fields().iter().filter(|field| field.name != "content");
@@ -65,7 +65,7 @@ fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, Stri
         .min()
 }
 
-/// Whether a stretch of text is in quotes, or begins with a sign that makes it code.
+/// Whether a range of the text is in quotes, or begins with a character that makes it code.
 fn is_quoted(text: &str, at: usize, length: usize) -> bool {
     let before = text.get(..at).and_then(|text| text.chars().next_back());
     let after = text.get(at + length..).and_then(|text| text.chars().next());
@@ -74,7 +74,7 @@ fn is_quoted(text: &str, at: usize, length: usize) -> bool {
     is_quote(before) || is_quote(after)
 }
 
-/// The stretches of a pattern that only match themselves, and have to.
+/// The mandatory literals of a pattern.
 fn literal_parts(pattern: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut chars = pattern.chars().peekable();

@@ -46,7 +46,7 @@ impl Sample {
         self
     }
 
-    /// The message it means, if that is known.
+    /// The expected message, if it is known.
     #[must_use]
     pub fn message(mut self, message: impl Into<Option<Value>>) -> Self {
         self.message = message.into();
@@ -67,7 +67,7 @@ impl Sample {
 pub struct Departure {
     /// The sample's name.
     pub sample: String,
-    /// The byte of its text at which it departs.
+    /// The byte of its text at which the mismatch begins.
     pub at: usize,
     /// The problem there.
     pub why: String,

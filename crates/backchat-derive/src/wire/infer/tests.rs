@@ -196,7 +196,7 @@ fn a_thought_without_a_text_is_cut_from_the_lead_with_the_white_space_after_it()
     for (lead, expected) in [
         ("<think>\n</think>\n\n<answer>", Some(("<think>\n</think>\n\n", "<answer>"))),
         ("</think>", Some(("</think>", ""))),
-        // Another mark comes first: the lead is not a thought.
+        // Another mark comes first: the lead does not open a thought.
         ("<answer></think>", None),
         ("<think>", None),
     ] {

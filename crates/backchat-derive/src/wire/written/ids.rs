@@ -27,7 +27,7 @@ impl Default for Ids {
     }
 }
 
-/// Finds the alphabet and the lengths. A template that refuses the id which every probe uses is asked nothing.
+/// Finds the alphabet and the lengths. A template that refuses the id of the probes is not examined.
 pub(super) fn find(prober: &Prober<'_>, calls: &Calls) -> Ids {
     let mut call = shapes::call(0, 1);
     let usual = u32::try_from(call.id.len()).unwrap_or(LONGEST);

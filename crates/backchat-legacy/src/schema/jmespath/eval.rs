@@ -1,4 +1,4 @@
-//! Evaluating an expression on a value.
+//! Evaluates an expression on a value.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::number;
 use super::parse::{Ast, Comparison};
 use backchat_core::json::{Object, Value};
 
-/// How much may be copied in one evaluation, in addition to some for each byte of the value.
+/// How much may be copied in one evaluation, in addition to an allowance for each byte of the value.
 const ROOM: usize = 1 << 20;
 /// How often the value itself may be copied.
 const COPIES: usize = 64;
@@ -211,7 +211,7 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<Value,
     Ok(order(left, right)?.is_some_and(holds).into())
 }
 
-/// Which of two numbers or two strings is less; none if one is NaN.
+/// Compares two numbers or two strings; `None` if one is NaN.
 pub(super) fn order(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Ok(number::compare(left, right)),

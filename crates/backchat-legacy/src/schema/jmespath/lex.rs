@@ -130,7 +130,7 @@ impl Lexer<'_> {
                 if number == "-" {
                     return Err(unknown('-', start));
                 }
-                // No list is that long: a longer number is as good as the largest.
+                // No list is that long: a larger number is clamped.
                 let most = if c == '-' { i64::MIN } else { i64::MAX };
                 Token::Number(number.parse().unwrap_or(most))
             }

@@ -1,4 +1,4 @@
-//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, or fails where that
+//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, and fails where that
 //! raises.
 //!
 //! Objects keep the order of their keys, integers stay integers, and the work of an evaluation is bounded.
@@ -20,7 +20,7 @@ impl Expression {
         parse::parse(lex::tokens(source)?).map(Self)
     }
 
-    /// The names of the fields it asks for.
+    /// The names of the fields it accesses.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         self.0.walk(&mut |node| {

@@ -42,7 +42,7 @@ pub(super) fn whole(value: f64) -> Option<Value> {
     value.is_finite().then(|| integer(&format!("{value:.0}")))
 }
 
-/// Which is less, as Python compares numbers; none if one is NaN.
+/// Compares numbers as Python does; `None` if one is NaN.
 pub(super) fn compare(one: &Number, other: &Number) -> Option<Ordering> {
     match (one.is_integer(), other.is_integer()) {
         (true, true) => Some(compare_digits(one.as_str(), other.as_str())),
@@ -63,7 +63,7 @@ fn compare_mixed(integer: &str, float: f64) -> Option<Ordering> {
     Some(compare_digits(integer, &below).then_with(|| 0.0_f64.total_cmp(&(float.fract() + 0.0))))
 }
 
-/// Which of two integers is less, whatever their length.
+/// Compares two integers of any length.
 fn compare_digits(one: &str, other: &str) -> Ordering {
     let parts = |text: &str| {
         let digits = text.trim_start_matches('-').trim_start_matches('0').to_owned();

@@ -6,7 +6,7 @@ use backchat_core::json::Value;
 /// How deeply expressions may nest.
 const MAX_DEPTH: usize = 200;
 
-/// From this power on a token goes on with a projection.
+/// The binding power from which a token continues a projection.
 const PROJECTION_STOP: u8 = 10;
 
 #[derive(Clone, Debug)]
@@ -320,7 +320,7 @@ impl ExpressionParser {
                     self.at += 1;
                     return Ok(Ast::Object(entries));
                 }
-                // Python asks for no comma.
+                // Python does not require a comma.
                 _ => {}
             }
         }

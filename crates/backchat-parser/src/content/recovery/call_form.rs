@@ -1,4 +1,4 @@
-//! How the calls of a field are written, as far as it is needed where they are not written so.
+//! The form of a field's calls, for recovery from deviations.
 
 use std::sync::OnceLock;
 
@@ -6,12 +6,12 @@ use super::call_paths::CallPaths;
 use super::tag_head::TagHead;
 use crate::template::{ContentSpec, Field};
 
-/// What a field says about its calls, worked out once for all of them.
+/// The form of a field's calls, computed once.
 #[derive(Clone, Debug)]
 pub(crate) struct CallForm {
     /// Where the parts of a call are.
     pub paths: Option<CallPaths>,
-    /// The beginning of a tag; made for the first body that needs it, as few do and its pattern is to be compiled.
+    /// The beginning of a tag; compiled lazily, because few bodies need it.
     head: OnceLock<Option<TagHead>>,
 }
 

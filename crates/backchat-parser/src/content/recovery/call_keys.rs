@@ -4,11 +4,11 @@ use super::call_paths::CallPaths;
 use crate::content::coerce::Tools;
 use backchat_core::json::{Object, Value};
 
-/// Names that stand for each other.
+/// Alternative names.
 const NAMES: [&str; 5] = ["name", "tool_name", "function_name", "tool", "function"];
 const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
-/// Gives the keys of every call in a region's value the names that the transform asks for. Whether it changed anything.
+/// Renames the keys of every call in a region's value to those that the transform uses; true if anything changed.
 pub(super) fn rename(value: &mut Value, paths: &CallPaths, tools: Option<&Tools>) -> bool {
     match (paths.each, value) {
         (true, Value::List(calls)) => {

@@ -38,7 +38,7 @@ fn of_shape(shape: &Shape, transform: &Transform) -> Option<Vec<String>> {
     match (transform.each, name.as_str()) {
         (false, "content") => Some(keys.clone()),
         (false, _) => None,
-        // An element may have any key that is not a capture; whether it has shows when it comes.
+        // An element may have any key that is not a capture; only the element shows which.
         (true, name) => Some([name.to_owned()].into_iter().chain(keys.iter().cloned()).collect()),
     }
 }

@@ -10,7 +10,7 @@ pub(crate) struct JsonPrefix {
     state: State,
 }
 
-/// What a byte made of the value.
+/// The state of the value after a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// It is the beginning of JSON.
@@ -68,7 +68,8 @@ impl JsonPrefix {
         matches!(self.state, State::String { .. } | State::Escape { .. } | State::Unicode { .. })
     }
 
-    /// Reads bytes up to the one that completes the value or breaks it; gives how many it took, that one included.
+    /// Reads bytes up to the one that completes or breaks the value; returns the number of bytes read, including that
+    /// one.
     pub fn read(&mut self, bytes: &[u8]) -> (Progress, usize) {
         for (taken, byte) in bytes.iter().enumerate() {
             let progress = self.push(*byte);

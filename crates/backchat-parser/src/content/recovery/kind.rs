@@ -9,7 +9,7 @@ pub enum ProblemKind {
     /// A region with closers of its own was ended by the end of the text, or by the mark that ends the turn. JSON ends
     /// by itself: a region of it that was cut is malformed.
     Unclosed,
-    /// After an opener of calls no value can begin.
+    /// No value can begin after an opener of calls.
     FalseOpener,
     /// A closer of calls or of the reasoning, although that field is not open.
     StrayMarker,
@@ -27,7 +27,7 @@ pub enum ProblemKind {
     ValueReplaced,
     /// A key comes twice in a body; the last one counts.
     DuplicateKey,
-    /// A call's name is absent, blank or no string.
+    /// A call's name is absent, blank or not a string.
     NamelessCall,
     /// A call of a tool that is not among those of the request.
     UnknownTool,

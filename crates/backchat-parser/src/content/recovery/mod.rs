@@ -1,5 +1,5 @@
-//! What is wrong with the body of a call, and what policies make of it. A policy acts only where the strict reading
-//! fails or a problem is found: a body without problems is read the same with every policy.
+//! Finds problems of a call's body and applies policies. A policy acts only if strict parsing fails or a problem is
+//! found: a body without problems is parsed the same with every policy.
 
 mod call_form;
 mod call_keys;

@@ -1,9 +1,9 @@
-//! The policies of recovery: each has a name, and a set of them is what a caller asks for.
+//! The recovery policies, and sets of them.
 
 use std::fmt;
 use std::ops::BitOr;
 
-/// One way to read a text that departs from its format. A policy acts at a problem and nowhere else.
+/// A way to parse text that deviates from its format. A policy acts only at a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum RecoveryPolicy {
@@ -29,7 +29,7 @@ pub enum RecoveryPolicy {
     CallKeys,
     /// Decodes arguments that are a string of a JSON object.
     EncodedArguments,
-    /// Reads a name that is a known tool's but for its style.
+    /// Accepts a name that differs from a known tool's only in style.
     ToolNames,
     /// Ends the value of a tag without closer at the next tag or the region's end.
     UnclosedTags,
@@ -43,7 +43,7 @@ pub enum RecoveryPolicy {
     StrayClosers,
     /// Takes the text outside of all regions as content if there is none.
     OutsideText,
-    /// Drops a tagged call that the end of the text cuts.
+    /// Drops a tagged call that the end of the text truncates.
     DropUnfinished,
     /// Reads the text before a closer of the reasoning as reasoning. Not among [`Policies::all`].
     MissingReasoningOpener,
@@ -144,7 +144,7 @@ impl Policies {
         Self(0)
     }
 
-    /// Every policy but `missing-reasoning-opener`, which holds back an answer without reasoning whole.
+    /// Every policy but `missing-reasoning-opener`, which holds all of an answer without reasoning.
     pub const fn all() -> Self {
         Self::every().without(RecoveryPolicy::MissingReasoningOpener)
     }
@@ -172,7 +172,7 @@ impl Policies {
         Ok(Self(asked.0 & !left_out.0))
     }
 
-    /// The policy of that name, or every one that `all` stands for.
+    /// The policy of that name, or those of `all`.
     fn named(name: &str) -> Result<Self, UnknownPolicy> {
         if name == "all" {
             return Ok(Self::all());

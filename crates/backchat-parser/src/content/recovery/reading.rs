@@ -1,4 +1,4 @@
-//! A body of calls becomes a value: strictly first; problems are reported, and what the policies allow is read.
+//! Parses the body of calls: strictly first, then with the enabled policies; reports problems.
 
 use std::ops::Range;
 
@@ -33,14 +33,14 @@ pub(crate) struct Request<'r> {
 /// A body of calls, read.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    /// The value; none if the call is dropped as the text's end cut it.
+    /// The value; `None` if the call is dropped because the end of the text truncated it.
     pub value: Result<Option<Value>, Reason>,
     pub deviations: Vec<Deviation>,
-    /// Whether the text's end cut the call before all of its arguments were there.
+    /// Whether the end of the text truncated the call before all of its arguments.
     pub is_unfinished: bool,
 }
 
-/// Something wrong with a body.
+/// A problem of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Deviation {
     pub kind: ProblemKind,
@@ -51,7 +51,7 @@ pub(crate) struct Deviation {
     /// Where in the arguments it is, as a JSON pointer.
     pub path: Option<String>,
     pub reason: Option<String>,
-    /// The policies that read it.
+    /// The policies that recover it.
     pub fix: Policies,
     /// Whether they did.
     pub is_fixed: bool,
@@ -141,7 +141,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// The value of a body that is as it should be, and where keys came twice in it.
+    /// The value of a conforming body, and the paths of duplicate keys in it.
     fn strict_json(&self, args: &JsonArgs) -> Result<(Value, Vec<Vec<String>>), Reason> {
         if content::json::is_plain(args) && !self.request.is_bare {
             // Almost every body ends here.
@@ -162,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a body that strictly gives no value.
+    /// Parses a body that fails strict parsing.
     fn tolerant_json(&mut self, args: &JsonArgs, reason: Reason) -> Result<Value, Reason> {
         let malformed = Deviation { reason: Some(reason.to_string()), ..Deviation::new(ProblemKind::Malformed, None) };
         let asked = self.request.policies;
@@ -242,7 +242,7 @@ impl Reader<'_> {
             let head = self.form.head(self.field);
             let tolerant = tags::read(self.body, args, tags::Reading { tool, head })?;
             self.tell_tags(&tolerant);
-            // The end of the text ends no value.
+            // The end of the text does not end a value.
             if policies.contains(RecoveryPolicy::UnclosedTags) && (is_delimited || tolerant.ignored.is_empty()) {
                 tags = tolerant;
             }
@@ -269,7 +269,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a call has the arguments that its tool cannot do without; of an unknown tool, whether it has any.
+    /// Whether a call has the required arguments of its tool; for an unknown tool, whether it has any.
     fn has_required(&self, name: Option<&str>, entries: &Object) -> bool {
         let required = self.request.tools.zip(name).and_then(|(tools, name)| tools.requires(name));
         match required {
@@ -278,7 +278,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Judges the name and the arguments of a call.
+    /// Checks the name and the arguments of a call.
     fn judge(&mut self, place: usize, function: &mut Object) {
         let asked = self.request.policies;
         let told = |kind| Deviation::new(kind, Some(place));

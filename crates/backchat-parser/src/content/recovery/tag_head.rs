@@ -1,4 +1,4 @@
-//! The part of a tag up to its value, by which the next tag is found where one has no closer.
+//! The part of a tag up to its value, which locates the next tag if one lacks its closer.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The tags of a body, where they are, and the values of tags that have no closer.
+//! The tags of a body, their positions, and the values of tags without closer.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use backchat_core::json::Object;
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     pub entries: Object,
-    /// The stretches outside of all tags that have a word character, and whether they were read as tags.
+    /// The ranges outside all tags that have a word character, and whether they were read as tags.
     pub ignored: Vec<(Range<usize>, bool)>,
     /// Whether nothing but blanks is beside the tags.
     pub is_bare: bool,
@@ -85,7 +85,7 @@ impl Tags {
         Ok(())
     }
 
-    /// Looks at the text between two tags: it may be tags without closers.
+    /// Examines the text between two tags, which may be tags without closers.
     fn read_gap(
         &mut self,
         body: &str,
@@ -101,7 +101,7 @@ impl Tags {
         self.ignored.push((gap, false));
         let Some(head) = head else { return Ok(()) };
         let heads = head.heads(text)?;
-        // Text before the first head belongs to no tag: then nothing is certain.
+        // Text before the first head belongs to no tag: this is ambiguous.
         if !heads.first().is_some_and(|(_, span)| text.get(..span.start).is_some_and(|text| text.trim().is_empty())) {
             return Ok(());
         }

@@ -1,14 +1,14 @@
-//! JSON as models write it when they depart from it: read from left to right, never back, each deviation one production
-//! that its policy names. What it reads without any of them is JSON.
+//! Tolerant JSON: parses deviating JSON from left to right without backtracking; each deviation is one production,
+//! named by its policy. What it parses without any of them is JSON.
 
 use super::policy::{Policies, RecoveryPolicy};
 use backchat_core::json::{self, MAX_DEPTH, Object, Value};
 use backchat_core::text::slice;
 
-/// How far after a quote the key is looked for that shows that it ends its string.
+/// How far after a quote to look for the key that shows that the quote ends its string.
 const KEY_WITHIN: usize = 128;
 
-/// A value, and what it took to read it.
+/// A value, and the productions that were needed.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Tolerated {
     pub value: Value,
@@ -81,7 +81,7 @@ impl Reader<'_> {
         Some(value)
     }
 
-    /// Notes the use of a production, if it applies and is asked for.
+    /// Records the use of a production, if it applies and is enabled.
     fn use_if(&mut self, applies: bool, policy: RecoveryPolicy) -> Option<()> {
         (applies && self.policies.contains(policy)).then(|| self.used = self.used.with(policy))
     }
@@ -338,7 +338,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a string is, and so what may follow it.
+/// The role of a string, which determines what may follow it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
     Key,
@@ -363,7 +363,7 @@ mod tests {
 
     use super::*;
 
-    /// What every policy makes of a body, and which it took.
+    /// The value of a body with every policy, and the policies that were used.
     fn told(body: &str) -> String {
         match read(body, Policies::all(), true) {
             Some(Tolerated { value, used, .. }) => {
@@ -394,7 +394,7 @@ mod tests {
             (r#"{"a": {"b": "c""#, r#"{"a": {"b": "c"}} json-brackets"#),
             (r#"{}}"""#, "{} json-brackets"),
             (r#"{'a': 1, b: "x",}"#, r#"{"a": 1, "b": "x"} json-commas,json-python,json-keys"#),
-            // More than one reading, or none.
+            // Ambiguous, or unreadable.
             (r#"{"a": x}"#, "nothing"),
             (r#"{"a": {"b": 1]"#, "nothing"),
             (r#"{"a": 1,"#, "nothing"),

@@ -1,10 +1,10 @@
-//! `tool-names`: a name that differs from a known tool's in its style alone.
+//! `tool-names`: a name that differs from a known tool's only in style.
 
 use crate::content::coerce::Tools;
 
 const PREFIXES: [&str; 5] = ["functions", "function", "tools", "tool", "default_api"];
 
-/// The only tool whose name a name is, but for a prefix, letter case and what joins its words.
+/// The only tool whose name matches, ignoring a prefix, letter case and word separators.
 pub(super) fn meant<'t>(name: &str, tools: &'t Tools) -> Option<&'t str> {
     let plain = plain(name);
     let mut same = tools.names().filter(|tool| self::plain(tool) == plain);

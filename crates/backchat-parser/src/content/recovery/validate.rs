@@ -1,4 +1,4 @@
-//! Arguments against the JSON schema of their tool. What a schema says that is not known here passes: a validator that
+//! Validates arguments against the JSON schema of their tool. Unknown keywords pass: a validator that
 //! guesses blocks good calls.
 
 use std::cell::Cell;
@@ -8,20 +8,20 @@ use backchat_core::json::{Number, Object, Value};
 /// How deep a schema is followed.
 const DEPTH: usize = 32;
 
-/// How many schemas are checked for one call: alternatives that refer to each other are without end.
+/// How many schemas are checked for one call: alternatives that refer to each other would not terminate.
 const STEPS: usize = 100_000;
 
 /// How many violations of one call are reported.
 const VIOLATIONS: usize = 64;
 
-/// What an argument violates: where it is, as a JSON pointer, and the keyword.
+/// A violation: the JSON pointer of the argument, and the keyword.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
     pub path: String,
     pub keyword: &'static str,
 }
 
-/// What a value violates of a schema, leaf by leaf.
+/// The violations of a schema by a value, leaf by leaf.
 pub(super) fn violations(value: &Value, schema: &Value) -> Vec<Violation> {
     let (mut found, left) = (Vec::new(), Cell::new(STEPS));
     Validator { root: schema, found: &mut found, left: &left }.check(value, schema, "", DEPTH);
@@ -31,7 +31,7 @@ pub(super) fn violations(value: &Value, schema: &Value) -> Vec<Violation> {
 struct Validator<'v> {
     root: &'v Value,
     found: &'v mut Vec<Violation>,
-    /// How many more checks are made.
+    /// How many checks are left.
     left: &'v Cell<usize>,
 }
 
@@ -49,7 +49,7 @@ impl<'v> Validator<'v> {
         if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|reference| self.local(reference)) {
             self.check(value, target, path, depth - 1);
         }
-        // A leaf of the wrong type, or none of those named, violates nothing else.
+        // A leaf of the wrong type, or not among the listed values, is reported once.
         if let Some(keyword) = wrong_kind(value, schema) {
             return self.report(path, keyword);
         }
@@ -106,7 +106,7 @@ impl<'v> Validator<'v> {
             let path = below(path, key);
             match (properties.and_then(|known| known.get(key)), schema.get("additionalProperties")) {
                 (Some(known), _) => self.check(value, known, &path, depth - 1),
-                // A pattern may allow what is not listed.
+                // A pattern may allow unlisted keys.
                 (None, Some(Value::Bool(false))) if !schema.contains_key("patternProperties") => {
                     self.report(&path, "additionalProperties");
                 }
@@ -153,7 +153,7 @@ impl<'v> Validator<'v> {
     }
 }
 
-/// The keyword by which a value is of another kind than the schema wants.
+/// The keyword that rejects the type of a value.
 fn wrong_kind(value: &Value, schema: &Object) -> Option<&'static str> {
     let is_nullable = value.is_null() && schema.get("nullable").is_some_and(Value::is_truthy);
     let types = match schema.get("type") {
@@ -248,7 +248,7 @@ mod tests {
             (r#"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#, "1", ":anyOf"),
             (r#"{"oneOf": [{"type": "integer"}, {"minimum": 0}]}"#, "1", ":oneOf"),
             (r#"{"allOf": [{"type": "integer"}, {"minimum": 5}]}"#, "1", ":minimum"),
-            // What is not known passes.
+            // Unknown keywords pass.
             (r#"{"type": "date", "format": "email", "pattern": "^x$", "not": {}}"#, "1", ""),
             (r#"{"type": "integer"}"#, "2.0", ""),
         ] {

@@ -1,7 +1,7 @@
-//! JSON that is read as it comes: it says when each value begins and ends, and writes the text of values in the form
+//! Incremental JSON: reports when each value begins and ends, and writes the text of values in the form
 //! that [`Value`] has when it is displayed.
 //!
-//! It takes exactly what [`json::read`] takes. After the first thing that is not JSON it says nothing more.
+//! It accepts exactly what [`json::read`] accepts. After the first error it reports nothing more.
 
 use crate::parser::part::part;
 use backchat_core::json::{self, MAX_DEPTH, Value};
@@ -9,7 +9,7 @@ use backchat_core::json::{self, MAX_DEPTH, Value};
 /// The treatment of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It is passed over; values inside it are asked for.
+    /// It is skipped; values inside it are queried.
     Enter,
     /// Its text is written as it comes.
     Write,
@@ -17,17 +17,17 @@ pub(super) enum Use {
     Take,
 }
 
-/// Where values go.
+/// The sink for values.
 pub(super) trait Sink {
-    /// The treatment of the value that begins at a place: the keys above it, and `None` for each list.
+    /// The treatment of the value that begins at a path: the keys above it, and `None` for each list.
     fn begins(&mut self, path: &[Option<String>]) -> Use;
     /// More of the text of a value to write.
     fn write(&mut self, text: &str);
-    /// Whether the value that begins inside one that is written has to be whole before its text is.
+    /// Whether a value inside a written one must be complete before its text is written.
     fn holds(&self, path: &[Option<String>]) -> bool;
     /// The text to write for a value that was held.
     fn release(&self, path: &[Option<String>], value: Value) -> Option<String>;
-    /// A value that was asked for.
+    /// A requested value.
     fn take(&mut self, path: &[Option<String>], value: Value);
     /// A value that was entered has ended.
     fn leave(&mut self, path: &[Option<String>]);
@@ -110,7 +110,7 @@ impl Reader {
                 Token::None => self.structure(c, sink),
             };
             if self.expected == Expected::Broken {
-                // What broke it may be any character, and nothing after it is read.
+                // The offending character may be any, and nothing after it is read.
                 return;
             }
             text = part(text, length..text.len());
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// Between two tokens; gives how many bytes it took.
+    /// Between two tokens; returns the number of bytes consumed.
     fn structure(&mut self, c: char, sink: &mut impl Sink) -> usize {
         use Expected::*;
         if matches!(c, ' ' | '\t' | '\n' | '\r') {
@@ -173,7 +173,7 @@ impl Reader {
             }
             _ => self.expected = Broken,
         }
-        // What is no JSON may be any character.
+        // A character outside JSON may be any.
         c.len_utf8()
     }
 
@@ -228,7 +228,7 @@ impl Reader {
         let Token::Word(word) = std::mem::replace(&mut self.token, Token::None) else { return };
         match json::read(&word) {
             Ok(value) => {
-                // A value that is taken is read again, so it keeps the text it came with.
+                // A captured value is parsed again, so it keeps its original text.
                 let text = if self.held.is_some() || matches!(self.active, Some((_, Use::Take))) {
                     word
                 } else {
@@ -241,7 +241,7 @@ impl Reader {
         }
     }
 
-    /// Inside a string; gives how many bytes it took.
+    /// Inside a string; returns the number of bytes consumed.
     fn in_string(&mut self, text: &str, c: char, sink: &mut impl Sink) -> usize {
         let Token::String { escape, .. } = &mut self.token else { return 0 };
         if !escape.is_empty() {
@@ -257,7 +257,7 @@ impl Reader {
                     usize::from(with.is_some())
                 }
                 Escape::Splits => {
-                    // A high surrogate that no low one follows is itself.
+                    // A lone high surrogate stays as it is.
                     let second = escape.split_off(6);
                     let first = std::mem::replace(escape, second);
                     self.escaped(&first, sink);

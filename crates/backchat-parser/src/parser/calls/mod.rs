@@ -1,9 +1,9 @@
 //! Calls as they grow: a call's name as soon as it is certain, then the JSON text of its arguments piece by piece.
 //!
-//! What has been said of a call is never taken back. The pieces joined are the JSON text of the arguments that the
-//! region closes with; if the model writes a key twice, they hold both, of which JSON's readers keep the last, as the
+//! Reported parts of a call are never revised. The concatenated pieces are the JSON text of the arguments that the
+//! region closes with; if the model writes a key twice, they contain both, and JSON parsers keep the last, as the
 //! value does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported
-//! early comes whole, just before its region closes.
+//! early is sent whole, just before its region closes.
 
 mod json;
 mod shape;
@@ -52,11 +52,11 @@ pub(super) struct GrowingCalls {
 enum Body {
     Json(Reader),
     Tags(Tags),
-    /// Its calls come whole.
+    /// Its calls are sent whole.
     Whole,
 }
 
-/// The calls of a region, as far as they are known.
+/// The calls of a region known so far.
 #[derive(Clone, Debug)]
 struct Calls {
     shape: Option<CallShape>,
@@ -75,7 +75,7 @@ struct Call {
     id: Option<String>,
     /// The text of its arguments so far.
     text: String,
-    /// How many bytes of that have been reported.
+    /// How many bytes of it have been reported.
     reported: usize,
 }
 
@@ -168,7 +168,7 @@ impl Calls {
     }
 
     fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
-        // Those before are reported whole; a new one waits for the name of the one before.
+        // Earlier calls are reported whole; a new one waits for the previous call's name.
         for call in &mut self.all {
             if call.name.is_none() {
                 return;
@@ -201,7 +201,7 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// The keys from the call's root to a value; nothing for a value that is in none.
+    /// The keys from the call's root to a value; `None` for a value outside all calls.
     fn below<'p>(&self, path: &'p [Option<String>]) -> Option<Vec<&'p str>> {
         let inside = match (self.calls.shape.as_ref()?.each, path) {
             (true, [None, inside @ ..]) => inside,

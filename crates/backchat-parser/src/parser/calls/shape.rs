@@ -1,4 +1,4 @@
-//! Where the parts of a call are in a region of a field, as the field's transform says.
+//! The paths of a call's parts in a region, taken from the field's transform.
 
 use crate::template::{ContentSpec, Field, Placeholder, Shape};
 

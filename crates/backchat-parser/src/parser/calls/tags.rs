@@ -1,4 +1,4 @@
-//! Tagged values as they come: each becomes an entry of the arguments once no continuation can change its tag.
+//! Incremental tagged values: each becomes an entry of the arguments once no continuation can change its tag.
 
 use crate::content::coerce::Tools;
 use crate::content::{Mode, Reason, tagged_value};
@@ -15,7 +15,7 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    /// Appends the entries of the tags that the body has by now, and had not before, to the text of the arguments.
+    /// Appends the entries of newly completed tags to the text of the arguments.
     pub fn read(
         &mut self,
         args: &XmlInlineArgs,

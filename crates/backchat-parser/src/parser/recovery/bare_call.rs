@@ -12,7 +12,7 @@ use backchat_core::json::Value;
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct BareCall {
     pub start: usize,
-    /// Up to where the text has been read.
+    /// The end of the text read so far.
     at: usize,
     json: JsonPrefix,
     /// Where the JSON ends and the field whose call it is.
@@ -36,7 +36,7 @@ impl BareCall {
         Self { start, at: start, json: JsonPrefix::default(), complete: None, closes_not: false }
     }
 
-    /// Reads on. `may_be_all` says that it counts as well if nothing but it is there.
+    /// Reads more text. `may_be_all` says that it counts even if there is nothing else.
     pub fn look(&mut self, view: View<'_>, known: &Known<'_>, may_be_all: bool) -> Verdict<Found> {
         let (end, field) = match self.complete {
             Some(complete) => complete,
@@ -100,7 +100,7 @@ fn is_call(body: &str, call: &CallField, known: &Known<'_>) -> bool {
     read.deviations.iter().all(|found| is_harmless(found.kind)) && has_objects(&value)
 }
 
-/// A reading that tolerates nothing.
+/// Strict parsing.
 pub(super) fn strict_request(tools: Option<&Tools>) -> Request<'_> {
     Request { tools, policies: Policies::none(), validate: false, is_delimited: true, is_cut: false, is_bare: false }
 }

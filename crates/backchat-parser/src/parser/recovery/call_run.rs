@@ -43,7 +43,7 @@ pub(in crate::parser) struct Run {
     /// Where the last call ends, and the run with the blanks and wrappers after it.
     pub calls_end: usize,
     pub end: usize,
-    /// Where the text goes on that is read as usual.
+    /// Where normal parsing continues.
     pub after: usize,
     /// Whether the reasoning's own closer came.
     pub is_closed: bool,
@@ -195,7 +195,7 @@ fn wrapped(run: Verdict<Run>) -> Verdict<Option<Run>> {
     }
 }
 
-/// Whether a body is that of calls as they should be, of known tools.
+/// Whether a body has conforming calls of known tools.
 fn is_complete(opening: &str, body: &str, call: &CallField, known: &Known<'_>) -> bool {
     let Some(field) = known.template.fields().get(call.field) else { return false };
     let Some(opener) = markers::opener(known.plan, call.field) else { return false };

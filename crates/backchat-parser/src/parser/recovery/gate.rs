@@ -1,4 +1,4 @@
-//! What a parser with policies holds text back for, and what it has decided.
+//! Why a parser with policies holds text, and what it has decided.
 
 use super::bare_call::BareCall;
 use super::call_run::CallRun;
@@ -6,14 +6,14 @@ use super::later_closer::LaterCloser;
 use crate::parser::region::Region;
 use crate::pattern::Search;
 
-/// The decision that text is held back for, and the places up to which others were looked for.
+/// The decision that text is held for, and the positions up to which others were searched.
 #[derive(Clone, Debug, Default)]
 pub(in crate::parser) struct Gate {
     /// The decision that is open.
     pub trial: Option<Trial>,
-    /// Where the next is looked for.
+    /// Where the search for the next one begins.
     pub from: usize,
-    /// Where the text outside of all regions began; what is before a candidate decides what it is.
+    /// Where the text outside all regions began; the text before a candidate decides what it is.
     stretch: usize,
     /// Text that is passed over: where it begins and ends.
     pub cut: Option<(usize, usize)>,
@@ -21,7 +21,7 @@ pub(in crate::parser) struct Gate {
     pub first: Option<usize>,
     /// The searches for markers, by their delimiter.
     pub searches: Vec<Search>,
-    /// Up to where the matches of each, in the stretch, were found to be none that count: the next begins after them.
+    /// The position up to which the matches of each in the stretch were rejected.
     pub passed: Vec<usize>,
     /// How many beginnings of JSON were tried in the stretch.
     pub starts: usize,
@@ -29,22 +29,22 @@ pub(in crate::parser) struct Gate {
     pub runs: usize,
     /// Whether a stray closer was tried in the stretch.
     pub has_stray: bool,
-    /// The closer, by its start, that was found to be no text.
+    /// The start of the closer that was found not to be text.
     pub closes_at: Option<usize>,
 }
 
-/// What a step comes to.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::parser) enum Flow {
-    /// What was found counts.
+    /// The match counts.
     Goes,
-    /// Something changed: look again.
+    /// The state changed: scan again.
     Again,
-    /// More text decides.
+    /// Undecided: more text is needed.
     Waits,
 }
 
-/// A decision that more text may be needed for.
+/// A decision that may need more text.
 #[derive(Clone, Debug)]
 pub(in crate::parser) enum Trial {
     BareCall(BareCall),

@@ -1,10 +1,10 @@
-//! What a decision knows besides the text, and what the text so far says of it.
+//! The context of a decision besides the text, and its state after the text so far.
 
 use crate::content::coerce::Tools;
 use crate::parser::plan::Plan;
 use crate::template::Template;
 
-/// What a decision needs to know besides the text.
+/// The context of a decision besides the text.
 #[derive(Clone, Copy)]
 pub(in crate::parser) struct Known<'k> {
     pub plan: &'k Plan,
@@ -13,11 +13,11 @@ pub(in crate::parser) struct Known<'k> {
     pub tools: Option<&'k Tools>,
 }
 
-/// What the text so far says of something.
+/// The state of a decision after the text so far.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::parser) enum Verdict<T> {
     Is(T),
-    /// More text decides.
+    /// Undecided: more text is needed.
     Waits,
     IsNot,
 }

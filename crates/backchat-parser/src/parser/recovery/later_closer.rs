@@ -25,7 +25,7 @@ impl LaterCloser {
         stops_inside.then_some(Self { field, closer, at: closer, json, end: None })
     }
 
-    /// Reads on; gives the closer that decides.
+    /// Reads more text; returns the closer that decides.
     pub fn look(&mut self, view: View<'_>, known: &Known<'_>) -> Verdict<(usize, usize)> {
         let end = match self.end {
             Some(end) => end,

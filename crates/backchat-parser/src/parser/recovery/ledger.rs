@@ -1,4 +1,4 @@
-//! The problems of one text as it is read: those that are certain, and those that only its end decides.
+//! The problems of one text as it is read: those that are certain, and those that wait for its end.
 
 use super::call_run::CallRun;
 use super::known::{Known, Verdict};
@@ -19,7 +19,7 @@ const RUNS: usize = 64;
 /// How many problems wait for the end of the text.
 const LATE: usize = 64;
 
-/// The problems so far, and what was asked for.
+/// The problems so far, and the options.
 #[derive(Clone, Debug, Default)]
 pub(in crate::parser) struct Ledger {
     pub policies: Policies,
@@ -40,7 +40,7 @@ pub(in crate::parser) struct Ledger {
 enum Late {
     /// It is recoverable if nothing follows.
     Stray(Problem),
-    /// It is a problem only if nothing else is there.
+    /// It is a problem only if there is nothing else.
     Bare(Problem),
     /// It is one if no other call comes, and recoverable if nothing follows a run that reaches the end.
     Reasoning {
@@ -55,7 +55,7 @@ enum Late {
     InString { problem: Problem, later: LaterCloser, verdict: Option<bool> },
 }
 
-/// What the end of the text decides by.
+/// The facts by which the end of the text decides.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::parser) struct Ending {
     pub has_calls: bool,
@@ -75,7 +75,7 @@ impl Ledger {
         self.has_malformed
     }
 
-    /// Takes in a problem and reports it.
+    /// Records and reports a problem.
     pub fn tell(&mut self, problem: Problem, sink: &mut dyn FnMut(EventRef<'_>)) {
         sink(EventRef::Problem(&problem));
         self.has_malformed |= problem.kind == ProblemKind::Malformed && !problem.is_recovered;
@@ -116,7 +116,7 @@ impl Ledger {
         });
     }
 
-    /// Looks at a stretch of the implicit field that ends.
+    /// Examines a stretch of the implicit field that ends.
     pub fn end_stretch(
         &mut self,
         stretch: Stretch,
@@ -170,7 +170,7 @@ impl Ledger {
     ) {
         let is_closed = markers::is_own(known.plan, view.slice(closer.start, closer.end));
         let is_excused = known.plan.roles.calls.is_empty() || is_closed && known.tools.is_none();
-        // Only what is left is worth a look at the whole text.
+        // Only the rest justifies examining the whole text.
         if is_excused || !known.plan.may_open_calls(view.slice(body.start, body.end)) {
             return;
         }
@@ -207,7 +207,7 @@ impl Ledger {
         }
     }
 
-    /// Reads on in bodies that stop inside strings. Gives the place from which text is still needed.
+    /// Continues bodies that stop inside strings. Returns the position from which text is still needed.
     pub fn look_ahead(&mut self, view: View<'_>, known: &Known<'_>) -> Option<usize> {
         let mut needed = None;
         for late in &mut self.late {
@@ -227,7 +227,7 @@ impl Ledger {
         self.late.iter().any(|late| matches!(late, Late::InString { verdict: None, .. }))
     }
 
-    /// Decides what the end of the text decides.
+    /// Decides the problems that waited for the end of the text.
     pub fn settle(&mut self, ending: Ending, sink: &mut dyn FnMut(EventRef<'_>)) {
         for late in std::mem::take(&mut self.late) {
             let problem = match late {

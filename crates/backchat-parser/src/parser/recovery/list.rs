@@ -1,4 +1,4 @@
-//! The problems of a text: in the order of their places, and not without end.
+//! The problems of a text, ordered by position and limited in number.
 
 use crate::content::recovery::ProblemKind;
 use crate::parser::problem::Problem;

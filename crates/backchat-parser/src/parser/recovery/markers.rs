@@ -1,4 +1,4 @@
-//! Markers in text: whose own they are, and whether the text mentions them or means them.
+//! Markers in text: which field they belong to, and whether the text only mentions them.
 
 use super::view::{At, View};
 use crate::parser::plan::Plan;
@@ -19,8 +19,8 @@ pub(in crate::parser) fn is_own(plan: &Plan, text: &str) -> bool {
     !text.is_empty() && !plan.turn_marks.iter().any(|mark| mark == text)
 }
 
-/// Whether a field's closer is distinctive. The turn's mark is not, and neither is a bracket before it: ordinary text has
-/// brackets, too.
+/// Whether a field's closer is distinctive. The turn's mark is not, and neither is a bracket before it: ordinary text
+/// has brackets, too.
 pub(in crate::parser) fn is_distinctive(plan: &Plan, text: &str) -> bool {
     let own = plan.turn_marks.iter().find_map(|mark| text.trim().strip_suffix(mark.as_str())).unwrap_or(text);
     own.trim().chars().nth(SHORTEST_MARK - 1).is_some()
@@ -38,18 +38,18 @@ pub(in crate::parser) fn opener(plan: &Plan, field: usize) -> Option<&Pattern> {
     opens.map(|delimiter| &delimiter.pattern)
 }
 
-/// What a text's end looks like from a place on.
+/// What follows a position up to the end of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::parser) enum Tail {
     /// Nothing but blanks and closers come before it.
     Ends,
     /// So far.
     Waits,
-    /// Other text comes.
+    /// Other text follows.
     GoesOn,
 }
 
-/// Follows blanks and closers from a place on, which moves; with `calls` also the closers of calls.
+/// Skips blanks and closers, advancing the position; with `calls` also the closers of calls.
 pub(in crate::parser) fn follow_tail(plan: &Plan, view: View<'_>, place: &mut usize, calls: bool) -> Tail {
     let implicit = plan.implicit.and_then(|field| closer(plan, field));
     // A turn mark is an alternative of every close.

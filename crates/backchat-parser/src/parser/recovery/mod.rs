@@ -1,8 +1,8 @@
-//! Problems that concern more than one body, and the policies that hold text back until one is decided.
+//! Problems that concern more than one body, and the policies that hold text until one is decided.
 //!
-//! Each decision is a function of the text from one place on, and not of how it is cut: what looks for it reads on as
-//! the text grows, and waits until no continuation could change the answer. Without policies the same functions run
-//! where a stretch of text ends.
+//! Each decision is a function of the text from one position on, independent of how it is cut: it reads more as the
+//! text grows, and waits until no continuation could change the answer. Without policies the same functions run where a
+//! stretch of text ends.
 
 mod bare_call;
 mod call_run;

@@ -1,6 +1,7 @@
-//! The steps of a parser with policies: what is held back before text is shown and delimiters count, and what becomes of it.
+//! The steps of a parser with policies: what is held before text is released and delimiters count, and how it is
+//! decided.
 //!
-//! Nothing is shown beyond the place that a decision is open for, and what was shown is never taken back.
+//! Nothing is released beyond the position of an open decision, and released text is never revised.
 
 use super::bare_call::{self, BareCall, has_bare_calls};
 use super::call_run::{CallRun, Run};
@@ -22,14 +23,14 @@ use crate::pattern::Found;
 /// How many runs of calls are tried in a reasoning.
 const RUNS: usize = 64;
 
-/// What can be done with the text before a place.
+/// How the text before a position can be handled.
 enum Candidate {
     Start(usize),
     Waits(usize),
 }
 
 impl Parser {
-    /// Follows the decision that is open, if there is one.
+    /// Continues the open decision, if there is one.
     pub(in crate::parser) fn follow_trial(
         &mut self,
         ended: bool,
@@ -41,7 +42,7 @@ impl Parser {
         flow
     }
 
-    /// Looks at what was found before it counts: text up to a limit, and the delimiter there.
+    /// Examines a scan's result before it counts: text up to a limit, and the delimiter there.
     pub(in crate::parser) fn guard(
         &mut self,
         limit: usize,
@@ -159,7 +160,7 @@ impl Parser {
         }
     }
 
-    /// The first place before a limit that a decision must be made about; what it is becomes the gate's trial.
+    /// The first position before a limit that needs a decision, which becomes the gate's trial.
     fn candidate(&mut self, gate: &mut Gate, limit: usize, ended: bool) -> Option<Candidate> {
         let plan = self.plan.clone();
         let field = self.region.as_ref().map(|region| region.field);
@@ -240,7 +241,7 @@ impl Parser {
         }
     }
 
-    /// Looks at a delimiter before it counts.
+    /// Examines a delimiter before it counts.
     fn guard_delimiter(
         &mut self,
         gate: &mut Gate,
@@ -361,7 +362,7 @@ impl Parser {
         Ok(end)
     }
 
-    /// Looks for a closer of the reasoning before anything else came: then the prompt opened it.
+    /// Looks for a closer of the reasoning at the start of the text: then the prompt opened it.
     fn look_for_first(
         &mut self,
         gate: &mut Gate,
@@ -396,7 +397,7 @@ impl Parser {
         Ok(Flow::Goes)
     }
 
-    /// The closer of the reasoning that comes before every other marker, and where the text goes on after it.
+    /// The closer of the reasoning that comes before every other marker, and where the text continues after it.
     fn first_closer(
         &self,
         gate: &mut Gate,

@@ -1,4 +1,4 @@
-//! What is wrong with a stretch of text that the implicit field takes: markers that close nothing, calls without opener.
+//! The problems of a stretch of text in the implicit field: markers that close nothing, calls without opener.
 
 use super::bare_call::{self, BareCall, has_bare_calls};
 use super::known::{Known, Verdict};
@@ -22,7 +22,7 @@ pub(in crate::parser) struct Stretch {
     pub has_false_opener: bool,
 }
 
-/// What is wrong with it.
+/// Its problems.
 #[derive(Clone, Debug, Default)]
 pub(in crate::parser) struct StretchEnd {
     /// The first stray marker of each field.
@@ -45,7 +45,7 @@ pub(in crate::parser) struct Stray {
 }
 
 impl Stretch {
-    /// Looks at the whole stretch.
+    /// Examines the whole stretch.
     pub fn look(self, view: View<'_>, known: &Known<'_>) -> StretchEnd {
         let view = view.up_to(self.closer.end);
         let bare = self.bare_call(view, known);

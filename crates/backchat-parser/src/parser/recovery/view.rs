@@ -1,9 +1,9 @@
-//! A text that grows, seen from a place on: as far as a decision about it may look, however it is cut.
+//! A view of growing text from a position on: as far as a decision may look, however the text is cut.
 
 use crate::parser::part::part;
 use crate::pattern::{Found, Pattern, Search};
 
-/// How many characters are held back at most, from where the hold began.
+/// How many characters are held at most, from where the hold began.
 pub(in crate::parser) const HELD: usize = 65_536;
 
 /// How many bytes a marker may have that is looked for at one place.
@@ -17,7 +17,7 @@ pub(in crate::parser) struct View<'t> {
     is_whole: bool,
 }
 
-/// What a marker is at a place.
+/// Whether a marker matches at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::parser) enum At {
     /// It ends here.
@@ -25,7 +25,7 @@ pub(in crate::parser) enum At {
         start: usize,
         end: usize,
     },
-    /// More text decides.
+    /// Undecided: more text is needed.
     Waits,
     No,
 }
@@ -36,7 +36,7 @@ impl<'t> View<'t> {
         Self { text, base, is_whole }
     }
 
-    /// The part of it that a decision may see that holds text back from a place on, and whether that is less than there is.
+    /// The part that a decision holding text from a position may see, and whether that is less than all text.
     pub fn within_hold(self, start: usize) -> (Self, bool) {
         let held = self.from(start);
         if held.len() <= HELD {
@@ -51,7 +51,7 @@ impl<'t> View<'t> {
         }
     }
 
-    /// The part of it before a place, as if no more came.
+    /// The part before a position, treated as complete.
     pub fn up_to(self, end: usize) -> Self {
         Self { text: part(self.text, 0..end.saturating_sub(self.base).min(self.text.len())), is_whole: true, ..self }
     }
@@ -82,11 +82,11 @@ impl<'t> View<'t> {
     /// The next match of a pattern from a place on.
     pub fn find(self, pattern: &Pattern, search: &mut Search, from: usize) -> Found {
         search.move_to(pattern, from);
-        // A search without end finds nothing here; the parser's own search reports it.
+        // A search that exceeds its step limit finds nothing here; the parser's own search reports it.
         search.resume(pattern, self.text, self.base, self.is_whole).unwrap_or(Found::Nothing)
     }
 
-    /// What a pattern is at a place before which nothing but blanks comes from `from` on.
+    /// Whether a pattern matches at a position that only blanks precede from `from` on.
     pub fn marker(self, pattern: &Pattern, from: usize) -> At {
         let place = self.after_blanks(from);
         let end = place - self.base + MARKER;

@@ -1,4 +1,5 @@
-//! Reads the dialect of Python's own `re` module (3.11), with DOTALL set: what its `_parser.py` takes and refuses.
+//! Parses the dialect of Python's own `re` module (3.11), with DOTALL set: accepts and refuses what its `_parser.py`
+//! does.
 //!
 //! It is a dialect of its own, not a subset of `regex`: global flags only at the front, look-behinds of fixed width,
 //! no properties, no nested sets, and a `\w` and `\s` with other members.
@@ -292,7 +293,7 @@ impl<'p> ReReader<'p> {
         set
     }
 
-    /// `\b` or `\B`: `re` has a notion of a word of its own, and no `\B` in an empty text.
+    /// `\b` or `\B`: `re` has its own notion of a word, and no `\B` in an empty text.
     fn boundary(&self, negated: bool) -> Node {
         let word = || Box::new(Node::Class(Class::new(&self.perl('w'))));
         let look = |behind, negate| Node::Look { node: word(), behind, negate };

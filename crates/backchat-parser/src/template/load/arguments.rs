@@ -153,7 +153,7 @@ fn kv_lines(check: &mut Checker, at: &At<'_>) -> Result<KvLinesArgs, String> {
     Ok(KvLinesArgs { line_sep, kv_sep, strip, value_parser })
 }
 
-/// Reads `value_parser`, which the reference does not look at before it has a value to read.
+/// Reads `value_parser`, which the reference does not check before it has a value to parse.
 fn value_parser(check: &mut Checker, at: &At<'_>) -> Option<Arc<ContentSpec>> {
     let path = at.path("value_parser");
     let unusable = |reason: String| Some(Arc::new(ContentSpec::Unusable { parser: None, reason }));

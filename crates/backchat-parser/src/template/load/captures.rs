@@ -4,7 +4,7 @@ use super::problems::Problem;
 use super::values::{At, Checker, listed};
 use crate::template::{Delimiter, Transform};
 
-/// Named groups that nothing uses, and placeholders that nothing fills.
+/// Reports unused named groups, and placeholders that nothing fills.
 pub(super) fn check(
     check: &mut Checker,
     at: &At<'_>,

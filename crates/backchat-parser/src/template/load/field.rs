@@ -1,4 +1,4 @@
-//! Loads one field and finds all of its problems, whichever comes first.
+//! Loads one field and finds all of its problems.
 
 use super::arguments;
 use super::captures;
@@ -123,7 +123,7 @@ fn transform(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Tr
     Some(Transform::new(Shape::of(shape), each))
 }
 
-/// Complains of strings that hold a placeholder and something else, and of keys that hold one.
+/// Reports strings that contain a placeholder and something else, and keys that contain one.
 fn mixed_placeholders(check: &mut Checker, path: &Path, shape: &Value) {
     match shape {
         Value::String(text) if Placeholder::read(text).is_none() => {

@@ -1,4 +1,4 @@
-//! Loading: from JSON to a template, with all problems at once, each at its position.
+//! Loads a template from JSON and reports all problems at once, each at its position.
 
 mod arguments;
 mod captures;
@@ -20,7 +20,7 @@ use backchat_core::text::slice;
 
 pub(crate) use self::problems::Source;
 
-/// A template that can be used, and what its author should know about it.
+/// A loaded template and its warnings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loaded {
@@ -38,7 +38,7 @@ pub struct LoadError {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What kind of thing is wrong with a template.
+/// The kind of problem of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadErrorKind {
@@ -68,7 +68,7 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl LoadError {
-    /// What kind of thing is wrong.
+    /// The kind of problem.
     pub fn kind(&self) -> LoadErrorKind {
         match self.diagnostics.first().map(|problem| problem.id) {
             Some("invalid-json") => LoadErrorKind::Syntax,
@@ -112,7 +112,7 @@ impl Template {
         load_value(&value, &Path::root(), Some(Source { text, places: &places }))
     }
 
-    /// Loads a template that was read already; complaints name paths, not lines.
+    /// Loads a template from a value; problems have paths, not lines.
     pub fn from_value(value: &Value) -> Result<Loaded, LoadError> {
         if fits(value, LARGEST).is_none() {
             return Err(too_large(Place::default().path(Path::root().to_string())));
@@ -121,7 +121,7 @@ impl Template {
     }
 }
 
-/// The largest template that is looked at, in bytes of its text: it bounds the time and memory of every step after.
+/// The largest template that is loaded, in bytes of its text: it bounds the time and memory of every later step.
 pub(crate) const LARGEST: usize = 1 << 20;
 
 /// The rest of `room` after the text of a value; nothing if it does not fit.
@@ -138,14 +138,14 @@ fn fits(value: &Value, room: usize) -> Option<usize> {
     }
 }
 
-/// The one thing to say about a template that is not looked at.
+/// The error about a template that is too large.
 pub(crate) fn too_large(place: Place) -> LoadError {
     let message = format!("the response template is larger than {} MB", LARGEST >> 20);
     let help = "a template is a few kilobytes of JSON; is this the right file?";
     LoadError { diagnostics: vec![Diagnostic::error("template-too-large", message).at(place).help(help)] }
 }
 
-/// The one thing to say about a text that is not JSON.
+/// The error about a text that is not JSON.
 pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
     let rest = slice(text, error.offset()..);
     let length = rest.chars().next().map_or(0, char::len_utf8);
@@ -214,7 +214,7 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
     Some(Parts { defaults: defaults?, start_anchor: start_anchor?, fields: fields?, prepared: OnceLock::new() })
 }
 
-/// Complains of a version for which Python's `version == 1` does not hold; `1.0` and `true` pass.
+/// Reports a version for which Python's `version == 1` does not hold; `1.0` and `true` pass.
 fn check_version(check: &mut Checker, version: &Value, path: &Path) {
     let problem = match version {
         Value::Number(number) if number.as_f64() == 1.0 => return,

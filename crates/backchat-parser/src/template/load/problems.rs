@@ -1,4 +1,4 @@
-//! Collects problems by path; their places are looked up once, at the end.
+//! Collects problems by path; positions are resolved once, at the end.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,13 +15,13 @@ pub(crate) struct Source<'s> {
     pub places: &'s Places,
 }
 
-/// Everything found wrong so far, by path; places are looked up once at the end.
+/// The problems so far, by path; positions are resolved once at the end.
 #[derive(Default)]
 pub(super) struct Problems {
     found: Vec<Problem>,
 }
 
-/// One thing that is wrong, and the path of the value it is about.
+/// One problem, and the path of the value it is about.
 pub(super) struct Problem {
     diagnostic: Diagnostic,
     path: Path,
@@ -87,7 +87,7 @@ impl Problem {
         self
     }
 
-    /// Offers to put something else in the place it points at.
+    /// Offers a replacement for the text it points at.
     pub fn replace_with(mut self, value: impl Into<Value>) -> Self {
         self.replacement = Some(value.into());
         self
@@ -119,7 +119,7 @@ impl Problems {
         self.found.push(problem);
     }
 
-    /// Turns what was found into diagnostics, in the order of the file. Paths are written below `base`.
+    /// Turns the problems into diagnostics, in the order of the file. Paths are relative to `base`.
     pub fn into_diagnostics(self, base: &Path, source: Option<Source<'_>>) -> Vec<Diagnostic> {
         let shown = |path: &Path| path.below(base).to_string();
         let Some(source) = source else {

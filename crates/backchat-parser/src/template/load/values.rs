@@ -1,4 +1,4 @@
-//! Checks values of the common kinds: each wrong one is a problem at its path, and checking goes on.
+//! Checks values of the common types: each wrong one is a problem at its path, and checking continues.
 
 use super::problems::{Problem, Problems};
 use crate::pattern::{Pattern, PatternError};
@@ -7,7 +7,7 @@ use crate::template::keys::{self, Key};
 use backchat_core::diagnostic::{Severity, closest, shortened};
 use backchat_core::json::{Object, Path, Places, Value};
 
-/// Checks values of the common kinds, and keeps what it finds wrong.
+/// Checks values of the common types, and collects problems.
 #[derive(Default)]
 pub(super) struct Checker {
     pub problems: Problems,
@@ -38,7 +38,7 @@ impl<'v> At<'v> {
 }
 
 impl Checker {
-    /// Complains of each key that is not in the table. Gives the keys that were probably meant.
+    /// Reports each key that is not in the table. Returns the keys that were probably meant.
     pub fn keys(&mut self, at: &At<'_>, table: &[Key], what: &str, severity: Severity) -> Vec<&'static str> {
         let mut meant = Vec::new();
         for name in at.entries.keys().filter(|name| table.iter().all(|key| key.name != name.as_str())) {
@@ -72,7 +72,7 @@ impl Checker {
         meant
     }
 
-    /// Complains that a value is of the wrong type, as the reference does at load.
+    /// Reports a value of the wrong type, as the reference does at load.
     pub fn wrong_type<T>(&mut self, path: &Path, value: &Value, wanted: &str, help: &str) -> Option<T> {
         let message = format!("`{}` must be {wanted}, not {}", last_name(path), value.kind());
         self.problems.add(Problem::error("wrong-type", path, message).help(help));
@@ -221,7 +221,7 @@ pub(super) fn last_name(path: &Path) -> String {
     name.unwrap_or_else(|| "the template".to_owned())
 }
 
-/// A text from a template at a length fit for a message.
+/// A text from a template, shortened for a message.
 pub(super) fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;
     shortened(text, LONGEST).into_owned()

@@ -1,4 +1,4 @@
-//! A `tokenizer_config.json` with another response template, every other byte as it was.
+//! Edits a `tokenizer_config.json` so that every other byte stays the same.
 
 use crate::template::load::invalid_json;
 use backchat_core::diagnostic::{Diagnostic, Place};
@@ -34,7 +34,7 @@ pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagn
     })
 }
 
-/// The text of a file whose root object loses a key; every other byte is as it was.
+/// The text of a file whose root object loses a key; every other byte is unchanged.
 pub(super) fn remove(text: &str, key: &str) -> Result<String, Diagnostic> {
     let (_, entries) = json::read_entries(text).map_err(|error| invalid_json(text, &error))?;
     let entries = entries.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which of the two formats a JSON value is in.
+//! Detects which of the two formats a JSON value is in.
 
 use backchat_core::json::Value;
 

@@ -1,4 +1,4 @@
-//! Where templates are kept: in a JSON file of their own, or in a model's `tokenizer_config.json`.
+//! The sources of templates: a JSON file, or a model's `tokenizer_config.json`.
 
 #[cfg(feature = "write")]
 mod edit;
@@ -34,7 +34,7 @@ const CONFIG: &str = "tokenizer_config.json";
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Opened {
-    /// The template, and what its author should know about it.
+    /// The template and its warnings.
     pub loaded: Loaded,
     /// The file as messages name it.
     pub file: String,
@@ -50,7 +50,7 @@ pub struct Opened {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SourceError {
-    /// Everything that is wrong.
+    /// All problems.
     pub diagnostics: Vec<Diagnostic>,
     /// The text of the file, if it was read.
     #[doc(hidden)]
@@ -82,7 +82,7 @@ impl SourceError {
         }
     }
 
-    /// Everything that is wrong, and the texts that it is about.
+    /// All problems, and the texts that they refer to.
     pub fn new(diagnostics: Vec<Diagnostic>, sources: Sources) -> Self {
         Self { diagnostics, sources }
     }
@@ -108,7 +108,7 @@ pub fn open(name: &str) -> Result<Opened, SourceError> {
     from_text(file, text)
 }
 
-/// The name and the text of the file that a name means.
+/// The path and the text of the file that a name refers to.
 pub fn read(name: &str) -> Result<(String, String), SourceError> {
     if name == "-" {
         return Ok(("<stdin>".to_owned(), read_text(io::stdin().lock(), "<stdin>")?));
@@ -187,7 +187,7 @@ fn is_a_schema(file: &str, text: &str, entry: &Entry) -> Diagnostic {
     schema_instead(place, file)
 }
 
-/// A response schema was given to what needs a response template.
+/// A response schema was given instead of a response template.
 fn schema_instead(place: Place, file: &str) -> Diagnostic {
     let message = "expected a response template, found a response schema: \
                    a response schema reads the whole output; convert it to stream";
@@ -231,7 +231,7 @@ fn neither_format(value: &Value, place: Place) -> Diagnostic {
     Diagnostic::error("no-template", message).at(place).help(BOTH_LOOK)
 }
 
-/// Whether an object without a `response_template` is some other file, not a template with mistakes in it.
+/// Whether an object without a `response_template` is an unrelated file, not a template with mistakes.
 fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
     let has = |name: &str| entries.iter().any(|entry| entry.name == name);
     let is_config = FilePath::new(file).file_name().is_some_and(|name| name == CONFIG);

@@ -1,12 +1,12 @@
-//! A file that is never half-written.
+//! Replaces files atomically.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Replaces the content of a file in one step: a reader sees what was there before, or all of what is written.
+/// Replaces the content of a file atomically: a reader sees the old content or the new.
 ///
-/// Permissions are kept, and a symbolic link stays one. What is not a file, such as a pipe or `/dev/null`, is written
+/// Permissions are kept, and a symbolic link stays one. Anything but a file, such as a pipe or `/dev/null`, is written
 /// into.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let target = target(path)?;
@@ -24,7 +24,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".backchat-");
-    // A temporary file would be its owner's alone; a new file of the user's gets what the mask of the process leaves.
+    // A temporary file is private to its owner; a new file gets the permissions of the process's umask.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // The error would name the temporary file instead of the requested one.
@@ -39,7 +39,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that a path means, which need not be there: links lead to where it would be.
+/// The file that a path refers to, which need not exist: links are followed to where it would be.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     loop {
@@ -47,7 +47,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             found => return found,
         }
-        // Links in a circle are an error of another kind.
+        // A cycle of links is another kind of error.
         let Ok(link) = fs::read_link(&path) else { return Ok(path) };
         path = path.parent().unwrap_or(Path::new("")).join(link);
     }

@@ -1,5 +1,5 @@
-//! Definitions of tools, read back from whatever a template makes of them: they are put together piece by piece, each
-//! text a needle, and the piece whose render explains most of the text is kept. Nothing is kept unless it renders back.
+//! Recovers definitions of tools from any rendered form: they are assembled piece by piece, each text a needle, and the
+//! piece whose render explains most of the text is kept. Nothing is kept unless it renders back.
 
 mod pattern;
 mod shape;
@@ -82,7 +82,7 @@ impl Search<'_> {
         best
     }
 
-    /// What the render of these tools explains of the text.
+    /// How much of the text the render of these tools explains.
     fn matched(&mut self, tools: &[Tool], reach: Reach) -> Option<Match> {
         self.renders += 1;
         if self.renders > MOST_RENDERS {

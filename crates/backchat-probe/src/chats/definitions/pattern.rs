@@ -1,4 +1,4 @@
-//! A render whose needles stand for unknown texts, followed along a text.
+//! Matches a render whose needles are placeholders for unknown texts against a text.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,13 +8,14 @@ use crate::chats::frames::json_end;
 use crate::probe::needle::Needles;
 use backchat_core::text::{common_start, slice};
 
-/// The longest text that a needle stands for, in bytes.
+/// The longest text that a needle matches, in bytes.
 const LONGEST: usize = 1 << 14;
 /// The cost of each place at which a text could have ended before.
 const PASSED_END: i64 = 6;
-/// How much of the literal after a text shows that it could end there. Names and choices end where other characters begin.
+/// How much of the literal after a text shows that it could end there. Names and choices end where other characters
+/// begin.
 const TELLING: usize = 2;
-/// How many places are tried in all before the best so far is taken.
+/// How many positions are tried in total before the best so far is taken.
 const MOST_TRIES: usize = 60;
 
 /// A render in pieces: literal texts, each after the first one behind the number of a needle.
@@ -25,10 +26,10 @@ pub(super) struct Pattern<'p> {
     reach: Reach,
 }
 
-/// How far a pattern is followed.
+/// How far a pattern matches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Match {
-    /// The bytes of literal text that are found, less the costs of doubt.
+    /// The matched bytes of literal text, minus the costs of ambiguity.
     pub score: i64,
     /// Whether all of the text is explained.
     pub is_complete: bool,
@@ -64,24 +65,24 @@ impl<'p> Pattern<'p> {
         Some(Self { first: first?, rest, slots, reach })
     }
 
-    /// Follows the pattern from the start of a text.
+    /// Matches the pattern from the start of a text.
     pub fn follow(&self, text: &str) -> Match {
         let start = Place { rest: &self.rest, at: 0, bound: &HashMap::new() };
         Walk { pattern: self, text, tries: MOST_TRIES }.literal(self.first, start)
     }
 }
 
-/// A place on the way along a pattern.
+/// A position in a pattern.
 #[derive(Clone, Copy)]
 struct Place<'w> {
-    /// What is left of the pattern.
+    /// The rest of the pattern.
     rest: &'w [(usize, &'w str)],
     /// The position in the text.
     at: usize,
     bound: &'w HashMap<usize, Range<usize>>,
 }
 
-/// A pattern followed along a text.
+/// The matching of a pattern against a text.
 struct Walk<'w> {
     pattern: &'w Pattern<'w>,
     text: &'w str,
@@ -163,7 +164,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || "_-.$/@".contains(c)
 }
 
-/// Whether a text to choose from ends before this character, which quotes it or parts it from the next one.
+/// Whether an enum value ends before this character, which quotes it or separates it from the next one.
 fn ends_choice(c: char) -> bool {
     "\"'`|,<>[]{}\n".contains(c)
 }

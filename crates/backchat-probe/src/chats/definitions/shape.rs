@@ -1,8 +1,8 @@
-//! The shape of tools, without their texts, and the ways in which it may grow by one piece.
+//! The shape of tools without their texts, and its possible extensions by one piece.
 
 use backchat_core::json::{Object, Value};
 
-/// How many values a parameter may choose from.
+/// The most enum values of a parameter.
 const MOST_CHOICES: usize = 64;
 /// How deep the parameters of parameters are looked for.
 const DEEPEST: usize = 4;

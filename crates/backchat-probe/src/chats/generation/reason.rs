@@ -1,5 +1,5 @@
-//! Why no blocks can be placed: the first text of the assistant's at whose start or end the source has no place, whose ends
-//! are in different bodies, or whose source also writes other text.
+//! Why no blocks can be placed: the first text of the assistant's at whose start or end the source has no place, whose
+//! ends are in different bodies, or whose source also writes other text.
 
 use super::source::{self, Piece};
 use super::{Case, Pair, Span, Trace, fit, marks_only_answers};
@@ -36,7 +36,7 @@ pub(super) fn why(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> String 
                 other.messages
             )
         }
-        None => "no blocks that do not overlap hold all of the assistant's texts and nothing else".to_owned(),
+        None => "no non-overlapping blocks cover exactly the assistant's text".to_owned(),
     }
 }
 

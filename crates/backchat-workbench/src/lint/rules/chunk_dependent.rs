@@ -19,7 +19,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "chunk-dependent",
     severity: Severity::Warning,
     page: Page {
-        what: "The answer of transformers depends on how the text is cut into chunks. The finding quotes a text and the two chunks that show it.",
+        what: "transformers' answer depends on how the text is cut into chunks. The finding quotes a text and the two chunks that show it.",
         why: "A marker leaks into the content, or a call is lost, at one chunk boundary in a hundred: in a stream, never in a test of whole texts. Backchat's own answer does not depend on chunks.",
         example: "\"content\": {\"close_pattern\": \"<\\\\|end\\\\|>|$\"}\n\nThe text \"<|end|>\" in the chunks \"<|\" and \"end|>\" becomes content.",
         fix: "Leave out `|$`: a region that nothing closes ends with the text anyway. Write a literal instead of a pattern. If a marker has an optional tail, let a single next character decide where it ends, such as `\\s*`.",
@@ -68,8 +68,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         if let Some(difference) = shows(&text, how) {
             let path = Subject::delimiter_path(field, side);
             let kind = if side == Side::Open { "open" } else { "close" };
-            let message =
-                format!("the answer of transformers depends on how the text is cut at this {kind}: {difference}");
+            let message = format!("transformers' answer depends on how the text is cut at this {kind}: {difference}");
             let finding = rule.finding(message).at(subject.place(&path));
             found.push(with_advice(subject, field, side, delimiter, &texts, finding));
         }

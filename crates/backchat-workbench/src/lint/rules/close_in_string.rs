@@ -14,7 +14,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Note,
     page: Page {
         what: "The close marker of a region that is read as JSON can occur inside one of its strings. The finding quotes a text that shows it.",
-        why: "A model that writes about its own markers, as in a call that saves this very page, ends the call in the middle of a string: the call is malformed, and the rest of it becomes content. That is what the format says, and what transformers does.",
+        why: "A model that writes about its own markers, as in a call that saves this very page, ends the call in the middle of a string: the call is malformed, and the rest of it becomes content. The format specifies this, and transformers does it.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"content\": \"json\"}\n\nThe text `<call>{\"text\": \"</call>\"}</call>` has a region `{\"text\": \"`, which is not JSON.",
         fix: "Parse with `--closers-in-strings text` (`Options::closers_in_strings`), which takes a close marker inside a string as text. For other readers, the only fix is to close with a special token, which a tokenizer does not produce from plain text.",
     },

@@ -21,7 +21,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let found = subject.patterns().into_iter().filter_map(|(path, pattern)| {
         let why = match pattern.shape().explosion? {
-            Explosion::Nested => "a repeat inside a repeat can split one text up in endlessly many ways",
+            Explosion::Nested => "a nested repeat can split one text in exponentially many ways",
             Explosion::Branches => "two branches under a repeat can take the same text",
         };
         let finding = rule.finding(format!("the pattern may take exponential time: {why}")).at(subject.place(&path));

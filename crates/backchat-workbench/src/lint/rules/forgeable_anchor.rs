@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let pattern = anchor.pattern();
     if pattern.can_be_empty() {
         let finding = rule.finding("the anchor can match nothing: the prompt is cut at its very end").at(place);
-        let finding = finding.help("let it take the marker that begins the assistant's turn");
+        let finding = finding.help("include the marker that begins the assistant's turn");
         // If a prompt may end without text of its own, as after a tool's answer, only its end is left to match.
         let at_end_only = pattern.matches(PROSE).flatten().all(|found| found.span().0 == PROSE.len());
         return vec![Diagnostic { severity: if at_end_only { Severity::Note } else { rule.severity }, ..finding }];
@@ -41,7 +41,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     // Some chat templates write nothing but words before an answer. Only their author knows whether there is more to
     // take in, so this is a note, not a warning.
     let finding =
-        rule.finding(message).at(place).help("take in a marker that only the chat template writes, if it does");
+        rule.finding(message).at(place).help("include a marker that only the chat template writes, if there is one");
     vec![Diagnostic { severity: Severity::Note, ..finding }]
 }
 

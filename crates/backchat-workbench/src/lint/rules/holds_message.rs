@@ -11,7 +11,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "holds-message",
     severity: Severity::Warning,
     page: Page {
-        what: "A pattern holds plain text until the message is complete. A note if it can open only at the beginning of the text, because nothing else markers a region without an open.",
+        what: "A pattern holds plain text until the message is complete. A note if it can open only at the beginning of the text, because nothing else marks a region without an open.",
         why: "Nothing is shown before the message is complete: the stream does not stream. The usual cause is a look-ahead for a marker that may come much later, or `.*` in an open pattern.",
         example: "\"reasoning_content\": {\"open_pattern\": \"(?=[\\\\s\\\\S]*</think>)\", \"close\": \"</think>\"}",
         fix: "Open the region with a marker of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
@@ -38,7 +38,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             let Some(field) = subject.template.field(&name) else { continue };
             let side = if closes { Side::Close } else { Side::Open };
             let path = Subject::delimiter_path(field, side);
-            let message = "nothing is shown until the message is complete: plain text may go on to match this pattern";
+            let message =
+                "nothing is shown until the message is complete: plain text may still become a match of this pattern";
             let finding = rule.finding(message).at(subject.place(&path));
             let mut finding =
                 finding.help("use a marker that begins where the region begins, and no look-ahead without end");

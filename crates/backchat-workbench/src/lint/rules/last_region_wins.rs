@@ -13,7 +13,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Note,
     page: Page {
         what: "A field can have several regions in one message, and only the last one stays.",
-        why: "Words before a call are lost if more words, or only white space, come after it. That is what the format says of a field without `repeats`; servers that stream send every piece. `backchat parse` names the field and what was replaced in the `notes` of the answer.",
+        why: "Words before a call are lost if more words, or only white space, come after it. The format specifies this for a field without `repeats`; servers that stream send every piece. `backchat parse` names the field and what was replaced in the `notes` of the answer.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close_pattern\": \"</call>\\\\s*\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {\"close\": \"<|end|>\"}\n\n\"Let me look.<call>{}</call>Done.\" has the content \"Done.\"",
         fix: "Keep every piece with `\"repeats\": true, \"join\": \"\"`. vLLM and SGLang refuse `join` for `content` and `thinking`: for them the field stays as it is.",
     },

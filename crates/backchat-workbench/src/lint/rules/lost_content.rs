@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             continue;
         }
         let path = Subject::delimiter_path(field, Side::Close);
-        let message = format!("a newline after this close wipes out `{}`, if some came before", implicit.name);
+        let message = format!("a newline after this close erases `{}`, if there was any before it", implicit.name);
         let finding = rule.finding(message).at(subject.place(&path));
         let mut finding = finding.help("let the close take the white space after it: end the pattern with `\\s*`");
         // An open that looks back at the close before it needs the white space between them: the close cannot take it.

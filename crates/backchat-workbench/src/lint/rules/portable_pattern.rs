@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         if !refusing.is_empty() {
             let message = format!("engines that refuse this pattern: {}", refusing.join("; "));
             let example = Value::from(pattern.source());
-            let help = format!("if the format is to be read there, write {example} without what they name");
+            let help = format!("for those engines, rewrite {example} without the constructs they name");
             found.push(rule.finding(message).at(subject.place(&path)).help(help));
         }
     }

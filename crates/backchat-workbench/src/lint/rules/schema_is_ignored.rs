@@ -11,7 +11,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Note,
     page: Page {
         what: "The file has a response schema, which transformers 5.15 and later ignore.",
-        why: "The key `response_schema` is dropped without a word: `parse_response` gives the raw text, and no server reads it.",
+        why: "The key `response_schema` is dropped silently: `parse_response` gives the raw text, and no server reads it.",
         example: "\"response_schema\": {\"type\": \"object\", \"properties\": {…}}",
         fix: "Convert it: `backchat convert SOURCE --write` makes a response template of it and reports what changes.",
     },

@@ -10,7 +10,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "A target (`--target`) loads the template and then drops or misreads something.",
-        why: "The server starts without a message, and then calls are dropped, reasoning never ends, or markers remain in the text.",
+        why: "The server starts without a warning, and then calls are dropped, reasoning never ends, or markers remain in the text.",
         example: "\"thinking\": {\"open\": \"<think>\", \"close_pattern\": \"</think>\\\\s*\"} with `--target vllm`",
         fix: "Write what the finding says; often a literal instead of a pattern.",
     },

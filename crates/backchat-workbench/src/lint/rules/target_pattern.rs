@@ -11,7 +11,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Error,
     page: Page {
         what: "A target (`--target`) refuses something in this pattern.",
-        why: "The template does not load there. What `smg` refuses is asked from its own code, in its release 0.1.0.",
+        why: "The template does not load there. For `smg`, the verdict comes from its own code, release 0.1.0.",
         example: "\"close_pattern\": \"</call>(?=\\\\s)\" with `--target smg`",
         fix: "Write literals, or the pattern without the construct.",
     },

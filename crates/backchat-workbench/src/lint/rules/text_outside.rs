@@ -11,7 +11,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "No field takes the text outside all regions.",
-        why: "What the model writes there is in no message. `backchat parse` reports it as `text-outside`, and most other readers say nothing. It is a note where `content` has an opening delimiter: then all text may be between markers.",
+        why: "Text that the model writes there is lost. `backchat parse` reports it as `text-outside`, and most other readers say nothing. It is a note where `content` has an opening delimiter: then all text may be between markers.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close_pattern\": \"</call>\\\\s*\", \"repeats\": true, \"content\": \"json\"}\n\n\"Let me look.<call>{}</call>\" has no content.",
         fix: "Add a field without `open`, closed by the marker that ends the turn: `\"content\": {\"close\": \"<|end|>\"}`.",
     },

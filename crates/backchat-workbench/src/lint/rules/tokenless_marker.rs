@@ -13,7 +13,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
         what: "The tokenizer has no token for a marker of a delimiter. Checked with `lint --tokenizer FILE`.",
         why: "Where a model's output is parsed as token ids, a marker with a token of its own cannot be forged: its characters in other tokens are text. A marker without one is matched as text, so that a model that quotes it ends or begins a region.",
         example: "\"open\": \"<function=\"",
-        fix: "If the tokenizer spells the marker otherwise, write it so. If the model was trained to write it in plain text, nothing can be done: the output is parsed as well as its text can be.",
+        fix: "If the tokenizer spells the marker differently, use its spelling. If the model was trained to write it in plain text, nothing can be done: the marker is matched as text.",
     },
     source: Source::Check(check),
 };

@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         }
         let message = match parser {
             ContentParser::Json => {
-                "every value is read as JSON: `007` and `Paris` are none, and `1.50` becomes a number".to_owned()
+                "every value is read as JSON: `007` and `Paris` are not JSON, and `1.50` becomes a number".to_owned()
             }
             other => format!("every value is read as `{}`, whatever the tool's schema says", other.name()),
         };

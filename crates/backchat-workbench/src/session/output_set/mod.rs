@@ -183,7 +183,8 @@ impl OutputSet {
                 set.items.push(Item::Text(output));
             }
             (Some(output), true) => {
-                let message = format!("`{}` holds outputs already; `{output}` is one too many", asked.template);
+                let message =
+                    format!("`{}` already contains outputs, and `{output}` was given as well", asked.template);
                 return Err(Diagnostic::error("two-outputs", message)
                     .help("name the response template first and the output after it, or only the fixtures")
                     .into());
@@ -316,7 +317,7 @@ impl OutputSet {
             return Ok(case);
         }
         let file = followed.path().display().to_string();
-        Err(Diagnostic::error("no-such-case", "the file was begun anew: this row is no longer in it")
+        Err(Diagnostic::error("no-such-case", "the file was truncated: this row is no longer in it")
             .at(Place::file(file))
             .into())
     }

@@ -66,7 +66,7 @@ impl App {
     fn go_to_finding(&mut self, index: usize) {
         match self.session.findings().get(index).and_then(|finding| finding.event) {
             Some(event) => self.session.set_moment(|recording, _| recording.moment_of_event(event)),
-            None => self.session.notice = Some("it shows at no event of this output".to_owned()),
+            None => self.session.notice = Some("no event of this output shows it".to_owned()),
         }
     }
 

@@ -74,7 +74,7 @@ impl App {
             Some(action) => self.act(action),
             None => {
                 self.session.notice =
-                    Some(format!("nothing is on {}; ? lists the keys", keys::Key(key.code, key.modifiers).name()));
+                    Some(format!("{} is not bound; ? lists the keys", keys::Key(key.code, key.modifiers).name()));
                 None
             }
         };

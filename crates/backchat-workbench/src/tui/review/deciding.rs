@@ -72,8 +72,8 @@ impl Review<'_> {
         self.go_on();
         let done = match count {
             0 => "the difference has changed meanwhile; nothing was accepted".to_owned(),
-            1 => "accepted; no other case differs like it".to_owned(),
-            count => format!("accepted {count} cases that differ alike; u takes it back"),
+            1 => "accepted; no other case has this difference".to_owned(),
+            count => format!("accepted {count} cases with the same difference; u undoes it"),
         };
         self.notify(failed.unwrap_or(done));
     }
@@ -158,7 +158,7 @@ impl Review<'_> {
     fn is_accepted(&mut self) -> bool {
         let is_accepted = self.decisions.get(self.index) == Some(&Some(Decision::Accepted));
         if is_accepted {
-            self.notify("this case was accepted and written; u takes back the last decision".to_owned());
+            self.notify("this case was accepted and written; u undoes the last decision".to_owned());
         }
         is_accepted
     }

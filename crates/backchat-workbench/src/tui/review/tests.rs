@@ -122,7 +122,7 @@ fn one_goes_back_and_decides_anew() {
     let shown = screen(&mut review, 80, 24);
     assert!(shown.contains("decided: accepted") && shown.contains("-   \"content\": \"It is sunny"), "{shown}");
     press(&mut review, "r");
-    assert!(screen(&mut review, 80, 24).contains("this case was accepted and written; u takes back"));
+    assert!(screen(&mut review, 80, 24).contains("this case was accepted and written; u undoes"));
     assert_eq!(review.decisions(), [Some(Decision::Accepted), Some(Decision::Rejected), None]);
 }
 
@@ -136,7 +136,7 @@ fn what_differs_alike_is_accepted_at_once_and_taken_back_at_once() {
     press(&mut review, "A");
     let shown = screen(&mut review, 80, 24);
     assert!(
-        shown.starts_with(" 2/3 ") && shown.contains("accepted 2 cases that differ alike; u takes it back"),
+        shown.starts_with(" 2/3 ") && shown.contains("accepted 2 cases with the same difference; u undoes it"),
         "{shown}"
     );
     assert_eq!(review.decisions(), [Some(Decision::Accepted), None, Some(Decision::Accepted)]);

@@ -87,7 +87,7 @@ impl Review<'_> {
         };
         let alike = self.alike();
         let more = alike.iter().any(|index| *index != self.index);
-        let more = more.then(|| format!("A accepts all {} that differ like this", alike.len()));
+        let more = more.then(|| format!("A accepts all {} with this difference", alike.len()));
         decided.map(|word| format!("decided: {word}")).into_iter().chain(more).map(|line| fit(&line, width)).collect()
     }
 

@@ -59,7 +59,7 @@ fn the_message_is_blessed_and_the_template_derived_again() {
     bench.app.reload();
     assert_eq!(bench.notice(), "blessed", "the file it wrote itself has not changed");
     bench.press("b");
-    assert_eq!(bench.notice(), "the fixture holds this very message");
+    assert_eq!(bench.notice(), "the fixture already holds this message");
     let blessed = bench.world.borrow().blessed.clone().unwrap();
     assert_eq!(blessed.get("tool_calls").unwrap().to_string(), r#"[{"city": "Paris"}]"#);
     assert_eq!(bench.app.session.verdict(), Some(Verdict::Passed));
@@ -156,5 +156,5 @@ fn the_verdict_is_about_the_answer_that_is_shown() {
     bench.press("rw");
     assert!(bench.screen(120, 24).contains("✓ as expected"), "one chunk does not");
     bench.press("mr1x");
-    assert!(bench.notice().contains("part at"), "{}", bench.notice());
+    assert!(bench.notice().contains("first differ at"), "{}", bench.notice());
 }

@@ -94,7 +94,10 @@ fn the_search_covers_output_events_and_template() {
     assert!(bench.notice().starts_with("match 2 of 2, in event "), "{}", bench.notice());
     assert_eq!(bench.app.layout.panes.focus, panes::Pane::Events);
     bench.press("n");
-    assert_eq!((bench.at(), bench.notice()), (67, "match 1 of 2, at character 62; the search went on from the start"));
+    assert_eq!(
+        (bench.at(), bench.notice()),
+        (67, "match 1 of 2, at character 62; the search continued from the start")
+    );
     bench.press("/nowhere⏎");
     assert_eq!(bench.notice(), "`nowhere` occurs neither in the output, the events nor the template");
     assert_eq!(bench.at(), 67);
@@ -104,7 +107,7 @@ fn the_search_covers_output_events_and_template() {
     assert_eq!(bench.at(), 52);
     bench.press("N");
     assert!(
-        bench.notice().starts_with("match 3 of 3, in line 7 of the template; the search went on"),
+        bench.notice().starts_with("match 3 of 3, in line 7 of the template; the search continued"),
         "{}",
         bench.notice()
     );
@@ -227,7 +230,7 @@ fn what_looks_like_a_mark_looks_wrong() {
     bench.press("o");
     assert!(bench.screen(80, 24).contains("Outputs: 1 looking wrong, 1 in order"), "{}", bench.screen(80, 24));
     bench.press("⎋]x");
-    assert_eq!(bench.notice(), "no event looks wrong; what the message should be is not said");
+    assert_eq!(bench.notice(), "no event looks wrong; there is no expected message");
 }
 
 #[test]
@@ -342,7 +345,9 @@ fn where_two_sides_part_leads_on_to_their_end() {
     let mut bench = opened();
     bench.press("r1mmg");
     let Some(difference) = bench.app.session.playback.difference else { panic!("the sides say the same") };
-    for (notice, at_end) in [("the two sides part", false), ("the end of both", true), ("the two sides part", false)] {
+    for (notice, at_end) in
+        [("the two sides first differ", false), ("the end of both", true), ("the two sides first differ", false)]
+    {
         bench.press("x");
         assert!(bench.notice().starts_with(notice), "{}", bench.notice());
         let side = bench.app.session.side().unwrap();

@@ -199,10 +199,10 @@ fn help(app: &App) -> Vec<Line<'static>> {
     lines.extend([
         mark(theme.field(0), "text", "text of a field; the letter in the margin says which"),
         mark(theme.delimiter(0), "</end>", "a delimiter"),
-        mark(theme.held(), "held", "come, but held back"),
+        mark(theme.held(), "held", "arrived, but held"),
         mark(theme.dropped(), "text", "outside every region: no field takes it"),
         mark(theme.quiet(), "text", "still to come"),
-        mark(theme.prompt(), "text", "prompt that is not read"),
+        mark(theme.prompt(), "text", "prompt text that is not read"),
         mark(theme.cursor(), " ", "the position: the text before it has arrived"),
     ]);
     lines

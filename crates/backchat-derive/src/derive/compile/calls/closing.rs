@@ -26,7 +26,7 @@ impl Plan<'_> {
             Guard::Weak | Guard::Behind => !frame::is_distinctive(self.wire.segmentation, own),
             Guard::Always => true,
         };
-        // White space that parts two calls is left to the opening that needs it.
+        // White space that separates two calls is left to the opening that needs it.
         let keeps = self.cut.open.trim().is_empty() && self.cut.separator.trim().is_empty();
         let space = if keeps && !self.cut.separator.is_empty() { "" } else { "\\s*" };
         let mut followers = self.followers();
@@ -45,7 +45,7 @@ impl Plan<'_> {
         }
         if !guarded {
             let mut patterns = vec![pattern];
-            // A call that the end of the section or of the turn cuts off has been made all the same.
+            // A call that the end of the section or of the turn cuts off still counts.
             let ends = frame::section_marks(self.wire.segmentation, &self.cut.section_close);
             let is_new = |end: &&str| {
                 frame::is_distinctive(self.wire.segmentation, end) && !own.contains(end) && !end.contains(own.trim())
@@ -107,7 +107,7 @@ impl Plan<'_> {
         bare || self.choices.space == Space::Exact
     }
 
-    /// Signs before the closing mark of JSON, such as those of a fence, and the mark, which is enough alone.
+    /// Punctuation before the closing mark of JSON, such as a fence, and the mark, which suffices alone.
     fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
         let last =
             self.wire.segmentation.last(close).filter(|mark| frame::is_distinctive(self.wire.segmentation, mark))?;

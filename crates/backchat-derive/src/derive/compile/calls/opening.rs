@@ -45,7 +45,7 @@ impl Plan<'_> {
         }
         if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
             let close = self.end_of_call();
-            // White space after a call belongs to its close, or to what parts it from the next one.
+            // White space after a call belongs to its close, or to the separator before the next one.
             let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
             let trailing = if self.cut.close.ends_with(char::is_whitespace) || parted { "\\s*" } else { "" };
             let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{trailing})") };
@@ -214,7 +214,7 @@ impl Plan<'_> {
         out
     }
 
-    /// The class of the characters of a name or an id. The last one before arguments that nothing frames is also the last
+    /// The character class of a name or an id. The last one before arguments without delimiters is also the last
     /// one of a call without arguments: it ends where the call does.
     fn word(&self, next: &str, is_last: bool) -> String {
         let word = word_before(next);

@@ -1,4 +1,4 @@
-//! Repairs for a misread sample: templates that read it, each with its new forms.
+//! Repairs for a misread sample: templates that read it, with the forms each adds.
 
 use super::align::Shown;
 use super::keywords;
@@ -10,7 +10,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::pattern::Pattern;
 
-/// A template that reads more, and the lessons it holds.
+/// A template that reads more, and the lessons that it learned.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
     pub template: Value,
@@ -18,7 +18,7 @@ pub(super) struct Edit {
     pub what: Vec<String>,
     /// The marks it is learned with, which prose may mention.
     pub marks: Vec<String>,
-    /// Whether it leaves values as text whose quotes tell texts from other values.
+    /// Whether it reads values as text although their quotes distinguish strings from other values.
     pub is_untyped: bool,
 }
 
@@ -57,7 +57,7 @@ impl Edit {
         edit
     }
 
-    /// The last thing learned with it. Whatever is proposed was made by `new`, and has learned one at least.
+    /// The last lesson. Every proposed edit was made by `new`, and has at least one.
     pub fn lesson(&self) -> &str {
         debug_assert!(!self.what.is_empty(), "an edit that changes nothing is not proposed");
         self.what.last().map_or("", String::as_str)
@@ -204,7 +204,7 @@ pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     vec![Edit::new(known, template, UNOPENED.to_owned(), [])]
 }
 
-/// Calls written otherwise: beside the known way, or in the new way only if none is known.
+/// Calls written differently: in addition to the known form, or only in the new one if none is known.
 pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end);
@@ -213,7 +213,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let stop = of_fields("content").and_then(|content| delimiter(content, "close"));
     let mut found = Vec::new();
     for layout in keywords::layouts(seen.text, seen.shown, from, seen.stop) {
-        // A field that reads no conversation is not worth keeping.
+        // A field that reads no conversation is dropped.
         let (found_fields, also) = match field.filter(|_| !seen.replaces) {
             Some(field) => (merge::beside(field, &layout), "also "),
             None => (merge::alone(&layout, stop.as_deref()), ""),

@@ -1,18 +1,18 @@
 //! Calls written `name(key=value, …)`, each between markers or all in one bracketed list: quoted and bare values, any
-//! brackets, signs and separators, but the same ones throughout a sample.
+//! brackets, punctuation and separators, but the same ones throughout a sample.
 
 use super::align::{Body, Call, Pair, Shown};
 use super::layout::{self, Form, Layout, distinctive, from_last, pattern, to_first, without_end, words};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::slice;
 
-/// The signs of one call.
+/// The punctuation of one call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Signs<'t> {
     bracket: (char, char),
-    /// The sign between a key and its value.
+    /// The character between a key and its value.
     sign: &'t str,
-    /// The sign between two pairs, if there are two.
+    /// The character between two pairs, if there are two.
     separator: Option<&'t str>,
 }
 
@@ -130,7 +130,7 @@ impl<'t> Signs<'t> {
     }
 }
 
-/// The one sign that a text is, besides white space.
+/// The only character of a text, ignoring white space.
 fn only_sign(text: &str) -> Option<&str> {
     let sign = text.trim();
     let mut chars = sign.chars();

@@ -1,5 +1,5 @@
-//! One more way to write calls beside those that a field reads already: the openings and closings as alternatives, the
-//! bodies in a form that holds both.
+//! Adds a form of calls to those that a field already reads: the openings and closings as alternatives, the
+//! bodies in a form that covers both.
 
 use super::layout::{Form, Layout, Listed};
 use crate::derive::readers::pieces::Branches;
@@ -13,7 +13,7 @@ const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\
 /// The same for values that are left as they are: a string's quotes are not part of it.
 const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
-/// The field as far as other ways can be put beside it.
+/// The parts of the field to which other forms can be added.
 struct Known {
     open: String,
     close: Option<String>,
@@ -179,7 +179,7 @@ fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
     BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
 }
 
-/// A value parser that reads JSON and keeps what is none; with single quotes around strings, if they are in use.
+/// A value parser that reads JSON and keeps other text; with single quotes around strings, if they are used.
 fn json_values(has_single_quotes: bool) -> Value {
     let mut args = Object::from([("allow_non_json".to_owned(), true.into())]);
     if has_single_quotes {
@@ -307,8 +307,8 @@ impl Form {
 }
 
 impl Layout {
-    /// The bodies that read its pairs, and those of another tag; none if that tag reads them. Of keywords either tag may
-    /// come first: pairs of both look alike up to their values.
+    /// The bodies that read its pairs, and those of another tag; none if that tag reads them. Of keywords either tag
+    /// may come first: pairs of both look alike up to their values.
     fn bodies(&self, field: &Object, known_tag: Option<&str>) -> Vec<BodyParser> {
         match &self.form {
             Form::Pairs { tag, .. } if known_tag != Some(tag) => {
@@ -369,7 +369,7 @@ fn object_head(name: &str, arguments: &str) -> String {
     format!("\\s*\\{{\\s*\"{name}\"\\s*:\\s*\"(?P<name>[^\"]*)\"\\s*,\\s*\"{arguments}\"\\s*:\\s*")
 }
 
-/// An opening without the text that it only looks at, for a pattern that goes on: alternatives become one group.
+/// An opening without its look-arounds, for a pattern that continues: alternatives become one group.
 fn without_guard(open: &str) -> String {
     let bare = |open: &str| match open.rfind("(?=") {
         Some(at) if open.ends_with(')') => slice(open, ..at).to_owned(),

@@ -52,7 +52,7 @@ const MOST_PROOFS: usize = 24;
 struct Candidate {
     edit: Edit,
     explained: Vec<bool>,
-    /// How many samples come back with the very types of their messages.
+    /// How many samples parse back with the exact types of their messages.
     exact: usize,
     /// How many it reads one character at a time as it reads them whole.
     by_character: usize,
@@ -323,7 +323,7 @@ mod tests {
                 sample("<say>Yes.</say><end>", r#"{"content": "No."}"#),
                 "its message is impossible: its text does not contain `content`",
             ),
-            (wordless, "no message says what its text means"),
+            (wordless, "it has no expected message"),
             (sample("f({\"a\": \"x\"})<end>", CALLED), "no rule for the text around the calls could be made from it"),
         ] {
             let (template, lessons) = learned(std::slice::from_ref(&sample), 0);

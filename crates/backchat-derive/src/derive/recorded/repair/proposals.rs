@@ -15,14 +15,14 @@ use backchat_parser::template::Template;
 /// How many candidates are read with the samples for one of them.
 const MOST_EDITS: usize = 96;
 
-/// How many templates are read on the way to them.
+/// How many intermediate templates are tried.
 const MOST_STEPS: usize = 4 * MOST_EDITS;
 
-/// The templates that a sample suggests, or why it cannot suggest any. `replaces` says whether the known way to write
-/// calls may be given up.
+/// The templates that a sample suggests, or why it suggests none. `replaces` says whether the known form of calls may
+/// be dropped.
 pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replaces: bool) -> Result<Vec<Edit>, String> {
     let message = sample.message.as_ref().and_then(Value::as_object);
-    let message = message.ok_or("no message says what its text means")?;
+    let message = message.ok_or("it has no expected message")?;
     let prefix = trial.prompt(sample);
     let mut found = Vec::new();
     let mut unread = Vec::new();
