@@ -71,6 +71,21 @@ fn a_suite_is_made_once_and_passes_anywhere() {
     fs::rename(folder.join("models/mine"), elsewhere.path().join("moved")).unwrap();
     let (code, out, err) = outcome_in(elsewhere.path(), &["check", "moved"]);
     assert_eq!(code, 0, "{out}{err}");
+    // Where the suite is a repository of its own, its workflow checks it from within.
+    let (code, out, err) = outcome_in(&elsewhere.path().join("moved"), &["check", "."]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.contains(" passed"), "{err}");
+}
+
+#[test]
+fn a_suite_may_have_a_folder_within_folders_that_are_not_there_yet() {
+    let folder = folder_of(&[]);
+    let folder = folder.path();
+    fs::copy(root().join("chat_templates/qwen3.jinja"), folder.join("chat_template.jinja")).unwrap();
+    let (code, out, err) = outcome_in(folder, &["init", "chat_template.jinja", "suites/mine"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let (code, out, err) = outcome_in(folder, &["check", "suites/mine"]);
+    assert_eq!(code, 0, "{out}{err}");
 }
 
 #[test]

@@ -46,6 +46,22 @@ pub fn scaffold(turns: &ReadableTurns, template: &Template, chat: &Chat, names: 
     Scaffold { text: plan.text(), cases: turns.turns.len(), failing }
 }
 
+/// The header of cases whose outputs, where they are cut off, read as another call.
+pub const TRUNCATION_IS_KNOWN: &str =
+    "# An output truncated in the name of a tool reads as a call of another tool.\nallow: check-truncated\n";
+
+/// The ids of what makes each case of a file fail.
+pub fn errors_of_cases(file: &str, text: String, template: &Template, chat: Option<&Chat>) -> Vec<Vec<&'static str>> {
+    let settings = Settings { reference: None, ..Settings::default() };
+    let FixtureFile { text, cases, .. } = read_text(file, text, &Shared::default());
+    let check = |case| {
+        let verdict = check_case(case, &text, template, chat, &settings);
+        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+        verdict.diagnostics.iter().filter(is_error).map(|found| found.id).collect()
+    };
+    cases.iter().map(|case| case.as_ref().map(check).unwrap_or_default()).collect()
+}
+
 struct Plan<'p> {
     turns: &'p ReadableTurns,
     names: Names<'p>,
@@ -57,14 +73,7 @@ struct Plan<'p> {
 impl Plan<'_> {
     /// The ids of what makes each case fail.
     fn check(&self, template: &Template, chat: &Chat) -> Vec<Vec<&'static str>> {
-        let settings = Settings { reference: None, ..Settings::default() };
-        let FixtureFile { text, cases, .. } = read_text(self.names.file, self.text(), &Shared::default());
-        let check = |case| {
-            let verdict = check_case(case, &text, template, Some(chat), &settings);
-            let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
-            verdict.diagnostics.iter().filter(is_error).map(|found| found.id).collect()
-        };
-        cases.iter().map(|case| case.as_ref().map(check).unwrap_or_default()).collect()
+        errors_of_cases(self.names.file, self.text(), template, Some(chat))
     }
 
     fn text(&self) -> String {
@@ -82,7 +91,7 @@ impl Plan<'_> {
             text += &format!("stop: {}\n", written(stop));
         }
         if self.is_truncation_known {
-            text += "# An output truncated in the name of a tool reads as a call of another tool.\nallow: check-truncated\n";
+            text += TRUNCATION_IS_KNOWN;
         }
         let prefix = most_frequent(turns.iter().map(|turn| turn.prefix.as_str()));
         text += "\n";

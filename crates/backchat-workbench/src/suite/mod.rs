@@ -7,5 +7,5 @@ mod recorded;
 mod repository;
 
 pub use home::{CHAT_TEMPLATE, CONFIG, FIXTURES, Home};
-pub use recorded::recorded;
+pub use recorded::{Recorded, recorded};
 pub use repository::{ATTRIBUTES, HOOKS, WORKFLOW, badge, hooks, with_line, workflow};

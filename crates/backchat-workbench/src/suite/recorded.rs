@@ -3,17 +3,49 @@
 use std::collections::HashSet;
 
 use crate::check::fixture::write_sections;
+use crate::check::{TRUNCATION_IS_KNOWN, errors_of_cases};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{Explained, Sample};
 use backchat_parser::parser::{self, Tools};
 use backchat_parser::template::Template;
 
+/// A file of recorded outputs, and how many of its cases fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its text.
+    pub text: String,
+    /// How many of its cases fail.
+    pub failing: usize,
+}
+
 /// A case for each sample. The message of a sample that the template explains, or that has none, is the one that is
-/// read; any other keeps the message that came with it, so that the case fails until one of the two is right.
+/// read; any other keeps the message that came with it, so that the case fails until one of the two is right. If an
+/// output that is cut off reads as another call, which the format itself brings about, the file says that this is known.
 ///
 /// `prefix` is the prompt of samples that come without one.
-pub fn recorded(samples: &[Sample], template: &Template, explained: &Explained, prefix: &str, config: &str) -> String {
-    let mut text = format!("# Outputs that the model wrote.\ntemplate: {config}\n");
+pub fn recorded(
+    samples: &[Sample],
+    template: &Template,
+    explained: &Explained,
+    prefix: &str,
+    config: &str,
+) -> Recorded {
+    let cases = cases(samples, template, explained, prefix);
+    let file = |known: &str| format!("# Outputs that the model wrote.\ntemplate: {config}\n{known}{cases}");
+    let errors = |text: &str| errors_of_cases("", text.to_owned(), template, None);
+    let failing = |errors: &[Vec<&str>]| errors.iter().filter(|errors| !errors.is_empty()).count();
+    let plain = file("");
+    let found = errors(&plain);
+    if !found.iter().any(|errors| errors.contains(&"check-truncated")) {
+        return Recorded { text: plain, failing: failing(&found) };
+    }
+    let text = file(TRUNCATION_IS_KNOWN);
+    let failing = failing(&errors(&text));
+    Recorded { text, failing }
+}
+
+fn cases(samples: &[Sample], template: &Template, explained: &Explained, prefix: &str) -> String {
+    let mut text = String::new();
     let mut names = HashSet::new();
     for (index, sample) in samples.iter().enumerate() {
         let plain = sample.name.replace(['\n', '\r', '#'], " ").trim().to_owned();
@@ -46,11 +78,24 @@ mod tests {
         let template = Template::load(text).unwrap().template;
         let samples =
             [Sample::new("one", "Hi\n=== \n<end>"), Sample::new("one", "Ho<end>").prefix("<user>a\n<bot>".to_owned())];
-        let text = recorded(&samples, &template, &Explained::default(), "<bot>", "../tokenizer_config.json");
-        let file = read_text("a.fixture", text, &Shared::default());
+        let made = recorded(&samples, &template, &Explained::default(), "<bot>", "../tokenizer_config.json");
+        assert_eq!(made.failing, 0);
+        let file = read_text("a.fixture", made.text, &Shared::default());
         let cases: Vec<_> = file.cases.iter().map(|case| case.as_ref().unwrap()).collect();
         let shown = |case: &crate::check::fixture::Case| (case.name.clone(), case.prefix.clone(), case.output.clone());
         assert_eq!(shown(cases[0]), ("one".into(), "<bot>".into(), "Hi\n=== \n<end>".into()));
         assert_eq!(shown(cases[1]), ("one 2".into(), "<user>a\n<bot>".into(), "Ho<end>".into()));
+    }
+
+    #[test]
+    fn outputs_whose_beginnings_read_as_other_calls_say_so() {
+        let text = r#"{"start_anchor": "<bot>", "fields": {
+            "tool_calls": {"open_pattern": "<call (?P<name>\\w+)", "close": "</call>", "repeats": true,
+                "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}}}"#;
+        let template = Template::load(text).unwrap().template;
+        let samples = [Sample::new("one", "<call add>1</call>")];
+        let made = recorded(&samples, &template, &Explained::default(), "<bot>", "../tokenizer_config.json");
+        assert!(made.text.contains("\nallow: check-truncated\n"), "{}", made.text);
+        assert_eq!(made.failing, 0);
     }
 }
