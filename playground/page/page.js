@@ -173,6 +173,8 @@ const showProof = (loads, proof) => {
     if (example) item.firstChild.append(" ", button("show it", () => open(example), { class: "go" }));
     return item;
   });
+  // What only a proof finds of a template that reads everything: policies of recovery that change what conforms.
+  items.push(...proof.notes.filter(({ id }) => id === "derive-policy").map((note) => noteItem(note)));
   $("failures").replaceChildren(...items);
   $("grid").replaceChildren(...gridOf(proof, open));
 };

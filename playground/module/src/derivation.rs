@@ -2,11 +2,13 @@
 
 use backchat::derive::{self, Status};
 use backchat::json::Value;
+use backchat_derive::derive::Reading;
 
 use crate::request::{maybe, notes, options};
 
 pub fn derive(chat_template: &str, variables: Option<&str>) -> Value {
-    let options = options(variables);
+    // `inspect` tries them with the draft, which is shown before that.
+    let options = options(variables).leave_policies(true);
     let derivation = derive::derive(chat_template, &options);
     // A draft that reads nothing right is none.
     let draft = derivation.response_template.as_ref().filter(|_| derivation.status != Status::Failed);
@@ -16,7 +18,7 @@ pub fn derive(chat_template: &str, variables: Option<&str>) -> Value {
         ("headline", derivation.headline().into()),
         ("summary", Value::List(summary.into_iter().map(Value::from).collect())),
         ("template", maybe(draft.map(|draft| draft.to_pretty("  ")).as_deref())),
-        ("readers", derivation.to_value().get("readers").cloned().unwrap_or_default()),
+        ("readers", Value::List(derivation.readers.iter().map(Reading::to_value).collect())),
         ("notes", notes(&derivation.diagnostics, Some(chat_template))),
     ])
 }

@@ -33,7 +33,7 @@ pub fn inspect(text: &str, chat_template: Option<&str>, variables: Option<&str>)
 }
 
 fn proof(chat_template: &str, template: &Template, options: &Options) -> Value {
-    let proven = derive::prove(chat_template, template, options);
+    let (proven, conversations) = derive::prove_and_list(chat_template, template, options);
     let verdict = &proven.verdict;
     let failures = verdict.failures.iter().map(|failure| {
         Value::from([
@@ -43,10 +43,6 @@ fn proof(chat_template: &str, template: &Template, options: &Options) -> Value {
             ("case", failure.case.as_str().into()),
         ])
     });
-    let conversations = match verdict.cases {
-        0 => Vec::new(),
-        _ => derive::conversations(chat_template, template, options),
-    };
     Value::from([
         ("status", proven.status.name().into()),
         ("headline", proven.headline().into()),

@@ -88,6 +88,7 @@ export interface Reading {
   message: string;
   problems: string[];
 }
+/** What policies of recovery do to the conversations, `inspect` finds out. */
 export function derive(chatTemplate: string, variables?: string): Derivation;
 export function turns(chatTemplate: string, template: string, variables?: string): Turns | null;
 export function inspect(template: string, chatTemplate?: string, variables?: string): Inspection;

@@ -38,7 +38,7 @@ pub use proof::{ReadableTurn, ReadableTurns};
 // The parts of a verdict, for the command and the tests; everybody else reads them in `Verdict::to_value`.
 pub use proof::{Failure, Fault, Part};
 pub use prove::readable_turns;
-pub use prove::{Proven, prove};
+pub use prove::{Proven, prove, prove_and_list};
 pub use readers::Reading;
 pub use readers::rewrite;
 pub use recorded::Explained;
@@ -74,6 +74,7 @@ pub struct Options {
     pub samples: Vec<Sample>,
     pub(crate) targets: Vec<&'static Target>,
     pub(crate) thorough: bool,
+    pub(crate) leaves_policies: bool,
 }
 
 impl Options {
@@ -116,6 +117,15 @@ impl Options {
     #[doc(hidden)]
     pub fn thorough(mut self, thorough: bool) -> Self {
         self.thorough = thorough;
+        self
+    }
+
+    /// Whether a derivation leaves the rounds with policies of recovery to a proof of its draft, for whoever asks for that
+    /// anyway.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn leave_policies(mut self, leaves: bool) -> Self {
+        self.leaves_policies = leaves;
         self
     }
 
@@ -212,6 +222,7 @@ fn attempt<T>(
     chosen.attempt =
         chosen.attempt.with_joined_text(&proof, options, &audience).with_lessons(&proof, options, &audience);
     if chosen.attempt.verdict.holds()
+        && !options.leaves_policies
         && let Ok(loaded) = Template::from_value(&chosen.attempt.draft)
     {
         chosen.attempt.verdict.policies = proof.policies(&loaded.template, false);

@@ -1,7 +1,7 @@
 //! The proof of a response template that was written or edited by hand, against the chat template it is for.
 
 use super::needed::Gaps;
-use super::proof::{Proof, ReadableTurns, Verdict};
+use super::proof::{Conversation, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
 use super::{Options, Status};
 use backchat_chat::ChatTemplate;
@@ -43,6 +43,22 @@ pub struct Proven {
 /// # Ok::<(), backchat::LoadError>(())
 /// ```
 pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
+    prove_and(source, template, options, |_| ()).0
+}
+
+/// Proves a response template, and lists the conversations that prove it.
+pub fn prove_and_list(source: &str, template: &Template, options: &Options) -> (Proven, Vec<Conversation>) {
+    let (proven, listed) = prove_and(source, template, options, |proof| proof.listed(template));
+    (proven, listed.unwrap_or_default())
+}
+
+/// Proves, and asks the proof for more; nothing of that if there was nothing to prove it with.
+fn prove_and<T>(
+    source: &str,
+    template: &Template,
+    options: &Options,
+    ask: impl FnOnce(&Proof<'_>) -> T,
+) -> (Proven, Option<T>) {
     let failed = |diagnostic: Diagnostic| Proven {
         status: Status::Failed,
         verdict: Verdict::default(),
@@ -52,23 +68,20 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
     };
     let chat_template = match ChatTemplate::compile(source) {
         Ok(chat_template) => chat_template,
-        Err(error) => return failed(error.diagnostic(source, "")),
+        Err(error) => return (failed(error.diagnostic(source, "")), None),
     };
     let gaps = Gaps::find(&chat_template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
-    match hold_against(&chat_template, template, options) {
-        Some(proven) => proven.with_gaps(&gaps),
-        None => {
-            let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
-            failed(super::no_content(source, &prober))
-        }
-    }
+    let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
+        let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
+        return (failed(super::no_content(source, &prober)), None);
+    };
+    proof.any_reasoning_name = options.reasoning_field.is_some();
+    let proven = hold_against(&proof, template, options).with_gaps(&gaps);
+    (proven, Some(ask(&proof)))
 }
 
-/// Proves with these variables; nothing if no answer leaves a trace.
-fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Options) -> Option<Proven> {
-    let mut proof = Proof::new(chat_template, &options.variables, options.now.clone())?;
-    proof.any_reasoning_name = options.reasoning_field.is_some();
+fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Proven {
     let mut verdict = proof.judge(template);
     if verdict.holds() {
         verdict.policies = proof.policies(template, options.thorough);
@@ -80,7 +93,7 @@ fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Opt
     };
     let mut diagnostics = verdict.diagnostics();
     diagnostics.extend(explained.diagnostics());
-    Some(Proven { status, verdict, explained, diagnostics, template: template.to_value() })
+    Proven { status, verdict, explained, diagnostics, template: template.to_value() }
 }
 
 impl Proven {
@@ -148,6 +161,30 @@ mod tests {
         let (status, ids) = proven(CHAT, ANSWER, &plain.samples(vec![sample]));
         assert_eq!(status, Status::Partial);
         assert!(ids.contains(&"derive-sample"));
+    }
+
+    #[test]
+    fn the_list_is_that_of_the_verdict() {
+        let options = Options::default();
+        for answer in [ANSWER, &ANSWER.replace("</weigh>", "</other>")] {
+            let template = template(answer);
+            let (proven, listed) = prove_and_list(CHAT, &template, &options);
+            assert_eq!(proven.verdict, prove(CHAT, &template, &options).verdict);
+            let alone = crate::derive::conversations(CHAT, &template, &options);
+            assert_eq!(format!("{listed:?}"), format!("{alone:?}"));
+            assert!(proven.verdict.cases > 0 && listed.len() == proven.verdict.cases);
+        }
+        let (proven, listed) = prove_and_list("{% if", &template(ANSWER), &options);
+        assert!(proven.status == Status::Failed && listed.is_empty());
+    }
+
+    #[test]
+    fn what_a_derivation_leaves_to_a_proof_changes_no_draft() {
+        let whole = crate::derive::derive(CHAT, &Options::default());
+        let left = crate::derive::derive(CHAT, &Options::default().leave_policies(true));
+        assert!(whole.verdict.policies.conforming > 0);
+        assert_eq!(left.verdict.policies, Default::default());
+        assert_eq!((left.status, left.response_template), (whole.status, whole.response_template));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub enum Fate {
 }
 
 /// The conversations that prove a response template against the source of a chat template, in the order of the proof.
-/// It renders and judges them again: a proof keeps only causes.
+/// It renders and judges them again: a proof keeps only causes. Who wants its verdict too asks `prove_and_list`.
 pub fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
     with_conversations(source, options, |of| of(template)).unwrap_or_default()
 }
@@ -63,7 +63,8 @@ pub fn with_conversations<R>(
 }
 
 impl Proof<'_> {
-    fn listed(&self, template: &Template) -> Vec<Conversation> {
+    /// Every conversation, judged with a response template.
+    pub fn listed(&self, template: &Template) -> Vec<Conversation> {
         let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
         let said = about(&marks(template), self.request.calls.named_ids);
         let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));

@@ -31,7 +31,8 @@ impl Reading {
         }
     }
 
-    pub(in crate::derive) fn to_value(&self) -> Value {
+    /// The machine-readable verdict.
+    pub fn to_value(&self) -> Value {
         let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
         let other = self.other.map_or(Value::Null, |(target, effect)| {
             Value::from([("options", format!("--target {target}").into()), ("effect", effect.into())])
