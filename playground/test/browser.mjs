@@ -160,9 +160,9 @@ class Page {
     return Buffer.from(data, "base64");
   }
 
-  // The milliseconds of processor time that the page's own thread works while something is done: what other programs do
-  // does not count.
-  async worked(act) {
+  // The milliseconds of processor time that the page's own thread works while something is done, or the busiest thread of
+  // another name: what other programs do does not count.
+  async worked(act, thread = "CrRendererMain") {
     const events = [];
     const { browser } = this;
     const ended = new Promise((resolve) => {
@@ -178,8 +178,8 @@ class Page {
     await act();
     await browser.send("Tracing.end");
     await ended;
-    const pages = events.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain");
-    const works = pages.map(({ pid, tid }) => {
+    const threads = events.filter(({ name, args }) => name === "thread_name" && args.name === thread);
+    const works = threads.map(({ pid, tid }) => {
       const tasks = events.filter((event) => event.pid === pid && event.tid === tid && event.tdur);
       let [end, sum] = [0, 0];
       for (const { ts, dur, tdur } of tasks.sort((one, other) => one.ts - other.ts)) {
@@ -190,7 +190,7 @@ class Page {
       }
       return sum / 1000;
     });
-    // Of several, one shows the page, and the others wait for one.
+    // Of several, one shows the page, or answers, and the others wait.
     return Math.max(...works);
   }
 
