@@ -16,9 +16,9 @@
 //!
 //! # From a model's output to a message
 //!
-//! A template is loaded once and shared by any number of parsers. It loads, perhaps with warnings, or is refused with
-//! every problem it has. A parser takes the output as it comes, in pieces of any size, and gives events; at the end it
-//! gives the message.
+//! A template is loaded once and shared by any number of parsers. It loads, possibly with warnings, or is refused with
+//! all of its problems. A parser takes the output as it arrives, in pieces of any size, and returns events; at the end
+//! it returns the message.
 //!
 //! ```
 //! use backchat::{Parser, Template, Value};
@@ -67,8 +67,8 @@
 //!
 //! # Features
 //!
-//! Without features the crate loads response templates and parses with them, which is all that an engine needs. What it shows is
-//! listed below; the crates that it comes from are internal.
+//! Without features the crate loads response templates and parses with them, which is all that an engine needs. The
+//! items below are its interface; the crates they come from are internal.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -135,7 +135,7 @@ pub mod check {
     };
 
     pub mod fixture {
-        //! The files that say what a template should make of an output.
+        //! Fixture files: outputs and their expected messages.
 
         pub use backchat_workbench::check::fixture::{
             Actual, ActualChat, Broken, Case, ChatCase, DEFAULTS, EXTENSION, Expected, FixtureFile, ROWS_EXTENSION,
@@ -169,14 +169,14 @@ pub mod diagnostic {
 
 #[cfg(feature = "derive")]
 pub mod doctor {
-    //! What a chat template takes, drops and refuses.
+    //! What input a chat template accepts, drops and refuses.
 
     pub use backchat_probe::doctor::{Exhibit, Fact, Options, Report, examine, explain, input_schema, summary, traps};
 }
 
 #[cfg(feature = "derive")]
 pub mod grammar {
-    //! What a model may write for one request, and the grammars of the engines that hold it to that.
+    //! Grammars of a model's valid outputs for one request, in the formats of engines.
 
     pub use backchat_grammar::{
         Builder, Choice, Effect, Fed, Grammar, Matcher, Note, Presence, Reasoning, Request, SpecialToken, Trigger,
@@ -192,7 +192,7 @@ pub mod json {
 
 #[cfg(feature = "workbench")]
 pub mod lint {
-    //! Advice about templates that load.
+    //! The linter.
 
     pub use backchat_workbench::lint::{
         Page, RULES, Rule, Subject, apply_fixes, lint, lint_chat_template, lint_schema, rule,
@@ -211,14 +211,14 @@ pub mod parser {
 
 #[cfg(feature = "workbench")]
 pub mod repair {
-    //! Changes of a response template that its proof refutes, each proved.
+    //! Proved repairs of a response template.
 
     pub use backchat_workbench::repair::{Repair, repairs};
 }
 
 #[cfg(feature = "workbench")]
 pub mod replay {
-    //! A recorded parse that one can step through, forward and back.
+    //! A recorded parse that can be stepped through, forward and back.
 
     pub use backchat_workbench::replay::{
         CompactValue, CutSearch, CutSearchResult, Difference, Growing, Held, Kind, Moment, Outcome, Pending, Recording,
@@ -241,7 +241,7 @@ pub mod schema {
 
 #[cfg(feature = "workbench")]
 pub mod targets {
-    //! Who reads response templates, and what each reader refuses.
+    //! The programs that read response templates, and what each refuses.
 
     pub use backchat_derive::targets::{
         CONTENT, Caution, ENGINES, Engine, Limits, Reader, Reason, Refusal, Role, TARGETS, THINKING, TOOL_CALLS, Target,
@@ -249,7 +249,7 @@ pub mod targets {
 }
 
 pub mod template {
-    //! Response templates: loaded with a place for every complaint, and written back.
+    //! Response templates: loading, with the position of every problem, and writing.
 
     pub use backchat_parser::template::{Field, LoadError, LoadErrorKind, Loaded, Template};
 
@@ -263,14 +263,14 @@ pub mod template {
 }
 
 pub mod tokens {
-    //! Which text each id of a `tokenizer.json` stands for, and the ids of a text.
+    //! The text of each id of a `tokenizer.json`, and the ids of a text.
 
     pub use backchat_parser::tokens::{Encoded, Tokenizer, Tokens, TokensError};
 }
 
 #[cfg(feature = "derive")]
 pub mod wire {
-    //! How a chat template writes conversations down.
+    //! The wire format of a chat template.
 
     pub use backchat_derive::wire::Wire;
 }

@@ -1,4 +1,4 @@
-//! Serde's traits for what the library gives and takes, and the bridge to `serde_json`.
+//! Serde's traits for the library's types, and the bridge to `serde_json`.
 //!
 //! Numbers keep their text in both directions when the format is JSON read or written by `serde_json`, and keys keep
 //! their order. If a target cannot hold a number, converting to it fails; nothing is rounded silently.
@@ -6,10 +6,9 @@
 //! ```
 //! use backchat::{Parser, Template, Value};
 //!
-//! let template: Template = serde_json::from_str(r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#)?;
-//! let mut parser = Parser::new(&template, "", Default::default())?;
-//! let events = parser.feed("Hi<end>")?;
-//! assert_eq!(
+//! let template: Template = serde_json::from_str(r#"{"start_anchor": "<bot>", "fields": {"content": {"close":
+//! "<end>"}}}"#)?; let mut parser = Parser::new(&template, "", Default::default())?; let events =
+//! parser.feed("Hi<end>")?; assert_eq!(
 //!     serde_json::to_string(&events[1])?,
 //!     r#"{"type":"region_chunk","field":"content","text":"Hi","dirty":false}"#
 //! );

@@ -1,4 +1,4 @@
-//! The output as it arrives: standard input piece by piece, a file in blocks. An output may have any size.
+//! Reads the output as it arrives: standard input piece by piece, a file in blocks. An output may have any size.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use crate::cli::input;
 use backchat_workbench::input::Problem;
 
-/// How many bytes of standard input are taken at once at most.
+/// How many bytes of standard input are read at once at most.
 const PIECE: usize = 64 << 10;
 
 /// How many bytes of a file are read at once: nearly every output is one piece.
@@ -16,9 +16,9 @@ const BLOCK: u64 = 32 << 20;
 pub struct Arriving<'p> {
     path: &'p str,
     reader: Box<dyn Read>,
-    /// The text so far, which problems are shown in.
+    /// The text so far, for excerpts.
     text: String,
-    /// The beginning of a character whose end has not come.
+    /// The beginning of an incomplete character.
     rest: Vec<u8>,
     problem: Option<Problem>,
 }
@@ -32,14 +32,14 @@ impl<'p> Arriving<'p> {
         Ok(Self { path, reader, text: String::new(), rest: Vec::new(), problem: None })
     }
 
-    /// All of a text.
+    /// A complete text.
     pub fn whole(path: &'p str) -> Result<String, Problem> {
         let mut arriving = Self::open(path)?;
         while arriving.next_piece().is_some() {}
         arriving.finish()
     }
 
-    /// The next piece; nothing at the end, or once there is a problem.
+    /// The next piece; `None` at the end, or after a problem.
     pub fn next_piece(&mut self) -> Option<String> {
         while self.problem.is_none() {
             match self.read() {
@@ -58,7 +58,7 @@ impl<'p> Arriving<'p> {
         None
     }
 
-    /// Appends to the rest what can be had without waiting, or the next block of a file.
+    /// Appends the available input, or the next block of a file.
     fn read(&mut self) -> io::Result<usize> {
         if self.path != "-" {
             return self.reader.by_ref().take(BLOCK).read_to_end(&mut self.rest);
@@ -70,7 +70,7 @@ impl<'p> Arriving<'p> {
         read
     }
 
-    /// Takes the whole characters of the rest.
+    /// Takes the complete characters of the rest.
     fn whole_characters(&mut self) -> Option<String> {
         let end = match str::from_utf8(&self.rest) {
             Ok(_) => self.rest.len(),
@@ -85,7 +85,7 @@ impl<'p> Arriving<'p> {
         (!piece.is_empty()).then_some(piece)
     }
 
-    /// The text is no text from the rest on.
+    /// The rest is not UTF-8.
     fn refuse(&mut self) {
         let bytes = [self.text.as_bytes(), &self.rest].concat();
         self.problem = input::of_bytes(self.path, bytes).err();

@@ -179,7 +179,7 @@ impl Bridging {
     }
 }
 
-/// What rows name, read once.
+/// The files that rows name, each read once.
 #[derive(Default)]
 struct Known {
     chats: chat_rows::Templates,

@@ -51,7 +51,7 @@ impl Cases {
         if self.template.is_some() { Vec::new() } else { check::derived_files(&self.paths) }
     }
 
-    /// Whether a case is asked for.
+    /// Whether a case is selected.
     pub fn selects(&self, entry: &Entry<'_>) -> bool {
         self.filter.as_ref().is_none_or(|filter| entry.id().contains(filter))
     }
@@ -62,7 +62,7 @@ impl Cases {
         backchat_core::diagnostic::escape(&paths.join(", ")).into_owned()
     }
 
-    /// Why there is no case to look at.
+    /// Why no case is selected.
     pub fn nothing(&self, files: &[FixtureFile]) -> String {
         let paths = self.named();
         match (files, &self.filter) {

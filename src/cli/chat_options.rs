@@ -16,7 +16,7 @@ pub enum OutputFormat {
     Json,
 }
 
-/// The time that the renders of one template may take together.
+/// The time limit for all renders of one template.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Budget {
     /// Spend at most this much processor time on the renders of a template
@@ -33,7 +33,7 @@ impl Budget {
         backchat_chat::set_budget(self.budget.saturating_mul(Self::SCALE));
     }
 
-    /// Says so if the budget was too small for all the renders.
+    /// Reports if the budget was too small for all renders.
     pub fn report(&self, name: &str, global: &Global) {
         if backchat_chat::is_budget_spent() && !global.is_quiet() {
             super::note(&format!(

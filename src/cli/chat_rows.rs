@@ -14,15 +14,15 @@ type Compiled = Result<Arc<ChatTemplate>, String>;
 pub(super) struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
 
 impl Templates {
-    /// The template that a row names, else the one of the command line; of several in its source the one that `name`
-    /// says, or that is `for_tools`.
+    /// The template that a row names, else that of the command line; of several in its source, the one called `name`,
+    /// or the one `for_tools`.
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>, for_tools: bool) -> Compiled {
         let place = text(row, "template")?.or(otherwise);
         let place = place.ok_or("the row has no `template`, and neither has the command line")?;
         self.named(place, name, for_tools)
     }
 
-    /// The template at a place; of several there the one that `name` says, or that is `for_tools`.
+    /// The template of a source; of several, the one called `name`, or the one `for_tools`.
     pub fn named(&self, place: &str, name: Option<&str>, for_tools: bool) -> Compiled {
         let key = (place.to_owned(), for_tools);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
@@ -63,7 +63,7 @@ pub(super) fn variables(row: &Object, set: &[(String, Value)]) -> Result<Object,
     Ok(variables)
 }
 
-/// Appends the answer to a row: its `id`, and what `work` gives or the reason it gives nothing.
+/// Appends the answer to a row: its `id`, and the result or error of `work`.
 pub(super) fn answer(
     line: &[u8],
     out: &mut String,
@@ -90,7 +90,7 @@ pub(super) fn answer(
     outcome
 }
 
-/// Says how many rows have no answer.
+/// Reports how many rows failed.
 pub(super) fn report(tally: rows::Tally, global: &Global) {
     if tally.failed > 0 && !global.is_quiet() {
         super::say!("note: {} of {} rows failed", tally.failed, tally.rows);

@@ -23,7 +23,7 @@ fn color(role: &str) -> &'static str {
     }
 }
 
-/// The assistant's spans, for a reader.
+/// The assistant's spans, for people.
 pub fn spans(spans: &[(usize, usize)]) -> String {
     if spans.is_empty() {
         return "none, the template has no generation block".to_owned();

@@ -1,4 +1,4 @@
-//! `backchat convert`: a response schema in, a response template out, with what changes between the two.
+//! `backchat convert`: a response schema in, a response template out, with the differences.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -200,7 +200,7 @@ impl Convert {
 
 const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
 
-/// The derivation from a chat template; none without one.
+/// The derivation from a chat template, if there is one.
 fn derived(place: &str) -> Result<Option<Template>, Failure> {
     let source = backchat_chat::source::open(place, None).map_err(source_failure)?.for_tools();
     let mut variables = Object::new();
@@ -213,7 +213,7 @@ fn derived(place: &str) -> Result<Option<Template>, Failure> {
     Ok(template.map(|loaded| loaded.template))
 }
 
-/// Takes the anchor from a derived template, unless one is given, and the template as a first draft.
+/// Takes the anchor from a derived template, unless one is given, and uses the template as a first draft.
 fn add(options: &mut Options, derived: Option<Template>) {
     let Some(template) = derived else { return };
     let value = template.to_value();

@@ -86,7 +86,7 @@ pub struct Found<'d> {
 }
 
 impl Outputs {
-    /// Writes everything everywhere it was asked for.
+    /// Writes the findings to all requested outputs.
     pub fn write(&self, found: &Found<'_>, global: &Global) -> Result<(), Failure> {
         for target in &self.output {
             let text = found.render(target.format, false);

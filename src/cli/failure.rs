@@ -1,4 +1,4 @@
-//! The reasons a command stops: problems with their texts, or a failed standard stream. Both end in one exit code.
+//! Why a command fails: problems with their texts, or a failed standard stream. Both have one exit code.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use backchat_workbench::input::Problem;
 /// Why a command could not run.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something the user gave is wrong.
+    /// The user's input is invalid.
     Diagnostics {
         /// The problem and its position.
         diagnostics: Vec<Diagnostic>,
@@ -59,7 +59,7 @@ impl From<Failure> for Problem {
 const MOST: usize = 100;
 
 impl Failure {
-    /// Prints the error, and gives the exit code: 2, or 0 if only the reader of a pipe went away.
+    /// Prints the error, and returns the exit code: 2, or 0 if only the reader of a pipe closed it.
     pub fn report(&self, global: &Global) -> ExitCode {
         let text = match self {
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! `fix`: writes a patched chat template only if the proof found every render the same to the byte.
+//! `fix`: writes a patched chat template only if the proof found every render byte-identical.
 
 use std::io::{self, Write};
 use std::path::Path;

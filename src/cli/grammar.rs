@@ -119,7 +119,7 @@ enum PresenceArgument {
     Never,
 }
 
-/// Whether there is reasoning, and who waits for its end.
+/// Whether the model reasons, and whether the engine waits for the end of reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Thinking {
     Auto,
@@ -183,12 +183,12 @@ enum Space {
     Flexible,
 }
 
-/// The input that all requests are built with.
+/// The input shared by all requests.
 struct Model {
     template: Template,
     wire: Wire,
     special: Vec<SpecialToken>,
-    /// What renders the prompts of requests, if there is a chat template.
+    /// The renderer of the requests' prompts, if there is a chat template.
     prompts: Option<Prompts>,
 }
 
@@ -308,8 +308,8 @@ impl Grammars {
         Ok((request, rendered))
     }
 
-    /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A
-    /// response template alone has its wire assumed.
+    /// Finds the wire and the response template: the source's own, or else a derived one. For a response template
+    /// alone, the wire is assumed.
     fn model(&self) -> Result<Model, Failure> {
         // Standard input cannot be read twice.
         let carried = match self.source.as_str() {
@@ -339,7 +339,7 @@ impl Grammars {
         Ok(Model { template, wire, special: self.special()?, prompts: Some(prompts) })
     }
 
-    /// The wire of a chat template, for a response template that is there already.
+    /// The wire of a chat template, for an existing response template.
     fn found(&self, source: &Source, variables: &Object) -> Result<Wire, Failure> {
         let chat = self.compiled(source)?;
         let wire = Wire::find(&chat, variables, Some(self.now.clone()));
@@ -503,7 +503,7 @@ impl Grammars {
     }
 }
 
-/// What a row says itself if it has no body.
+/// The request of a row without a body.
 const OF_BODY: [&str; 3] = ["tools", "tool_choice", "parallel_tool_calls"];
 
 fn choice(text: &str) -> Result<Choice, Diagnostic> {
@@ -534,7 +534,7 @@ fn note_line(note: &Note) -> String {
         .into_owned()
 }
 
-/// Follows a text through a grammar and says how far it came.
+/// Matches a text against a grammar and reports how far it got.
 fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     let accepted = match grammar.matcher().feed(text) {

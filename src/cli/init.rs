@@ -54,7 +54,7 @@ impl Init {
         let mut log = Log::default();
         let source = self.open(&home)?;
         let options = options(&source, given);
-        // Nothing is written before it is known that there is something to write.
+        // Nothing is written until the draft exists.
         let template = match template_in(&home.folder)? {
             Some(opened) => {
                 log.note("kept", &opened.file, "it has a response template");
@@ -200,7 +200,7 @@ fn fixtures(
     Ok(())
 }
 
-/// What checks the suite, at the root of its repository.
+/// The CI configuration of the suite, at the root of its repository.
 fn repository(home: &Home, log: &mut Log) -> Result<(), Failure> {
     let root = home.root();
     let config = input::path_from(&root, &home.folder.join(suite::CONFIG));
@@ -251,7 +251,7 @@ impl Log {
         self.done.push((what, file.to_owned(), about.to_owned()));
     }
 
-    /// Writes a file that is not there yet. Gives whether it did.
+    /// Writes a file if it does not exist; returns whether it did.
     fn write(&mut self, path: &Path, text: &str, about: &str) -> Result<bool, Failure> {
         let shown = path.display().to_string();
         if path.exists() {

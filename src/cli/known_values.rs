@@ -1,4 +1,4 @@
-//! Options whose values have known names: completions offer the names, and the messages about others stay our own.
+//! Value parsers for options with known names: completions offer the names, and errors keep our own wording.
 
 use std::ffi::OsStr;
 
@@ -11,7 +11,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 
 use super::lint_config::{rule_named, target_named};
 
-/// What reads a value, and the names that it can have.
+/// A parser of a value, and the possible names.
 #[derive(Clone)]
 pub struct Known<T> {
     read: fn(&str) -> Result<T, String>,
@@ -35,7 +35,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Known<T> {
     }
 }
 
-/// A value that `read` understands, of which `names` are offered.
+/// A value parsed by `read`, for which `names` are offered.
 pub fn known<T>(read: fn(&str) -> Result<T, String>, names: fn() -> Vec<PossibleValue>) -> Known<T> {
     Known { read, names }
 }
@@ -68,13 +68,13 @@ fn first_sentence(text: &str) -> &str {
     text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
 }
 
-/// The names of policies of recovery.
+/// The names of recovery policies.
 pub fn policies() -> Vec<PossibleValue> {
     let names = RecoveryPolicy::ALL.iter().map(|policy| PossibleValue::new(policy.as_str()));
     [PossibleValue::new("all")].into_iter().chain(names).collect()
 }
 
-/// Names of policies, read where the answer of a row may name others.
+/// Names of policies, which rows may override.
 pub fn recover() -> Known<String> {
     known(owned, policies)
 }

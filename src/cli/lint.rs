@@ -83,7 +83,7 @@ pub struct Lint {
     outputs: Outputs,
 }
 
-/// How often a file is fixed and looked at again at most: a fix may make room for another.
+/// How often a file is fixed and linted again at most: a fix may enable another.
 const ROUNDS: usize = 10;
 
 impl Lint {
@@ -207,7 +207,7 @@ impl Lint {
         Ok((now, found))
     }
 
-    /// A finding with the level the user wants, if any.
+    /// A finding at the user's level; `None` if the rule is off.
     fn level(&self, mut finding: Diagnostic, file: &str, config: &Config) -> Option<Diagnostic> {
         let named = |rules: &[&'static Rule]| rules.iter().any(|rule| rule.id == finding.id);
         let said = config.levels.iter().rfind(|(id, _)| *id == finding.id).map(|(_, level)| *level);

@@ -22,7 +22,7 @@ use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources, closest};
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_workbench::lint::{self, Rule};
 
-/// The file's name; it is looked for in the current folder and those above it.
+/// The name of the file, which is searched for in the current folder and those above it.
 const FILE: &str = "backchat.toml";
 
 /// The settings of the file.
@@ -51,7 +51,7 @@ impl Ignore {
 }
 
 impl Config {
-    /// Reads the file that is named, or else the nearest one.
+    /// Reads the given file, or else the nearest one.
     pub fn read(named: Option<&Path>) -> Result<Self, Failure> {
         let nearest = || {
             let here = std::env::current_dir().ok()?;
@@ -179,7 +179,7 @@ impl ConfigReader<'_> {
         table
     }
 
-    /// The strings of a list, or the one string, each with what to point at.
+    /// The strings of a list, or a single string, each with its span.
     fn strings<'i>(&mut self, item: Option<&'i Item>) -> Vec<(String, &'i Item)> {
         let Some(item) = item else { return Vec::new() };
         if let Some(one) = item.as_str() {
@@ -217,7 +217,7 @@ impl ConfigReader<'_> {
     }
 }
 
-/// A level by its name; nothing inside if the rule is off.
+/// A level by its name; the inner `None` is `off`.
 fn level(name: &str) -> Option<Option<Severity>> {
     Some(match name {
         "off" => None,

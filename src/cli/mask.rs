@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use backchat_probe::chats::{MaskPart, MaskRule};
 
-/// A part as the command line names it.
+/// A part, as named on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Part {
     /// Everything the assistant wrote
@@ -34,7 +34,7 @@ impl From<Part> for MaskPart {
     }
 }
 
-/// A rule as the command line names it.
+/// A rule, as named on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Rule {
     /// Those with a character in the span

@@ -1,4 +1,4 @@
-//! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
+//! The `backchat` command: arguments in, exit code out. One file per command; only this module prints.
 
 /// Writes a line to standard error. A standard error that is closed or full is ignored.
 macro_rules! say {
@@ -134,7 +134,7 @@ MODEL is a folder, a .jinja file, a tokenizer_config.json, a .gguf file, or ORG/
 `backchat --help` lists all commands; `backchat COMMAND --help` explains one.
 ";
 
-/// The command line as it is defined: help, completions and manual pages are made from it.
+/// The definition of the command line, from which help, completions and manual pages are generated.
 fn definition() -> clap::Command {
     Cli::command()
 }
@@ -148,7 +148,7 @@ pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// Runs a command line for a process that is not the command itself; the first argument is the name of the program.
+/// Runs a command line inside another process; the first argument is the name of the program.
 #[doc(hidden)]
 pub fn run_to_code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // `ExitCode` does not expose its number; commands end with these only.
@@ -194,9 +194,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     result.unwrap_or_else(|failure| failure.report(&cli.global))
 }
 
-/// Prints why the arguments cannot be used, or the help that was asked for; gives the exit code.
+/// Prints the error about the arguments, or the requested help; returns the exit code.
 fn refuse(error: clap::Error, arguments: &[OsString]) -> ExitCode {
-    // An error quotes the arguments: it is made again with arguments that are safe to show.
+    // An error quotes the arguments: it is created again from escaped arguments.
     let given: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let shown: Vec<_> = given.iter().map(|argument| escape(argument).into_owned()).collect();
     let uses_stderr = error.use_stderr();
@@ -208,7 +208,7 @@ fn refuse(error: clap::Error, arguments: &[OsString]) -> ExitCode {
     ExitCode::from(if uses_stderr { 2 } else { 0 })
 }
 
-/// Suggests the command first that is most like the one that was given.
+/// Lists the most similar command first.
 fn nearest_first(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand).cloned()
         && let Some(ContextValue::Strings(mut names)) = error.get(ContextKind::SuggestedSubcommand).cloned()
@@ -241,7 +241,7 @@ impl Global {
         if stream.is_terminal() { escape_lines(text) } else { Cow::Borrowed(text) }
     }
 
-    /// Whether to say nothing but the answer.
+    /// Whether to suppress everything but the result.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }

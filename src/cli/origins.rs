@@ -1,4 +1,4 @@
-//! A render piece by piece, each with the place of the chat template that printed it.
+//! Prints a render piece by piece, each with its position in the chat template.
 
 use std::collections::HashMap;
 

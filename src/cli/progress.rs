@@ -20,10 +20,10 @@ pub struct Progress {
     last: Option<Instant>,
 }
 
-/// Nothing is shown of a job that takes less.
+/// Shorter jobs show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long a progress line stays.
+/// The interval between updates.
 const FRAME: Duration = Duration::from_millis(100);
 
 const WIDTH: u64 = 30;
@@ -35,7 +35,7 @@ impl Progress {
         Self { shown, visible: false, items, total, done: 0, started: Instant::now(), last: None }
     }
 
-    /// Records that more of the job is done, and the number of items in all.
+    /// Records progress, and the number of items so far.
     pub fn advance(&mut self, size: u64, count: u64) {
         self.done += size;
         let now = Instant::now();
@@ -57,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// Takes the picture away.
+    /// Removes the progress line.
     pub fn finish(&mut self) {
         if std::mem::take(&mut self.visible) {
             self.print("\r\x1b[K");

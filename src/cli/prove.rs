@@ -1,4 +1,4 @@
-//! `backchat prove`: a response template anyone wrote, proved against its chat template.
+//! `backchat prove`: proves any response template against its chat template.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -110,7 +110,7 @@ impl Prove {
     }
 }
 
-/// The verdict on standard output: it is what was asked for.
+/// The verdict goes to stdout: it is the result.
 fn print(proven: &Proven, global: &Global) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", escape(&proven.headline()))?;

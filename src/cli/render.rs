@@ -166,7 +166,7 @@ impl Render {
                 super::say!("assistant spans: {}", colored_chat::spans(&rendered.assistant_spans));
             }
         }
-        // A shell's prompt should begin on a line of its own.
+        // The shell's prompt should begin on its own line.
         if io::stdout().is_terminal() && !rendered.text.ends_with('\n') {
             out.write_all(b"\n")?;
         }
@@ -174,7 +174,7 @@ impl Render {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The variables that the command line gives, and those that transformers always gives.
+    /// The variables of the command line, and those that transformers always passes.
     fn context(&self) -> Result<Object, Failure> {
         let mut context = Object::new();
         let file = self.messages.as_deref().unwrap_or("-");
@@ -250,7 +250,7 @@ impl Render {
         Ok(text.into_iter().chain(origins).collect())
     }
 
-    /// The tokens that a row asks a mask for.
+    /// The tokens of a row to mask.
     fn tokenized<'r>(&self, row: &'r Object, known: &Known) -> Result<Tokenized<'r>, String> {
         let name = chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref());
         let rule = match chat_rows::text(row, "mask_rule")? {

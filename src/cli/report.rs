@@ -1,4 +1,4 @@
-//! The option `--report`, and where it writes its page.
+//! The option `--report`, and the destination of its page.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use backchat_core::text::uri_path;
 use backchat_parser::template::source::replace_file;
 use backchat_workbench::report::Playground;
 
-/// The option of every command that has something to show on a page.
+/// The option of every command with an HTML report.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Report {
     /// Also write an HTML report: one self-contained file that can be attached to a pull request
@@ -39,7 +39,7 @@ impl Deref for LinkedReport {
 }
 
 impl LinkedReport {
-    /// The playground as the page at a place beside the report names it, or as the report itself does.
+    /// The link to the playground from a page beside the report, or from the report itself.
     pub fn playground(&self, place: Option<&Path>) -> Result<Option<Playground>, Failure> {
         let (Some(address), Some(report)) = (&self.playground, &self.report.report) else { return Ok(None) };
         let page = place.map_or_else(|| report.clone(), |place| beside(report, place));
@@ -58,7 +58,7 @@ impl LinkedReport {
     }
 }
 
-/// Where the page of a place is, beside the report itself.
+/// The path of a page, relative to the report.
 fn beside(report: &Path, place: &Path) -> PathBuf {
     let folder = match report.extension() {
         Some(_) => report.with_extension(""),
@@ -68,7 +68,7 @@ fn beside(report: &Path, place: &Path) -> PathBuf {
     folder.join(place.with_file_name(format!("{name}.html")))
 }
 
-/// Whether the file exists and is not a page: a template or a fixture, given by mistake.
+/// Whether the file exists and is not an HTML page, but a template or a fixture given by mistake.
 fn is_another_file(file: &Path) -> bool {
     const BEGINNING: &[u8] = b"<!doctype html>";
     let mut start = Vec::new();
@@ -96,13 +96,12 @@ fn check_file(file: &Path) -> Result<(), Failure> {
 }
 
 impl Report {
-    /// Whether a page was asked for.
+    /// Whether a page was requested.
     pub fn is_asked(&self) -> bool {
         self.report.is_some()
     }
 
-    /// Writes a page into the folder beside the one that was asked for, which is called like it; gives its address from
-    /// there.
+    /// Writes a page into the folder next to the report with the same name; returns its relative address.
     pub fn write_beside(&self, place: &Path, page: &str) -> Result<Option<String>, Failure> {
         let Some(file) = &self.report else { return Ok(None) };
         let target = beside(file, place);
@@ -115,12 +114,12 @@ impl Report {
         Ok(Some(address(target.strip_prefix(above).unwrap_or(&target))))
     }
 
-    /// Refuses a target that cannot be a page, if a page was asked for.
+    /// Refuses a target that cannot be a page, if a page was requested.
     pub fn check_target(&self) -> Result<(), Failure> {
         self.report.as_deref().map_or(Ok(()), check_file)
     }
 
-    /// Writes the page if one was asked for, and prints its path.
+    /// Writes the page if one was requested, and prints its path.
     pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(file) = &self.report else { return Ok(()) };
         check_file(file)?;

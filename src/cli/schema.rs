@@ -1,4 +1,4 @@
-//! `backchat schema`: the JSON Schemas of what the commands read and write.
+//! `backchat schema`: the JSON Schemas of the commands' inputs and outputs.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! A file that is being written is finished before a signal ends the process, so no half of it is left in the folder.
 
-/// Writes, with the signals that end a process held back until it is done.
+/// Writes, deferring signals that end the process until it is done.
 #[cfg(unix)]
 pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {
     unix::uninterrupted(write)
@@ -12,7 +12,7 @@ pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {
     write()
 }
 
-/// Leaves the signals to what handles them from here on.
+/// Leaves the signals to other handlers from here on.
 #[cfg(feature = "tui")]
 pub fn hand_over() {
     #[cfg(unix)]
@@ -53,7 +53,7 @@ mod unix {
         let result = write();
         handlers.ends.store(true, Ordering::SeqCst);
         if let Some(signal) = i32::try_from(handlers.came.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0) {
-            // It ends the process; nothing is left to do if it does not.
+            // This ends the process; if it fails, nothing can be done.
             let _ = low_level::emulate_default_handler(signal);
         }
         result

@@ -21,7 +21,7 @@ impl<T> Default for Tokenizers<T> {
 impl<T> Tokenizers<T> {
     /// The tokenizer of a name, or one line that says what is wrong with it.
     pub fn get(&self, name: &str, read: impl Fn(&str) -> Result<T, Problem>) -> Result<Arc<T>, String> {
-        // Whoever asks for the same one waits rather than reads it too.
+        // Others that need the same one wait instead of reading it again.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(name) {
             return known.clone();

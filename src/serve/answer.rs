@@ -1,4 +1,4 @@
-//! One choice of an answer: text of the engine in, deltas of the message out, and what the record keeps of it.
+//! One choice of an answer: text of the engine in, deltas of the message out, and the data for the record.
 //!
 //! The deltas of a field, joined, are its value: the parser trims a region when it closes, so white space at its
 //! beginning is dropped here, and at its end it is held until text follows.
@@ -11,19 +11,19 @@ use backchat_core::python;
 use backchat_parser::parser::{EventRef, ParseError, Parser, Problem};
 use backchat_parser::template::{ContentSpec, Field};
 
-/// The names under which a message may keep what the model thought.
+/// The names under which a message may keep reasoning.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 const CALLS: &str = "tool_calls";
 
 /// The most text of one answer, in bytes.
 const MOST_TEXT: usize = 16 << 20;
 
-/// Something new in the message.
+/// A delta of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delta<'d> {
-    /// More of the reasoning.
+    /// A delta of the reasoning.
     Reasoning(&'d str),
-    /// More of the content.
+    /// A delta of the content.
     Content(&'d str),
     /// A call begins.
     Call {
@@ -43,22 +43,22 @@ pub enum Delta<'d> {
     },
 }
 
-/// When a client is sent a call.
+/// When calls are sent to a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallDelivery {
     /// While it is written.
     #[default]
     Growing,
-    /// Once it is complete: a call that cannot be read is content in any case.
+    /// Once it is complete: a malformed call is content in any case.
     Whole,
 }
 
-/// Why an answer cannot go on.
+/// Why an answer fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// The text is too long.
     TooLong,
-    /// A pattern of the template takes too many steps on it.
+    /// A pattern of the template exceeds its step limit on it.
     Parser(String),
 }
 
@@ -83,12 +83,12 @@ pub struct Answer {
     problems: Vec<Problem>,
 }
 
-/// What is known of the message so far.
+/// The deltas so far.
 #[derive(Debug, Default)]
 struct State {
     /// All text of the engine.
     text: String,
-    /// How many bytes of what the parser reads come before it.
+    /// How many bytes of the prompt the parser reads before it.
     prefix: usize,
     fields: Vec<TextField>,
     /// The region that is open, as far as deltas are concerned.
@@ -101,7 +101,7 @@ struct State {
     delivery: CallDelivery,
     /// The calls of the open region, if they are sent once it is complete.
     waiting: Vec<WaitingCall>,
-    /// Whether the open region's calls are cut off, so that the rest of it is no news.
+    /// Whether the open region's calls were cut off, so that the rest of it gives no deltas.
     skips: bool,
     /// Whether the engine ended the answer at its limit.
     is_cut: bool,
@@ -120,7 +120,7 @@ struct WaitingCall {
 struct TextField {
     name: String,
     strips: bool,
-    /// What is between two regions.
+    /// The separator of two regions.
     join: String,
     regions: usize,
 }
@@ -134,8 +134,8 @@ impl TextField {
 }
 
 impl Answer {
-    /// Begins an answer. The parser has the prompt. What the prompt has begun belongs to the answer, unless it
-    /// `continues` a message that the client has.
+    /// Begins an answer. The parser has the prompt. A region that the prompt opened belongs to the answer, unless it
+    /// `continues` a message that the client already has.
     pub fn new(parser: Parser, continues: bool, delivery: CallDelivery, sink: &mut impl FnMut(Delta<'_>)) -> Self {
         let fields = parser.template().fields().iter().filter_map(TextField::of).collect();
         let mut state = State { prefix: parser.prefix_length(), fields, is_blank: true, delivery, ..State::default() };
@@ -145,11 +145,11 @@ impl Answer {
         Self { parser: Some(parser), state, chunks: Vec::new(), message: Object::new(), problems: Vec::new() }
     }
 
-    /// Takes a piece of the engine's text, that came after this many milliseconds.
+    /// Feeds a piece of the engine's text, which arrived after this many milliseconds.
     ///
     /// # Errors
     ///
-    /// The text is too long, or too much work.
+    /// The text is too long, or exceeds the step limit.
     pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Broken> {
         let Some(parser) = &mut self.parser else { return Ok(()) };
         if self.state.text.len() + piece.len() > MOST_TEXT {
@@ -165,7 +165,7 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// The text is too much work.
+    /// The text exceeds the step limit.
     pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Broken> {
         let Some(parser) = self.parser.take() else { return Ok(()) };
         self.state.is_cut = end == End::Length;
@@ -190,7 +190,7 @@ impl Answer {
         &self.problems
     }
 
-    /// The message under the response template's names; that of the text so far if the answer was broken off.
+    /// The message under the response template's names; that of the text so far if the answer was interrupted.
     pub fn message(&self) -> Object {
         self.parser.as_ref().map_or_else(|| self.message.clone(), Parser::message)
     }
@@ -221,7 +221,7 @@ impl State {
             }
             EventRef::Malformed { field, span, .. } if &**field == CALLS => {
                 self.withdraw();
-                // The client sees what the model wrote in place of a call, unless it only had no time to end it.
+                // The client gets the raw text in place of a malformed call, unless the call was only truncated.
                 if self.calls == self.calls_before && !self.is_cut {
                     let raw = self.raw(self.opened..span.end).to_owned();
                     self.open("content", span.end, sink);
@@ -255,13 +255,13 @@ impl State {
         }
     }
 
-    /// Forgets the calls of the open region that were not sent.
+    /// Drops the unsent calls of the open region.
     fn withdraw(&mut self) {
         self.calls -= self.waiting.len();
         self.waiting.clear();
     }
 
-    /// The text between two places of what the parser reads.
+    /// The text between two positions of the parser's input.
     fn raw(&self, place: Range<usize>) -> &str {
         let at = |place: usize| place.saturating_sub(self.prefix);
         self.text.get(at(place.start)..at(place.end)).unwrap_or_default()
@@ -304,7 +304,7 @@ impl State {
     }
 }
 
-/// A delta of a field that clients know; other fields are in the record.
+/// A delta of a field that the protocol has; other fields are in the record.
 fn send(name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
     if REASONING.contains(&name) {
         sink(Delta::Reasoning(text));
@@ -313,7 +313,7 @@ fn send(name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
     }
 }
 
-/// The problems as the record and clients get them.
+/// The problems, for the record and clients.
 pub fn problems_to_value(problems: &[Problem], more: &[Value]) -> Value {
     Value::List(problems.iter().map(Problem::to_value).chain(more.iter().cloned()).collect())
 }
@@ -334,7 +334,7 @@ mod tests {
         }
     }"#;
 
-    /// What a client puts together of a text in pieces of this size: reasoning, content, calls; and the reason.
+    /// What a client assembles from a text in pieces of this size: reasoning, content, calls; and the finish reason.
     fn told(text: &str, size: usize, end: End) -> (String, String, Vec<(String, String)>, &'static str) {
         told_of(CallDelivery::Growing, text, size, end).0
     }
@@ -401,7 +401,7 @@ mod tests {
         let whole = |text: &str, size, end| told_of(CallDelivery::Whole, text, size, end);
         for size in [1, 4, 1000] {
             let ((_, content, calls, reason), pieces) = whole(&format!("Hm.{call}{broken}{call}"), size, End::Stop);
-            // What follows a call is no part of the content before it, so the broken call is all that is added.
+            // Text after a call does not belong to the content before it, so only the malformed call is added.
             assert_eq!(content, format!("Hm.{broken}"), "in pieces of {size}");
             assert_eq!((calls, reason, pieces), (vec![pay.clone(); 2], "tool_calls", 2), "in pieces of {size}");
             let ((_, content, calls, reason), _) = whole(&format!("{call}{unended}"), size, End::Length);

@@ -1,19 +1,19 @@
-//! Errors in the form that OpenAI's clients read: a status, and an object with a message, a type, a parameter, a code.
+//! Errors in OpenAI's format: a status, and an object with a message, a type, a parameter, a code.
 
 use backchat_core::json::Value;
 
-/// A request that is not answered.
+/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
     /// The status of HTTP.
     pub status: u16,
-    /// What is wrong, and what to do.
+    /// The problem and the remedy.
     pub message: String,
     /// The parameter that is wrong.
     pub param: Option<String>,
-    /// What programs compare.
+    /// The machine-readable code.
     pub code: Option<&'static str>,
-    /// How long to wait before the next try, in the words of the engine.
+    /// How long to wait before retrying, as the engine says.
     pub retry_after: Option<String>,
 }
 

@@ -26,7 +26,7 @@ impl ReasoningName {
     }
 }
 
-/// What all chunks of one answer share.
+/// The common members of an answer's chunks.
 #[derive(Clone, Debug)]
 pub struct Envelope {
     /// The id of the answer.
@@ -49,7 +49,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// As OpenAI writes it.
+    /// In OpenAI's format.
     pub fn to_value(self) -> Value {
         Value::from([
             ("prompt_tokens", self.prompt.into()),
@@ -174,7 +174,7 @@ fn end(problems: Option<&Value>, reason: &str, out: &mut String) {
     out.push_str("}\n\n");
 }
 
-/// The message that the deltas of a choice add up to.
+/// The message assembled from the deltas of a choice.
 #[derive(Clone, Debug, Default)]
 pub struct WholeMessage {
     content: String,

@@ -1,4 +1,4 @@
-//! The engines: how each is named and recognized, and what it cannot do.
+//! The engines: names, detection, and limitations.
 
 /// An engine whose raw completion endpoint is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,12 +14,12 @@ pub enum Engine {
     Tgi,
     /// Ollama.
     Ollama,
-    /// Anything with OpenAI's `/v1/completions`, of which nothing else is known.
+    /// Any other server with OpenAI's `/v1/completions`.
     OpenAi,
 }
 
 impl Engine {
-    /// All of them, in the order in which they are probed: two of them answer what a later one answers, too.
+    /// All of them, in the order in which they are probed: two of them also answer the probe of a later one.
     pub const ALL: [Self; 6] = [Self::LlamaCpp, Self::Sglang, Self::Vllm, Self::Tgi, Self::Ollama, Self::OpenAi];
 
     /// Its name on the command line and in the record.
@@ -39,7 +39,7 @@ impl Engine {
         Self::ALL.into_iter().find(|engine| engine.name() == name)
     }
 
-    /// The path that only this engine answers with 200; none for the last resort.
+    /// The path that only this engine answers with 200; `None` for the fallback.
     pub fn probe(self) -> Option<&'static str> {
         match self {
             Self::LlamaCpp => Some("/props"),
@@ -62,7 +62,7 @@ impl Engine {
         }
     }
 
-    /// The path that says whether it is there.
+    /// The path of its health check.
     pub fn health(self) -> &'static str {
         match self {
             Self::Ollama => "/api/version",
@@ -76,18 +76,18 @@ impl Engine {
         matches!(self, Self::LlamaCpp | Self::Vllm | Self::Sglang)
     }
 
-    /// Whether one request gives several choices.
+    /// Whether one request can have several choices.
     pub fn takes_n(self) -> bool {
         !matches!(self, Self::Tgi | Self::Ollama)
     }
 
-    /// Whether the text of control tokens can be had.
+    /// Whether it can send the text of control tokens.
     pub fn shows_special_tokens(self) -> bool {
         !matches!(self, Self::Ollama | Self::OpenAi)
     }
 }
 
-/// What an engine says of itself, beside its name.
+/// Facts about an engine, besides its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The name under which it serves the model, for engines that want it in a request.

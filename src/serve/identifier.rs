@@ -1,4 +1,4 @@
-//! Names that no other answer has: 24 letters and digits that cannot be guessed from earlier ones.
+//! Unique identifiers: 24 letters and digits that cannot be guessed from earlier ones.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};

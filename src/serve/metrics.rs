@@ -1,4 +1,4 @@
-//! What the server counts, in Prometheus's text form. Labels are from fixed lists: never a text of a client.
+//! The server's metrics in Prometheus's text format. Labels come from fixed lists, never from clients.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -64,7 +64,7 @@ pub struct Metrics {
     pub prompt_tokens: u64,
     /// Tokens of answers.
     pub completion_tokens: u64,
-    /// Members of requests that nothing knows.
+    /// Unknown members of requests.
     pub ignored: u64,
     /// From a request to the first event of its engine.
     pub first: Histogram,

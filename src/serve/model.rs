@@ -1,4 +1,4 @@
-//! The model: prompts, grammars and parsers for requests. Everything that is the same for all requests is made once.
+//! The model: prompts, grammars and parsers for requests. Everything shared by all requests is computed once.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use backchat_grammar::{Builder, Choice, Request};
 use backchat_parser::parser::{Options, Parser, Policies, Tools};
 use backchat_parser::template::Template;
 
-/// The clock of what is probed at the start, so that its result does not change.
+/// The fixed clock for probing at startup, so that the result does not change.
 const PROBED_AT: &str = "2026-01-01T00:00:00";
 
 /// A model that is served.
@@ -35,23 +35,23 @@ pub struct Model {
     recover: Policies,
 }
 
-/// What one request needs, made before the engine is asked.
+/// A request prepared for the engine.
 #[derive(Debug)]
 pub struct Prepared {
     /// The prompt as the chat template wrote it.
     pub prompt: String,
     /// The grammar, if the request needs one and the engine takes it.
     pub constraint: Option<Constraint>,
-    /// The markers whose text is needed.
+    /// The markers whose text must be sent.
     pub preserved: Vec<String>,
-    /// Whether a call is required that nothing enforces.
+    /// Whether a required call is not enforced.
     pub unconstrained: bool,
     tools: Option<Arc<Tools>>,
     tools_off: bool,
 }
 
 impl Prepared {
-    /// The text that the grammar is recognized by.
+    /// The hash input of the grammar.
     pub fn grammar_text(&self) -> Option<String> {
         self.constraint.as_ref().map(|constraint| match constraint {
             Constraint::Gbnf { text, .. } => text.clone(),
@@ -100,7 +100,7 @@ impl Model {
         })
     }
 
-    /// The model with policies that read what departs from its format.
+    /// The model with recovery policies.
     #[must_use]
     pub fn recover(self, policies: Policies) -> Self {
         Self { recover: policies, ..self }
@@ -158,7 +158,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// The prompt is too much work for the response template.
+    /// Parsing the prompt exceeds the step limit.
     pub fn parser(&self, prepared: &Prepared) -> Result<Parser, ApiError> {
         let options = Options::default().tools(prepared.tools.clone()).grow_calls(true);
         let options = options.tools_off(prepared.tools_off).recover(self.recover);
@@ -182,7 +182,7 @@ impl Model {
         if !request.continues {
             return Ok(rendered);
         }
-        // The turn goes on after what the message says.
+        // The turn continues after the message's content.
         let content = messages.last().and_then(|message| message.get("content")?.as_str()).unwrap_or_default().trim();
         let end = rendered.rfind(content).filter(|_| !content.is_empty()).map(|at| at + content.len());
         match end.and_then(|end| rendered.get(..end)) {

@@ -1,14 +1,14 @@
-//! What an engine is asked, in the words of its own endpoint. Only what is listed here reaches it.
+//! Requests to engines, in the format of their own endpoints. Only what is listed here reaches them.
 
 use super::api_error::ApiError;
 use super::engine::{Engine, Facts};
 use super::request::{ChatRequest, Format};
 use backchat_core::json::{Object, Value};
 
-/// A grammar as an engine takes it.
+/// A grammar in an engine's format.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constraint {
-    /// For llama.cpp: the text, and what starts it if it does not hold from the first character.
+    /// For llama.cpp: the text, and its triggers if it is lazy.
     Gbnf {
         /// The grammar.
         text: String,
@@ -22,7 +22,7 @@ pub enum Constraint {
 /// One completion.
 #[derive(Clone, Debug)]
 pub struct Order<'o> {
-    /// What the client asked for.
+    /// The client's request.
     pub request: &'o ChatRequest,
     /// The prompt as the chat template wrote it.
     pub prompt: &'o str,
@@ -30,9 +30,9 @@ pub struct Order<'o> {
     pub bos: Option<&'o str>,
     /// The grammar of the request.
     pub constraint: Option<&'o Constraint>,
-    /// The markers whose text is needed.
+    /// The markers whose text must be sent.
     pub preserved: &'o [String],
-    /// Whether to send that text, if the user said so.
+    /// Whether to send that text, if set by the user.
     pub keeps_bos: Option<bool>,
     /// Whether the ids of tokens are recorded.
     pub token_ids: bool,
@@ -61,12 +61,12 @@ pub fn check(engine: Engine, request: &ChatRequest) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The parameters of sampling that this engine lacks.
+/// The sampling parameters that this engine lacks.
 pub fn left_out(engine: Engine, request: &ChatRequest) -> Vec<&str> {
     request.sampling.keys().map(String::as_str).filter(|name| parameter(engine, name).is_none()).collect()
 }
 
-/// What an engine calls a parameter of sampling; nothing if it lacks it.
+/// An engine's name for a sampling parameter; `None` if it lacks it.
 fn parameter(engine: Engine, name: &str) -> Option<&'static str> {
     Some(match (engine, name) {
         (_, "temperature") => "temperature",
@@ -116,7 +116,7 @@ impl Order<'_> {
         bare.unwrap_or(self.prompt)
     }
 
-    /// The parameters of sampling under the engine's names, and the texts that end the answer.
+    /// The sampling parameters under the engine's names, and the stop texts.
     fn sampling(&self, engine: Engine) -> Object {
         let known = self.request.sampling.iter();
         let mut entries: Object =
@@ -173,7 +173,7 @@ impl Order<'_> {
 
     fn vllm(&self, prompt: &str, facts: &Facts) -> Object {
         let mut body = self.sampling(Engine::Vllm);
-        // Without a limit of ours its own is 16 tokens; above the context it refuses the request.
+        // Its default limit is 16 tokens; it refuses a limit above the context.
         let limit = match (self.request.limit, facts.context) {
             (Some(limit), Some(context)) => Some(limit.min(context)),
             (limit, context) => limit.or(context),
@@ -232,7 +232,7 @@ impl Order<'_> {
 
     fn tgi(&self, prompt: &str) -> Object {
         let mut parameters = self.sampling(Engine::Tgi);
-        // It refuses what means no sampling, and no limit of the sum.
+        // It refuses values that disable sampling or the limit.
         let number = |parameters: &Object, name: &str| parameters.get(name).and_then(Value::as_f64);
         let is_greedy = number(&parameters, "temperature").is_some_and(|value| value <= 0.0);
         if is_greedy {
@@ -272,9 +272,9 @@ impl Order<'_> {
                 ("prompt", Some(prompt.into())),
                 ("raw", Some(true.into())),
                 ("stream", Some(true.into())),
-                // Else it takes the reasoning of a thinking model apart, even in raw mode.
+                // Otherwise it splits off the reasoning of a thinking model, even in raw mode.
                 ("think", Some(false.into())),
-                // Else it cuts a long prompt without a word.
+                // Otherwise it silently truncates a long prompt.
                 ("truncate", Some(false.into())),
                 ("shift", Some(false.into())),
                 ("format", format),

@@ -49,7 +49,7 @@ pub struct Exchange {
     pub model: String,
     /// The prompt as the chat template wrote it.
     pub prompt: String,
-    /// The messages as they came.
+    /// The messages, unchanged.
     pub messages: Vec<Value>,
     /// The tools.
     pub tools: Option<Value>,
@@ -61,18 +61,18 @@ pub struct Exchange {
     pub at: f64,
 }
 
-/// One choice that is over.
+/// One finished choice.
 #[derive(Debug)]
 pub struct Ended<'e> {
     /// Its number.
     pub choice: usize,
-    /// The answer, as far as it came; nothing if the engine wrote nothing.
+    /// The answer so far; `None` if the engine wrote nothing.
     pub answer: Option<&'e Answer>,
     /// How it ended.
     pub outcome: Outcome,
     /// The tokens, if the engine counted them.
     pub usage: Option<Usage>,
-    /// What went wrong beside the text.
+    /// Problems outside the text.
     pub problems: &'e [Value],
     /// The ids of the tokens, if they are recorded.
     pub token_ids: Option<&'e [u64]>,
@@ -80,7 +80,7 @@ pub struct Ended<'e> {
     pub total_ms: u32,
 }
 
-/// What a row says of a text in its place, where texts are not recorded.
+/// The replacement of a text if texts are not recorded.
 fn length(text: &str) -> Value {
     Value::from([("characters", text.chars().count().into())])
 }
@@ -114,7 +114,7 @@ impl Exchange {
             add("messages", Value::List(self.messages.clone()));
         }
         if let Some(answer) = ended.answer {
-            // Whoever reads rows takes a `message` for the truth.
+            // Readers of rows trust a `message`.
             add(if is_whole { "message" } else { "parsed" }, Value::Object(answer.message()));
         }
         let reason = ended.answer.filter(|_| ended.outcome == Outcome::Complete).map(Answer::finish_reason);
@@ -146,7 +146,7 @@ fn number(seconds: f64) -> Value {
     backchat_core::json::read(&format!("{seconds:.3}")).unwrap_or_default()
 }
 
-/// Which grammar it was, in 16 digits.
+/// A hash of the grammar, in 16 digits.
 fn hash(text: &str) -> String {
     // The keys are fixed, so the same grammar has the same name in every run.
     #[expect(deprecated, reason = "the standard library's hasher with fixed keys")]
@@ -155,7 +155,7 @@ fn hash(text: &str) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// A value as a line. Readers that cut lines where Unicode does must not cut inside a text.
+/// A value on one line. Readers that split at Unicode line separators must not split inside a text.
 fn line(value: &Value) -> String {
     let mut text = value.to_string();
     for (separator, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {

@@ -1,4 +1,4 @@
-//! What an engine streams, read: bytes in, pieces of text and the end out, however the bytes are cut.
+//! Reads an engine's stream: bytes in, pieces of text and the end out, however the bytes are cut.
 //!
 //! Every event of every engine is one line, so a line is read as soon as it is whole: server-sent events with or
 //! without a space after `data:`, comments between them, and plain lines of JSON.
@@ -12,13 +12,13 @@ const LONGEST_LINE: usize = 64 << 20;
 /// Why an engine ended an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The model ended it, or a text that was asked to.
+    /// The model ended it, or a stop text did.
     Stop,
-    /// The limit of tokens.
+    /// The token limit.
     Length,
 }
 
-/// A piece of news from the engine.
+/// A reply of the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// More text of a choice; never empty.
@@ -59,25 +59,25 @@ pub enum Reply {
 #[derive(Clone, Debug)]
 pub struct Replies {
     engine: Engine,
-    /// Whether the events of an engine that repeats its text hold pieces only.
+    /// Whether the events contain pieces rather than all text so far.
     pieces: bool,
     /// The beginning of a line.
     line: Vec<u8>,
-    /// How much of each choice is known, in bytes, where events repeat it.
+    /// How much of each choice is known, in bytes, if events repeat it.
     known: Vec<usize>,
 }
 
 impl Replies {
-    /// For one stream of an engine. `pieces`: its events hold a piece each, as those of all engines but one do always.
+    /// A reader for one stream of an engine. `pieces`: its events contain only new text, as with all engines but one.
     pub fn new(engine: Engine, pieces: bool) -> Self {
         Self { engine, pieces, line: Vec::new(), known: Vec::new() }
     }
 
-    /// Takes bytes as they came.
+    /// Feeds bytes as received.
     ///
     /// # Errors
     ///
-    /// The engine reports an error, or writes what cannot be read; what came before it is in `replies`.
+    /// The engine reports an error, or sends invalid data; earlier replies are in `replies`.
     pub fn feed(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), String> {
         let mut rest = bytes;
         while let Some(at) = memchr::memchr(b'\n', rest) {
@@ -250,7 +250,7 @@ mod tests {
     /// The text, the end and the usage of one choice.
     type Told = (String, Option<End>, Option<(u64, u64)>);
 
-    /// What a stream says, read in pieces of this size.
+    /// The replies of a stream, read in pieces of this size.
     fn read(engine: Engine, stream: &str, size: usize) -> Result<Told, String> {
         let mut reader = Replies::new(engine, engine != Engine::Sglang);
         let mut replies = Vec::new();

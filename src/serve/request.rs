@@ -1,5 +1,5 @@
-//! A request of a client, read and checked: what is wrong is refused with the parameter's name, and nothing that
-//! would change the answer is dropped.
+//! Parses and validates a client's request: invalid parameters are refused by name, and nothing that would change the
+//! answer is dropped.
 
 use super::api_error::ApiError;
 use super::messages;
@@ -11,7 +11,7 @@ const MOST_LEVELS: usize = 128;
 /// How many choices may be asked for.
 const MOST_CHOICES: u64 = 64;
 
-/// The parameters of sampling, which are handed on.
+/// The sampling parameters, which are passed on.
 const SAMPLING: [&str; 10] = [
     "temperature",
     "top_p",
@@ -25,10 +25,10 @@ const SAMPLING: [&str; 10] = [
     "min_tokens",
 ];
 
-/// Parameters that are recorded and mean nothing here.
+/// Parameters that are recorded and otherwise ignored.
 const NOTED: [&str; 4] = ["user", "metadata", "store", "service_tier"];
 
-/// What `response_format` asks for.
+/// The value of `response_format`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Format {
     /// Any text.
@@ -44,13 +44,13 @@ pub enum Format {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ChatRequest {
-    /// The messages as they came.
+    /// The messages, unchanged.
     pub messages: Vec<Value>,
     /// The tools; not null.
     pub tools: Option<Value>,
     /// Which of the tools may or must be called.
     pub choice: Option<Choice>,
-    /// The same as it came.
+    /// The same, unchanged.
     pub choice_value: Value,
     /// Whether several calls are allowed.
     pub parallel: Option<bool>,
@@ -74,9 +74,9 @@ pub struct ChatRequest {
     pub continues: bool,
     /// The model's name, which is repeated in the answer.
     pub model: Option<String>,
-    /// What is recorded and not passed on.
+    /// Members that are recorded and not passed on.
     pub noted: Object,
-    /// How many members were not known.
+    /// How many members were unknown.
     pub ignored: usize,
 }
 
@@ -85,7 +85,7 @@ impl ChatRequest {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong.
+    /// The first problem.
     pub fn read(body: &[u8]) -> Result<Self, ApiError> {
         if levels(body) > MOST_LEVELS {
             return Err(ApiError::new(400, format!("the body nests more than {MOST_LEVELS} levels")));
@@ -163,7 +163,7 @@ impl ChatRequest {
         self.choice == Some(Choice::None)
     }
 
-    /// Whether the schemas of the tools have to be kept.
+    /// Whether the schemas of the tools must be enforced.
     pub fn is_strict(&self) -> bool {
         let tools = self.tools.as_ref().and_then(Value::as_list).unwrap_or_default();
         !self.refuses_calls()
@@ -173,7 +173,7 @@ impl ChatRequest {
             })
     }
 
-    /// What the record keeps of the request beside messages and tools.
+    /// The request in the record, besides messages and tools.
     pub fn to_record(&self) -> Object {
         let mut entries = self.sampling.clone();
         let mut add = |name: &str, value: Value| drop(entries.insert(name.to_owned(), value));
@@ -213,7 +213,8 @@ fn levels(body: &[u8]) -> usize {
     most
 }
 
-/// What would change the answer and cannot be had: the text is regrouped, so that the places of tokens mean nothing.
+/// Refuses parameters that would change the answer and are unsupported: the text is regrouped, so token positions are
+/// meaningless.
 fn refuse_unsupported(body: &Object) -> Result<(), ApiError> {
     if body.get("logprobs").is_some_and(|value| value.as_bool() != Some(false)) {
         return Err(ApiError::param("logprobs", "`logprobs` is not supported: leave it out"));
@@ -331,7 +332,7 @@ fn tools(tools: Option<Value>) -> Result<Option<Value>, ApiError> {
             return Err(ApiError::param(place.clone(), format!("`{place}` must be a JSON schema")));
         }
     }
-    // No tools are the same as none given, for chat templates too.
+    // An empty list of tools counts as absent, for chat templates as well.
     Ok(if items.is_empty() { None } else { Some(tools) })
 }
 

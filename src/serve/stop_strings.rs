@@ -1,4 +1,4 @@
-//! Takes the text that ended an answer out of it, for engines that leave it in, also where it lies across pieces.
+//! Removes the stop text from an answer, for engines that leave it in, even across pieces.
 
 /// Watches the pieces of one choice.
 #[derive(Clone, Debug, Default)]

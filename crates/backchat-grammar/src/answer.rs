@@ -28,7 +28,7 @@ fn wrong(place: &str, message: &str) -> Diagnostic {
 }
 
 impl<'r> AnswerFormat<'r> {
-    /// Reads `response_format`, or `text.format` of the Responses API; nothing if the answer is free.
+    /// Reads `response_format`, or `text.format` of the Responses API; `None` if the answer is free.
     pub fn read(format: &'r Value, place: &str) -> Result<Option<Self>, Diagnostic> {
         if format.is_null() {
             return Ok(None);

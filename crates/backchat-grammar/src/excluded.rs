@@ -38,7 +38,7 @@ impl Excluded {
     }
 }
 
-/// The texts without these patterns; nothing if there are too many states.
+/// The texts without these patterns; `None` if there are too many states.
 pub(super) fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
     let pick = |at_start: bool| -> Vec<&Regular> {
         patterns.iter().filter(|(_, anchored)| *anchored == at_start).map(|(pattern, _)| pattern).collect()

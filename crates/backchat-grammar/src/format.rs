@@ -10,7 +10,7 @@ const NAMES: [&str; 10] = ["date", "time", "date-time", "duration", "email", "ho
 /// The texts of each, made when a schema first asks for them: they cost as much as the rest of a request.
 static TEXTS: [OnceLock<Option<Automaton>>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
 
-/// The texts of a format; nothing if the format is not known.
+/// The texts of a format; `None` if the format is not known.
 pub(crate) fn texts(format: &str) -> Option<&'static Automaton> {
     let known = TEXTS.get(NAMES.iter().position(|name| *name == format)?)?;
     known.get_or_init(|| Automaton::of(&of_schema(pattern(format)?).ok()??)).as_ref()

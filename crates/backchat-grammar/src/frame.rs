@@ -27,7 +27,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The frame of a kind of requests, in rules that hold nothing yet; nothing if the renders show no such turn.
+    /// The frame of a kind of requests, in rules that hold nothing yet; `None` if the renders show no such turn.
     fn new(kind: &Kind, mut rules: Rules, wire: &Wire, free_texts: &FreeTexts) -> Option<Self> {
         let call = kind.calls.then(|| rules.open("call"));
         let content = kind.has_format.then(|| rules.open("content"));

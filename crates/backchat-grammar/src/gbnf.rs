@@ -25,7 +25,7 @@ impl Grammar {
         written(&self.rules, &self.root, Dialect::Gbnf)
     }
 
-    /// For llama.cpp, from the first call on: the text before it is unconstrained. Nothing if only calls are allowed,
+    /// For llama.cpp, from the first call on: the text before it is unconstrained. `None` if only calls are allowed,
     /// or if calls begin without a mark.
     pub fn to_lazy_gbnf(&self) -> Option<(String, &[Trigger])> {
         let lazy = self.lazy.as_ref()?;

@@ -25,7 +25,7 @@ pub(super) fn json_text(text: &Automaton) -> Option<Automaton> {
 pub(super) static ANY_JSON: LazyLock<Automaton> =
     LazyLock::new(|| json_text(&Automaton::anything()).unwrap_or_else(Automaton::nothing));
 
-/// What of a regular text can be inside the quotes of a JSON string, as it is written there; nothing if it needs too many
+/// What of a regular text can be inside the quotes of a JSON string, as it is written there; `None` if it needs too many
 /// states.
 pub(super) fn in_json(text: &Automaton) -> Option<Automaton> {
     ANY_JSON.both(text)

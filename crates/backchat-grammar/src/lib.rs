@@ -228,7 +228,7 @@ impl Builder {
         (Some(prompt), told)
     }
 
-    /// The frame of the turn, with calls or without; nothing if no render shows such a turn.
+    /// The frame of the turn, with calls or without; `None` if no render shows such a turn.
     fn frame(&self, request: &Request<'_>, end: &PromptEnd, wants: Wants, calls: bool) -> Option<Arc<Frame>> {
         let is_forced = matches!(wants, Wants::Some | Wants::One);
         let kind = Kind {

@@ -28,7 +28,7 @@ pub(crate) struct Decimal {
 const MOST_DIGITS: i64 = 400;
 
 impl Decimal {
-    /// Reads a number of JSON; nothing if writing it out would need too many digits.
+    /// Reads a number of JSON; `None` if writing it out would need too many digits.
     pub fn read(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),

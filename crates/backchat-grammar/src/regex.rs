@@ -59,7 +59,7 @@ impl Part {
     }
 }
 
-/// The texts from a state on as a regular expression of a whole match; nothing if it would be large.
+/// The texts from a state on as a regular expression of a whole match; `None` if it would be large.
 pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String> {
     let mut order = vec![start];
     let mut next = 0;

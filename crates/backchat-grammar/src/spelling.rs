@@ -15,7 +15,7 @@ pub(crate) enum Spelling {
 }
 
 impl Spelling {
-    /// The texts as they are written; nothing if they need too many states.
+    /// The texts as they are written; `None` if they need too many states.
     pub fn spell(&self, text: &Automaton) -> Option<Automaton> {
         match self {
             Self::Json if *text == Automaton::anything() => Some(ANY_JSON.clone()),

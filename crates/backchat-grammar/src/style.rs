@@ -136,7 +136,7 @@ impl Style {
         self.sign(rules, exact, ",")
     }
 
-    /// Strings whose text the automaton accepts; nothing if they need too many states.
+    /// Strings whose text the automaton accepts; `None` if they need too many states.
     pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, free_texts: &Automaton) -> Option<Node> {
         let is_free = *text == Automaton::anything();
         let is_same = |known: &&FreeString| {

@@ -413,7 +413,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The rest of the node after a text that it begins with; nothing if it does not.
+/// The rest of the node after a text that it begins with; `None` if it does not.
 fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
     let mut machine = Machine::new(rules, node);
     if !machine.feed_text(text) {

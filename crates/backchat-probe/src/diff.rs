@@ -1,4 +1,4 @@
-//! Two texts compared piece by piece: what turns one into the other, and the same as a patch writes it.
+//! Compares two texts piece by piece: the edits from one to the other, and as a unified diff.
 
 use std::collections::HashMap;
 
@@ -28,8 +28,7 @@ pub fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     found.into_inner().into_inner().into_ops()
 }
 
-/// The difference of two texts as a patch has it, with that many equal lines around each change; nothing if they are
-/// equal.
+/// The unified diff of two texts, with that many context lines; `None` if they are equal.
 pub fn unified(old: &str, new: &str, around: usize, file: Option<&str>) -> String {
     use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! What renders of a chat template show: what it takes, which text a model wrote, and how one turn becomes the next.
+//! Facts from renders of a chat template: what input it takes, which text the model wrote, and how one turn becomes the
+//! next.
 
 pub mod bridge;
 pub mod chats;

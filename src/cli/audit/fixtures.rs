@@ -31,7 +31,7 @@ pub struct Fixtures<'a> {
 }
 
 impl Fixtures<'_> {
-    /// Writes a fixture for each cause; a file that is there may have been reviewed, and stays.
+    /// Writes a fixture for each cause; an existing file may have been reviewed, and is kept.
     pub fn write(&self, tally: &Tally, global: &Global) -> Result<(), Failure> {
         let cannot = |path: &Path, error: &std::io::Error| input::cannot_write(&path.display().to_string(), error);
         fs::create_dir_all(self.folder).map_err(|error| cannot(self.folder, &error))?;

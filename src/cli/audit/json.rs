@@ -22,7 +22,7 @@ fn groups(counts: &std::collections::BTreeMap<String, u64>) -> Value {
 
 fn cause(tally: &Tally, cause: &Cause, counted: &Counted) -> Value {
     let policies = cause.policy_names().into_iter().map(Value::from).collect();
-    // A row that was read is JSON.
+    // A row that was parsed is JSON.
     let row = std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default();
     let keys = ["id", "text", "token_ids", "prefix"];
     let kept = keys.into_iter().filter_map(|key| Some((key.to_owned(), row.get(key)?.clone())));

@@ -169,7 +169,7 @@ impl Audit {
     }
 }
 
-/// The response template that reads a row: the one that it carries or names, or else that of the command line.
+/// The response template for a row: the one that it contains or names, or else that of the command line.
 fn template_of(row: &Value, asked: &Asked) -> Option<Template> {
     match row.get("template") {
         Some(Value::String(name)) => Some(input::template(name).ok()?.loaded.template),

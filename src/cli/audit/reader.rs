@@ -1,4 +1,4 @@
-//! Reads the rows of a log on one thread, and hands over its counts when it ends.
+//! Counts the rows of a log on one thread, and returns its tally at the end.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! `backchat check`: fixtures checked, blessed and begun.
+//! `backchat check`: checks, blesses and creates fixtures.
 
 mod new;
 mod report;
@@ -114,7 +114,7 @@ enum NoTests {
     Pass,
 }
 
-/// One of several parts of the cases.
+/// A shard of the cases.
 #[derive(Clone, Copy, Debug)]
 struct Shard {
     part: usize,
@@ -219,7 +219,7 @@ impl Check {
     }
 }
 
-/// Writes expectations into the files, and takes back the complaints that this answers. Gives how many cases changed.
+/// Writes expectations into the files, and removes the findings that this resolves. Returns how many cases changed.
 fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Which) -> Result<usize, Failure> {
     let mut count = 0;
     for file in files {
@@ -237,7 +237,7 @@ fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Which) -> Res
     Ok(count)
 }
 
-/// Writes expectations into a file of cases. Signals are the caller's.
+/// Writes expectations into a file of cases. The caller handles signals.
 pub(super) fn write_cases(file: &FixtureFile, pending: &[Pending<'_>]) -> Result<(), Failure> {
     replace_file(Path::new(&file.file), check::written(file, pending).as_bytes())
         .map_err(|error| input::cannot_write(&file.file, &error).into())

@@ -13,7 +13,7 @@ use backchat_parser::template::source::{SourceError, replace_file};
 use backchat_workbench::check::fixture::{self, Shared, TemplateSource};
 use backchat_workbench::check::{self, Chat, Names, RecordCases, RecordNames};
 
-/// Writes the file, and says what is in it.
+/// Writes the file, and reports what is in it.
 pub fn run(
     model: &str,
     record: Option<&str>,
@@ -63,7 +63,7 @@ struct New {
     notes: Vec<String>,
 }
 
-/// Everyday turns as the chat template writes them.
+/// Typical turns as the chat template writes them.
 fn of_renders(model: &str, set: &[(String, Value)], file: &str, folder: &Path, cases: &Cases) -> Result<New, Failure> {
     let source = backchat_chat::source::open(model, None).map_err(source_failure)?.for_tools();
     let template_name = cases.template.as_deref().unwrap_or(model);
@@ -120,7 +120,7 @@ fn relative(folder: &Path, name: &str) -> Result<String, SourceError> {
     Ok(input::path_from(folder, Path::new(&input::place(name)?)))
 }
 
-/// The file to write: the one that is named, or one called after the model in the folder that is named.
+/// The file to write: the given one, or one named after the model in the given folder.
 fn target(model: &str, cases: &Cases) -> PathBuf {
     let path = cases.paths.first().map_or(Path::new("."), PathBuf::as_path);
     if path.extension().is_some_and(|extension| extension == fixture::EXTENSION) {
@@ -128,7 +128,7 @@ fn target(model: &str, cases: &Cases) -> PathBuf {
     }
     let model = Path::new(model);
     let full = model.canonicalize().unwrap_or_else(|_| model.to_owned());
-    // A file in a model folder has a name that says nothing.
+    // A file in a model folder has a generic name.
     let named = match full.file_name().and_then(|name| name.to_str()) {
         Some("tokenizer_config.json" | "chat_template.json" | "chat_template.jinja") => full.parent().unwrap_or(&full),
         _ => &full,

@@ -10,7 +10,7 @@ use backchat_core::diagnostic::{self, Diagnostic, Label, Place, Severity, Source
 use backchat_workbench::check::fixture::TemplateSource;
 use backchat_workbench::check::{Report, Status};
 
-/// Writes what was found everywhere it was asked for.
+/// Writes the findings to all requested outputs.
 pub fn write(reports: &[Report<'_>], sources: &Sources, outputs: &Outputs, global: &Global) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     let mut allowed = AllowedTruncations::default();
@@ -64,7 +64,7 @@ struct Group {
 }
 
 impl AllowedTruncations {
-    /// The group that a finding belongs to; nothing if it has no group or opens one, as the finding `next` does.
+    /// The group that a finding belongs to; `None` if it has none, or begins one as the finding `next`.
     fn group_of(&mut self, report: &Report<'_>, found: &Diagnostic, next: usize) -> Option<&mut Group> {
         let TemplateSource::File(template) = &report.entry.case()?.template else { return None };
         if found.id != "check-truncated" || found.severity != Severity::Note {
@@ -79,7 +79,7 @@ impl AllowedTruncations {
         }
     }
 
-    /// Says in the first note of each group which cases share it.
+    /// Adds to the first note of each group which cases share it.
     fn describe(self, diagnostics: &mut [Diagnostic]) {
         for Group { template, first, others } in self.groups {
             let Some(diagnostic) = diagnostics.get_mut(first).filter(|_| !others.is_empty()) else { continue };

@@ -1,4 +1,4 @@
-//! `derive`: the draft goes to stdout or into a file, everything said about it to stderr.
+//! `derive`: the draft goes to stdout or into a file, the report to stderr.
 
 mod screen;
 mod several;
@@ -53,7 +53,7 @@ pub struct Derive {
     /// Face cache, or `-`; give several, or a folder of them, to derive on all cores
     #[arg(value_name = "SOURCE", required_unless_present = "jsonl")]
     sources: Vec<String>,
-    /// The one source, once it is known that there is one.
+    /// The source, if there is exactly one.
     #[arg(skip)]
     source: String,
     /// Derive from rows of a JSON Lines file: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
@@ -126,7 +126,7 @@ impl Derive {
         }
     }
 
-    /// Options that are about one source.
+    /// Options that require a single source.
     fn check_many(&self) -> Result<(), Diagnostic> {
         #[cfg(feature = "tui")]
         let replay = self.replay;
@@ -217,7 +217,7 @@ impl Derive {
         Ok(opened.for_tools().with_tokens_beside())
     }
 
-    /// The options of a row, before what it says itself.
+    /// The default options of a row.
     pub(super) fn row_options(&self) -> Options {
         Options::default()
             .variables(self.set.iter().cloned().collect())
@@ -313,7 +313,7 @@ impl Derive {
         }
     }
 
-    /// The command that follows a draft that is not proved: one that was tried and is, or a look at what is not read.
+    /// The command to suggest for an unproved draft: options with which it is proved, or a way to see what is misread.
     fn after_failure(&self, derivation: &Derivation, global: &Global) {
         if self.source == "-" {
             return;
@@ -327,7 +327,7 @@ impl Derive {
         self.next(global, &self.again(&[look]), ", to see what it does not read");
     }
 
-    /// Puts on the workbench what the draft does not read as it should.
+    /// Opens the misread conversations and samples in the workbench.
     #[cfg(feature = "tui")]
     fn replay(&self, derivation: &Derivation, options: &Options, global: &Global) -> Result<ExitCode, Failure> {
         self.report(derivation, None, global);
@@ -367,7 +367,7 @@ impl Derive {
             ("--samples", &self.samples),
         ];
         given.iter().for_each(|(option, value)| value.iter().for_each(|value| give(option, value)));
-        // The values that these options set are not set before.
+        // These options have not been set before.
         if !options.contains(&"--target") {
             self.target.iter().for_each(|target| give("--target", target.name));
         }
@@ -424,7 +424,7 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
     Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }
 
-/// The conversations that did not come back as they went in, and the samples that are not explained.
+/// The failing conversations and the unexplained samples.
 #[cfg(feature = "tui")]
 fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<session::Given> {
     let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };

@@ -24,7 +24,7 @@ pub(super) fn report(derivation: &Derivation) -> Vec<String> {
     lines
 }
 
-/// A text in lines of that width, parted between words. A longer word has a line of its own.
+/// Wraps a text to a width, at spaces. A longer word has its own line.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
@@ -39,7 +39,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The words of a text. Code of several words is one: it is to be copied.
+/// The words of a text. Code with spaces counts as one word, so that it can be copied.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_code = false;

@@ -29,10 +29,10 @@ const MODEL_FILES: [&str; 4] = ["chat_template.jinja", "chat_template.json", "to
 
 /// A chat template among several.
 pub(super) struct Item {
-    /// The source, as it is opened and named.
+    /// The source, as it is opened and shown.
     pub source: String,
-    /// Where its draft goes below the output folder, without an ending: its place in the folder that was searched, or
-    /// its own name.
+    /// The path of its draft in the output folder, without an extension: its path in the searched folder, or its own
+    /// name.
     place: PathBuf,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn expand(sources: &[String]) -> Result<Vec<Item>, Failure> {
     Ok(found)
 }
 
-/// The name of a draft: that of its source, or of the folder around a file that is called the same in every model.
+/// The name of a draft: that of its source, or of the folder of a file with a generic name.
 fn own_name(source: &Path) -> String {
     let stem = without_ending(source);
     let is_generic = ["chat_template", "tokenizer_config"].contains(&stem.as_str());
@@ -70,7 +70,7 @@ fn own_name(source: &Path) -> String {
     folder.unwrap_or(stem)
 }
 
-/// The name of a file or folder without the ending of a chat template. Other dots belong to the name.
+/// The name of a file or folder without the extension of a chat template. Other dots belong to the name.
 fn without_ending(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let ends = [".jinja", ".json", ".gguf"];
@@ -93,7 +93,7 @@ fn draft_file(folder: &Path, item: &Item) -> PathBuf {
     folder.join(item.place.with_file_name(format!("{name}.json")))
 }
 
-/// Two sources whose drafts would go to one file, which is known before anything is derived.
+/// Two sources whose drafts would go to one file, detected before anything is derived.
 fn check_places(folder: &Path, items: &[Item]) -> Result<(), Failure> {
     let mut known: HashMap<PathBuf, &str> = HashMap::new();
     for item in items {
@@ -251,7 +251,7 @@ fn place(status: Status) -> usize {
     STATUSES.iter().position(|known| *known == status).unwrap_or(0)
 }
 
-/// One row: its id and what it derives to.
+/// One row: its id and its derivation.
 fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
     let wrong = |id: Value, message: String| {
         let help = "a row is {\"id\", \"chat_template\": text or \"template\": path, \"bos_token\"?, \"eos_token\"?, \"set\"?}";
@@ -292,7 +292,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
     (id, derive::derive(&template, &options))
 }
 
-/// Adds what a source's own tokens are, unless they were given.
+/// Adds the source's own special tokens, unless they were given.
 fn add(options: &mut Options, tokens: &Object) {
     for (name, token) in tokens {
         options.variables.entry(name.clone()).or_insert_with(|| token.clone());
@@ -317,8 +317,8 @@ fn with_id(id: Value, derivation: &Derivation) -> Value {
     Value::Object(row)
 }
 
-/// Runs a job for every source, in no order, and hands over the results in order, each as soon as it is its turn. The
-/// first problem ends it.
+/// Runs a job for every source in parallel, and delivers the results in order, each as soon as possible. The first
+/// problem ends it.
 fn on_all_cores<R: Send>(
     items: &[Item],
     global: &Global,
@@ -336,7 +336,7 @@ fn on_all_cores<R: Send>(
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(at) else { return };
-                    // Nobody takes results any more after a problem.
+                    // After a problem, results are no longer received.
                     if send.send((at, job(item))).is_err() {
                         return;
                     }
@@ -372,7 +372,7 @@ fn write_draft(file: &Path, derivation: &Derivation) -> Result<(), Failure> {
     written.map_err(|error| input::cannot_write(&shown, &error).into())
 }
 
-/// The line of a source: how far it got, and the first cause of failure.
+/// The line of a source: its status, and the first cause of failure.
 fn line(source: &str, width: usize, derivation: &Derivation) -> String {
     let verdict = &derivation.verdict;
     let lost = if verdict.lost() > 0 { format!(", {} lost by the wire format", verdict.lost()) } else { String::new() };

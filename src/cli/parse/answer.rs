@@ -1,4 +1,4 @@
-//! Answering one row.
+//! Answers one row.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,32 +35,32 @@ pub struct Asked {
     pub spans: bool,
     /// Whether events show calls as they grow.
     pub grows_calls: bool,
-    /// How a row is cut that does not say.
+    /// The default chunking.
     pub chunks: Chunks,
-    /// The template of a row that has none.
+    /// The default template.
     pub template: Option<Reader>,
-    /// The prompt of a row that has none.
+    /// The default prompt.
     pub prefix: Option<String>,
-    /// The tools of a row that has none.
+    /// The default tools.
     pub tools: Option<Value>,
-    /// What a row leaves out that does not say.
+    /// The default for reasoning, calls and recovery.
     pub keeping: Keeping,
-    /// How ids are read that do not say.
+    /// The default for token ids.
     pub ids: AskedIds,
 }
 
 /// How ids are read.
 #[derive(Default)]
 pub struct AskedIds {
-    /// The tokenizer of a row that names none.
+    /// The default tokenizer.
     pub tokenizer: Option<String>,
     pub policy: Policy,
     pub stop_ids: Vec<u32>,
-    /// Those that were read.
+    /// The loaded tokenizers.
     pub tokenizers: Tokenizers<Tokens>,
 }
 
-/// What is read of an output, and what stays in its content.
+/// What is parsed of an output, and what stays in its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keeping {
     pub reasoning: Reasoning,
@@ -107,14 +107,14 @@ enum Done {
 pub struct Recording {
     /// Whether events have their position.
     pub spans: bool,
-    /// Whether only events of problems are kept: a message without its events needs no others.
+    /// Whether only problem events are kept: without `--events`, the others are not needed.
     pub problems_only: bool,
-    /// How many bytes of the prompt count before the text.
+    /// How many bytes of the prompt precede the text in spans.
     pub prefix_length: usize,
     pub initial: Vec<Event>,
     pub feeds: Vec<Vec<Event>>,
     pub last: Option<Vec<Event>>,
-    /// Which ids events came from, if their positions are asked for.
+    /// The ids that events came from, if positions are requested.
     pub ids: Option<IdSpans>,
 }
 
@@ -140,7 +140,7 @@ impl Recording {
     }
 }
 
-/// How many rows have what makes their answers doubtful.
+/// Counts of rows with doubtful answers, by reason.
 #[derive(Debug, Default)]
 pub struct Doubts {
     missing: AtomicU64,
@@ -152,7 +152,7 @@ pub struct Doubts {
 
 impl Doubts {
     fn count(&self, finished: &Finished) {
-        // Those that other counts and the notes tell of.
+        // Kinds that are counted elsewhere.
         let told = [
             ProblemKind::Malformed,
             ProblemKind::Unclosed,
@@ -174,7 +174,7 @@ impl Doubts {
         }
     }
 
-    /// How many rows have which of them; nothing if no row has any.
+    /// The counts as a sentence; `None` if all are zero.
     pub fn counts(&self) -> Option<String> {
         let kinds = [
             (&self.malformed, "have malformed regions"),
@@ -203,21 +203,21 @@ pub struct Read {
 pub struct Answerer<'a> {
     asked: &'a Asked,
     doubts: &'a Doubts,
-    /// The template of a row that has none.
+    /// The default template.
     template: Option<Reader>,
     /// Templates by their text, the oldest first.
     templates: IndexMap<String, Result<Reader, RowError>>,
     /// Templates for the ids of a tokenizer, by their text, the tokenizer and the policy, the oldest first.
     token_templates: IndexMap<(String, String, Policy), Result<TokenTemplate, RowError>>,
-    /// The tools of the row before: rows of one conversation, or of one job, have the same.
+    /// The tools of the previous row: rows of one conversation, or of one job, share them.
     tools: Option<(Value, Arc<Tools>)>,
 }
 
-/// Why a response schema is not asked for events, chunks or a mode.
+/// Why a response schema does not support events, chunks and modes.
 pub const READS_WHOLE: &str = "a response schema reads the whole output; convert it to stream";
 
 impl Asked {
-    /// Whether nothing is asked that only a response template can do.
+    /// Whether no option requires a response template.
     pub fn is_whole(&self) -> bool {
         !self.events && self.chunks == Chunks::default() && self.mode == Mode::default()
     }
@@ -425,7 +425,7 @@ pub fn token_template(
     TokenTemplate::new(template, &tokens, policy).map_err(|error| RowError::load(error.to_string()))
 }
 
-/// A parser as the command line asks for it.
+/// A parser with the options of the command line.
 pub fn begin(
     beginning: Beginning<'_>,
     (asked, keeping): (&Asked, Keeping),
@@ -478,7 +478,7 @@ pub fn parse<'p>(
     Ok(finished)
 }
 
-/// Adds to an answer what came of the parse of a text. Without the text the places of problems are not known.
+/// Adds the result of a parse to an answer. Without the text the positions of problems are unknown.
 pub fn complete(
     answer: &mut Object,
     done: Result<Finished, RowError>,
@@ -519,7 +519,7 @@ pub fn complete(
         if recording.spans {
             answer.insert("prefix_length".to_owned(), recording.prefix_length.into());
         }
-        // The lists are the reference's: problems have a key of their own.
+        // The lists have the reference's events only: problems have their own key.
         let is_listed = |event: &&Event| !matches!(event, Event::Problem(_));
         let list = |events: Vec<Event>| Value::List(events.iter().filter(is_listed).map(value).collect());
         answer.insert("initial_events".to_owned(), list(recording.initial));

@@ -5,23 +5,23 @@ use super::row_error::RowError;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Policy;
 
-/// What a row says of its ids.
+/// The token ids of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ids {
     /// The model's output.
     pub token_ids: Vec<u32>,
     /// The prompt, if it is ids as well.
     pub prompt_ids: Option<Vec<u32>>,
-    /// The file of the tokenizer, if the row says.
+    /// The file of the tokenizer, if given.
     pub tokenizer: Option<String>,
-    /// What makes a marker, if the row says.
+    /// The policy for markers, if given.
     pub policy: Option<Policy>,
-    /// The ids that end the output, if the row says.
+    /// The ids that end the output, if given.
     pub stop_ids: Option<Vec<u32>>,
 }
 
 impl Ids {
-    /// Takes the keys out of a row; none of a row whose output is text.
+    /// Takes these keys out of a row; `None` if its output is text.
     pub fn take(entries: &mut Object) -> Result<Option<Self>, RowError> {
         let Some(token_ids) = entries.shift_remove("token_ids") else { return Ok(None) };
         let both = |one: &str, other: &str| {

@@ -150,7 +150,7 @@ impl Parse {
             },
             events: self.events,
             spans: self.spans,
-            // Rows have the events of transformers, and no others.
+            // Rows have only the events of transformers.
             grows_calls: self.events && self.jsonl.is_none(),
             chunks: self.chunks,
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
@@ -185,7 +185,7 @@ impl Parse {
         }
     }
 
-    /// The policies asked for. Reference mode is as transformers is, and recovers nothing.
+    /// The requested policies. Reference mode behaves like transformers and recovers nothing.
     fn policies(&self) -> Result<Policies, Diagnostic> {
         let policies = Policies::parse(&self.recover)
             .map_err(|error| Diagnostic::error("unknown-policy", format!("--recover: {error}")))?;
@@ -198,7 +198,7 @@ impl Parse {
         }
     }
 
-    /// Standard input can be read once only.
+    /// Standard input can be read only once.
     fn check_inputs(&self) -> Result<(), Diagnostic> {
         let output = self.jsonl.as_deref().or(self.output.as_deref()).unwrap_or("-");
         let prompt = self.prefix.as_deref().or(self.prompt_ids.as_deref());
@@ -236,7 +236,7 @@ impl Parse {
         let is_table = asked.events && out.is_terminal();
         let mut recording = Recording { problems_only: true, spans: asked.spans, ..Recording::default() };
         let color = global.colors(&out);
-        // An answer that depends on the feeds, or feeds that are counted, need the whole text first.
+        // If the answer depends on the chunks, or chunks are counted, the whole text is needed first.
         let arrives = given.is_none() && asked.mode == Mode::Stable && asked.chunks == Chunks::Whole;
         let mut arriving = arrives.then(|| Arriving::open(path)).transpose()?;
         let known = match &given {
@@ -277,7 +277,7 @@ impl Parse {
         Ok(report(&done, &recording, asked.mode, (input::name(path), text), global))
     }
 
-    /// Says what is not given and matters.
+    /// Warns about missing inputs that matter.
     fn note_what_is_assumed(&self, asked: &Asked) {
         if self.output.is_none() && io::stdin().is_terminal() {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
@@ -292,7 +292,7 @@ impl Parse {
     }
 }
 
-/// Reports what makes the answer doubtful, at its places in the text of a file.
+/// Reports doubts about the answer, with positions in the text of a file.
 fn report(
     done: &Result<Finished, RowError>,
     recording: &Recording,
@@ -317,7 +317,7 @@ fn report(
     ExitCode::from(if done.as_ref().is_ok_and(is_whole) { 0 } else { 1 })
 }
 
-/// An output of ids that is read as a whole.
+/// An output of token ids.
 struct GivenIds {
     tokens: TokenTemplate,
     prompt_ids: Option<Vec<u32>>,
@@ -325,18 +325,18 @@ struct GivenIds {
 }
 
 impl GivenIds {
-    /// The text of the ids, in which problems are shown.
+    /// The text of the ids, for excerpts.
     fn text(&self) -> String {
         let prompt_ids = self.prompt_ids.as_deref().unwrap_or_default();
         let prompt = self.tokens.tokens().decode(prompt_ids);
         let all = self.tokens.tokens().decode(&[prompt_ids, &self.ids].concat());
-        // A character that the prompt leaves open is the answer's.
+        // A character that begins in the prompt belongs to the answer.
         all.strip_prefix(prompt.trim_end_matches('\u{fffd}')).unwrap_or(&all).to_owned()
     }
 }
 
 impl Parse {
-    /// What `--tokenizer` and the files of ids say.
+    /// The values of `--tokenizer` and the files of ids.
     fn given_ids(&self, template: &Template, tokenizer: &str, path: &str) -> Result<GivenIds, Failure> {
         let tokens = Arc::new(input::tokens(tokenizer)?);
         let policy = match self.policy {

@@ -1,4 +1,4 @@
-//! What a parse is given: the prompt and the output, as text or as token ids.
+//! The input of a parse: the prompt and the output, as text or as token ids.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub enum Piece<'p> {
 }
 
 impl Piece<'_> {
-    /// The piece as a person reads it.
+    /// The piece as readable text.
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),

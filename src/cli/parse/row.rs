@@ -1,4 +1,4 @@
-//! One row of `parse --jsonl`: what is asked, and the answer.
+//! One row of `parse --jsonl`: the request, and the answer.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use backchat_parser::parser::{Policies, Reasoning};
 const ANSWER: [&str; 9] =
     ["message", "error", "missing", "malformed", "problems", "notes", "initial_events", "feeds", "final_events"];
 
-/// A row that can be run.
+/// A valid row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The template it carries.
@@ -24,12 +24,12 @@ pub struct Row {
     pub ids: Option<Ids>,
     /// The tools there are.
     pub tools: Option<Value>,
-    /// Code points a feed, or ids.
+    /// The lengths of feeds, in code points or ids.
     pub chunks: Option<Vec<usize>>,
-    /// What becomes of reasoning, and whether calls stay in the content, if the row says.
+    /// How to treat reasoning, and whether calls stay in the content, if given.
     pub reasoning: Option<Reasoning>,
     pub tools_off: Option<bool>,
-    /// The policies, and whether arguments are checked, if the row says.
+    /// The policies, and whether arguments are checked, if given.
     pub recover: Option<Policies>,
     pub validate: Option<bool>,
     /// Its other keys, which the answer repeats.
@@ -133,7 +133,7 @@ fn policies(value: &Value) -> Result<Policies, RowError> {
     policies.map_err(|error| RowError::load(format!("`recover`: {error}")))
 }
 
-/// What becomes of reasoning, by its name.
+/// The treatment of reasoning, by its name.
 fn reasoning(value: &Value) -> Result<Reasoning, RowError> {
     match value.as_str() {
         Some("kept") => Ok(Reasoning::Kept),

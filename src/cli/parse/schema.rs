@@ -9,7 +9,7 @@ use crate::cli::{Failure, Global, input, note};
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_legacy::schema::Schema;
 
-/// Refuses what only a response template can do, and says what is not used.
+/// Refuses options that require a response template, and warns about unused ones.
 pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {
     if !asked.is_whole() || asked.keeping != Keeping::default() {
         return Err(Diagnostic::error("reads-whole", READS_WHOLE)

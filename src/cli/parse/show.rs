@@ -1,4 +1,4 @@
-//! The output for people: the message, formatted and colored, and its problems.
+//! Output for people: the message, formatted and colored, and its problems.
 
 use super::answer::Recording;
 use super::row_error::RowError;
@@ -78,7 +78,7 @@ impl Pen<'_> {
     }
 }
 
-/// A string of JSON in which nothing is left that a terminal would obey.
+/// A JSON string with control characters escaped.
 fn quoted(text: &str) -> String {
     let json = Value::from(text).to_string();
     if escape(&json) == json {
@@ -150,7 +150,7 @@ pub fn unclosed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic
     found.collect()
 }
 
-/// The findings about other problems, and about what a policy recovered. Notes tell of those that are left out.
+/// The findings about other problems, and about recovered ones. Those left out are in the notes.
 pub fn problems(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
     let found = recording.events().filter_map(|event| match event {
         Event::Problem(problem) => Some(&**problem),
@@ -190,7 +190,7 @@ pub fn problems(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic
     told.collect()
 }
 
-/// The position of a span in the output; none if it begins in the prompt.
+/// The position of a span in the output; `None` if it begins in the prompt.
 fn place(stretch: &Span, prefix_length: usize, text: &str) -> Place {
     match (stretch.start.checked_sub(prefix_length), stretch.end.checked_sub(prefix_length)) {
         (Some(start), Some(end)) => Place::span(text, start..end),

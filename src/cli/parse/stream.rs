@@ -8,7 +8,7 @@ use super::row_error::RowError;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{Chunks, Event, Finished, IdSpans, ParseError, Parser};
 
-/// Parses a text feed by feed and writes one object: events first, then what came of it.
+/// Parses a text feed by feed and writes one object: events first, then the result.
 pub fn parse<'p>(
     parser: Result<Parser, RowError>,
     feeds: impl Iterator<Item = Piece<'p>>,
@@ -17,7 +17,7 @@ pub fn parse<'p>(
     out: &mut impl Write,
 ) -> io::Result<Result<Finished, RowError>> {
     let (mut last, mut text) = (None, Some(String::new()));
-    // The text of ids is not at hand: then problems have no span.
+    // The text of ids is not available, so problems have no span.
     let feeds = feeds.inspect(|piece| match piece {
         Piece::Text(piece) => text.as_mut().into_iter().for_each(|text| text.push_str(piece)),
         Piece::Ids(_) => text = None,
@@ -34,7 +34,7 @@ pub fn parse<'p>(
             out.write_all(b"\"initial_events\": [")?;
             out.write_all(initial.as_bytes())?;
             out.write_all(b"], \"feeds\": [")?;
-            // Whoever reads along waits for each piece; feeds that are only cut so need not hurry.
+            // Arriving pieces are flushed for live readers; artificial chunks need not be.
             let done = read(parser, feeds, recording, asked.chunks == Chunks::Whole, out)?;
             out.write_all(b"]")?;
             done.map(|(finished, events)| {
@@ -61,7 +61,7 @@ pub fn parse<'p>(
     Ok(done)
 }
 
-/// Reads the text; what came of it, with the last events. A feed that fails is not written.
+/// Parses the text; returns the result, with the last events. A feed that fails is not written.
 fn read<'p>(
     mut parser: Parser,
     feeds: impl Iterator<Item = Piece<'p>>,
@@ -100,7 +100,7 @@ fn read<'p>(
 
 /// Adds an event to a list of them.
 fn add(list: &mut String, event: &Event, recording: &mut Recording, ids: Option<&IdSpans>) {
-    // The lists are the reference's: problems have a key of their own.
+    // The lists have the reference's events only: problems have their own key.
     if !matches!(event, Event::Problem(_)) {
         if !list.is_empty() {
             list.push_str(", ");

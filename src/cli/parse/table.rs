@@ -1,5 +1,4 @@
-//! The events of one output as a table for a person, each line written as soon as it is known; only malformed regions
-//! are kept.
+//! The events of one output as a table, each line written as soon as it is known; only malformed regions are kept.
 
 use std::io::{self, Write};
 
@@ -11,7 +10,7 @@ use backchat_core::diagnostic::escape;
 use backchat_parser::parser::{EventRef, Finished, Held, ParseError, Parser, ProblemKind, Span};
 use backchat_parser::template::Template;
 
-/// Parses a text feed by feed and writes each feed, what it brought, and what is held back after it.
+/// Parses a text feed by feed and writes each feed, its events, and the held text after it.
 pub fn parse<'p>(
     template: &Template,
     (parser, prefix): (Result<Parser, RowError>, &str),
@@ -75,7 +74,7 @@ struct Table<'o> {
 }
 
 impl Table<'_> {
-    /// Writes the lines there are.
+    /// Writes the pending lines.
     fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(self.pen.out.as_bytes())?;
         self.pen.out.clear();
@@ -115,7 +114,7 @@ impl Table<'_> {
         self.pen.out.push('\n');
     }
 
-    /// A text, after its position if that is asked for.
+    /// A text, after its position if requested.
     fn at(&self, span: &Span, text: &str) -> String {
         if self.spans { format!("{}..{}  {text}", span.start, span.end) } else { text.to_owned() }
     }

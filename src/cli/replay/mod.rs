@@ -108,7 +108,7 @@ impl Replay {
             .help("leave one of them out; on the screen, `m` goes through the modes of both templates")
             .into());
         }
-        // A page shows a whole output, not one that still arrives or is typed.
+        // A page shows a complete output, not one that is arriving or typed.
         let on_screen = has_screen() && !self.page.is_asked();
         if !on_screen
             && !global.is_quiet()
@@ -141,7 +141,7 @@ impl Replay {
         self.show(outputs, global)
     }
 
-    /// Whether the table of standard input is written while it arrives: nothing has to be known of its end first.
+    /// Whether the table of standard input is written while it arrives, because nothing depends on its end.
     fn is_read_along(&self) -> bool {
         let is_piped = self.follow.is_none()
             && match self.output.as_deref() {
@@ -155,7 +155,7 @@ impl Replay {
             && self.with.is_none()
     }
 
-    /// Puts outputs on the screen, or prints them.
+    /// Opens outputs on the screen, or prints them.
     fn show(&self, outputs: OutputSet, global: &Global) -> Result<ExitCode, Failure> {
         if !has_screen() {
             return self.print(&outputs, global);
@@ -163,7 +163,7 @@ impl Replay {
         Ok(self.on_screen(outputs, global)?.map_or(ExitCode::SUCCESS, ended_by))
     }
 
-    /// Puts outputs on the screen; gives the signal that ended that, if one did.
+    /// Opens outputs on the screen; returns the signal that ended it, if any.
     fn on_screen(&self, outputs: OutputSet, global: &Global) -> Result<Option<i32>, Failure> {
         let start = self.start(&outputs);
         let mut app = App::new(Box::new(outputs), &start, self.theme(global))?;
@@ -200,7 +200,7 @@ impl Replay {
         let notice = assumes.then(|| NO_PREFIX.to_owned());
         let at = self.at;
         let typing = outputs.is_typed();
-        // Of a list that grows, the newest is shown, and what comes next follows.
+        // A growing list opens at its newest output and follows new ones.
         let (output, at) = match &self.follow {
             Some(_) => (outputs.names().len().saturating_sub(1), at.or(Some(Position::End))),
             None => (0, at),
@@ -233,7 +233,7 @@ impl Replay {
         }
     }
 
-    /// The events of every output as a table, one for each answer that is asked for.
+    /// The events of every output as a table, one for each requested answer.
     fn print(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
         let mut out = io::stdout().lock();
         let several = outputs.names().len() > 1;
@@ -344,7 +344,7 @@ impl Replay {
         }
     }
 
-    /// The answers that are asked for: what each is called, its template and its mode.
+    /// The requested answers: name, template and mode.
     fn sides<'m>(&self, material: &'m Material) -> Vec<(String, &'m Template, Mode)> {
         let mode = self.mode.mode();
         let own = |name: &str, mode| (name.to_owned(), &material.template, mode);
@@ -368,7 +368,7 @@ impl Replay {
                 Err(_) if several => continue,
                 Err(problem) => return Err(problem.into()),
             };
-            // As on the screen, a character at a time, as long as a page can hold every step.
+            // As on the screen, one character at a time, as long as every step fits on a page.
             let most = report::MOST_STEPS;
             let length = material.output.chars().count().div_ceil(most).max(1);
             let chunking: Chunking = Chunks::Every(length).into();
@@ -413,7 +413,7 @@ fn too_large(error: TooLarge) -> Failure {
     Diagnostic::error("too-large", error.to_string()).into()
 }
 
-/// The problems that were reported: one that outputs share, as that of their template, is reported once.
+/// The problems that were reported: a shared one, such as that of a template, is reported once.
 #[derive(Default)]
 struct Problems(HashSet<String>);
 
@@ -426,7 +426,7 @@ impl Problems {
     }
 }
 
-/// How often a file that is followed is looked at.
+/// How often a followed file is checked.
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Waits until a file has a row to show.
@@ -440,7 +440,7 @@ fn await_row(outputs: &mut OutputSet, file: &str, global: &Global) {
     }
 }
 
-/// The theme for what the terminal says of itself.
+/// The theme for the colors that the terminal reports.
 pub fn theme(global: &Global) -> Theme {
     match global.colors(&io::stdout()) {
         true => Theme::guess(std::env::var("COLORFGBG").ok().as_deref()),
@@ -453,7 +453,7 @@ pub fn ended_by(signal: i32) -> ExitCode {
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 
-/// Puts a case on the screen, read with its own template or another; gives the signal that ended that, if one did.
+/// Opens a case on the screen, parsed with its own template or another; returns the signal that ended it, if any.
 pub fn open_case(id: &str, template: Option<&str>, global: &Global) -> Result<Option<i32>, Failure> {
     let replay = match template {
         Some(template) => Replay::new(template, Some(id)),
@@ -467,7 +467,7 @@ pub fn has_screen() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Opens outputs that were made, not read: those a proof failed on.
+/// Opens generated outputs: those that a proof failed on.
 pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<ExitCode, Failure> {
     let replay = Replay::new("", None);
     replay.show(OutputSet::of_given(given, Some(origin)), global)

@@ -1,4 +1,4 @@
-//! The events of a recording as a table of text: of all of it, or of what has come.
+//! The events of a recording, complete or arriving, as a text table.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
     out
 }
 
-/// A table that is written as far as its recording has come. Each call goes on where the one before ended.
+/// A table that is written incrementally. Each call continues where the previous one ended.
 pub struct Table {
     name_width: usize,
     /// The events that are not as expected.
@@ -43,7 +43,7 @@ impl Table {
         Self { name_width, wrong: Vec::new(), event: 0, feed: 0, offsets: Offsets(0, recording.offset_of(0)) }
     }
 
-    /// Writes the events that have come.
+    /// Writes the new events.
     pub fn rows(&mut self, recording: &Recording, out: &mut String) {
         while let Some(event) = recording.event(self.event) {
             let events = self.event..recording.row(recording.row_of(self.event)).end;
@@ -106,8 +106,8 @@ impl Table {
     }
 }
 
-/// The last byte of the text that was asked for, and its character of the output. Asked for from front to back, each
-/// costs the distance to the one before, where one alone costs the distance to the output's beginning.
+/// The last byte that was looked up, and its character of the output. In ascending order, each lookup costs the
+/// distance to the previous one, instead of to the beginning of the output.
 struct Offsets(usize, isize);
 
 impl Offsets {
@@ -218,7 +218,7 @@ mod tests {
         let recording = growing.finish();
         table.rows(&recording, &mut out);
         table.end(&recording, None, &mut out);
-        // As it arrives, each piece has a row of its own, and held text is reported with it.
+        // While arriving, each piece has its own row, and held text is reported with it.
         insta::assert_snapshot!(out, @r#"
           CHAR  EVENT      FIELD    TEXT
             -3  open       thought  "<t>"

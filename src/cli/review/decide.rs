@@ -1,4 +1,4 @@
-//! The review in a terminal: each difference shown, and written if it is accepted.
+//! The review in a terminal: shows each difference, and writes accepted ones.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use backchat_workbench::session::Problem;
 use backchat_workbench::tui::review as screen;
 
 impl Review {
-    /// Shows the differences one by one, writes those that are accepted, and says what became of them.
+    /// Shows the differences one by one, writes accepted ones, and prints a summary.
     pub(super) fn decide(
         &self,
         items: Vec<Item>,
@@ -53,7 +53,7 @@ impl Review {
     }
 }
 
-/// The cases with one difference after one another, each where the first of its kind is; and the group of each.
+/// The cases sorted so that those with the same difference follow the first of them; and the group of each.
 fn grouped(mut items: Vec<Item>) -> (Vec<Item>, Vec<usize>) {
     let mut kinds: HashMap<String, usize> = HashMap::new();
     for item in &items {
@@ -76,7 +76,7 @@ fn is_settled(decision: Option<screen::Decision>) -> bool {
     matches!(decision, Some(screen::Decision::Accepted | screen::Decision::Settled))
 }
 
-/// The pending differences, each read anew when it is shown.
+/// The pending differences, each read again when it is shown.
 struct Docket<'r> {
     review: &'r Review,
     settings: Settings,
@@ -84,14 +84,14 @@ struct Docket<'r> {
     names: Vec<String>,
     /// Cases of one group have the same difference.
     groups: Vec<usize>,
-    /// What was accepted, the last of it last.
+    /// The accepted changes, in order.
     written: Vec<Written>,
     /// The file and the name of the case shown last.
     shown: Option<(FixtureFile, String)>,
 }
 
 impl Docket<'_> {
-    /// Checks one case of a file; gives what `use_report` makes of that, or nothing if the file has no such case.
+    /// Checks one case of a file; returns the result of `use_report`, or `None` if the file has no such case.
     fn with_report<T>(&self, file: &FixtureFile, id: &str, use_report: impl FnOnce(&Report<'_>) -> T) -> Option<T> {
         let mut entries = Entry::all(std::slice::from_ref(file), &[]);
         entries.retain(|entry| entry.id() == id);
@@ -152,7 +152,7 @@ impl screen::Docket for Docket<'_> {
             return Err(problem.at(Place::file(&file.file)).into());
         }
         let written = self.with_report(file, id, |report| match report.undecided() {
-            // The screen only notes signals, so none interrupts this.
+            // The screen only records signals, so none interrupts this.
             Some(pending) => write_cases(file, &[pending]),
             None => Ok(()),
         });

@@ -43,7 +43,7 @@ struct Item {
     file: String,
     #[cfg(feature = "tui")]
     is_chat: bool,
-    /// What the case loses and gains.
+    /// The lines that the case loses and gains.
     #[cfg(feature = "tui")]
     difference: String,
     /// The findings of the check.
@@ -89,7 +89,7 @@ impl Review {
         Ok(exit_code(items.len(), not_run))
     }
 
-    /// The answers of transformers are not reviewed.
+    /// transformers' answers are not reviewed.
     fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings { limit: self.cases.limit()?, reference: None, ..Settings::default() })
     }

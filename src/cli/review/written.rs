@@ -1,4 +1,4 @@
-//! What the review wrote, so that it can be taken back.
+//! The writes of a review, so that they can be undone.
 
 use std::path::{Path, PathBuf};
 
@@ -15,12 +15,12 @@ pub struct Written {
 }
 
 impl Written {
-    /// Notes what a file holds now that held another text before.
+    /// Records the old and the new text of a file.
     pub fn note(file: &str, before: &str) -> Result<Self, Problem> {
         Ok(Self { file: file.into(), before: before.to_owned(), after: read(Path::new(file))? })
     }
 
-    /// Writes the text before, if the file is still as it was written.
+    /// Restores the old text, if the file has not changed since.
     pub fn take_back(&self) -> Result<(), Problem> {
         let name = self.file.display().to_string();
         if read(&self.file)? != self.after {

@@ -1,4 +1,4 @@
-//! The input of rows, in blocks of whole lines.
+//! Reads the input of rows in blocks of complete lines.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read};
@@ -38,9 +38,9 @@ impl Blocks {
         Self { reader, rest: Vec::new(), lines: 0, turn: 0, ended: false }
     }
 
-    /// The lines that can be read at once; it waits for more only if there is no whole line among them.
+    /// The lines available now; waits for more only if there is no complete line among them.
     ///
-    /// They are put into `bytes`, whatever that held. After an error there is nothing more.
+    /// They replace the contents of `bytes`. After an error there is nothing more.
     pub fn next_block(&mut self, mut bytes: Vec<u8>) -> io::Result<Option<Block>> {
         if self.ended {
             return Ok(None);
@@ -90,8 +90,7 @@ impl Blocks {
 }
 
 impl Block {
-    /// Takes its lines one by one; gives the buffer back, unless a line has taken it or it has become too large to
-    /// keep.
+    /// Visits its lines one by one; returns the buffer, unless a line has taken it or it is too large to keep.
     pub fn for_each_line(self, mut take: impl FnMut(Line<'_>)) -> Vec<u8> {
         if memchr(b'\n', &self.bytes).is_none() {
             take(Line { number: self.first, bytes: Cow::Owned(self.bytes) });

@@ -1,8 +1,8 @@
-//! Rows of JSON lines in, one answer a row out: in parallel, in order, holding no more than a few blocks of them.
+//! Rows of JSON lines in, one answer per row out: in parallel, in order, holding at most a few blocks.
 //!
-//! A worker reads a block of lines itself, answers it, and writes its answers when their turn has come. So no row
-//! passes from one thread to another, and the memory of a row is the worker's own. The buffers of blocks are used
-//! again: threads that ask the system for memory wait for each other.
+//! A worker reads a block of lines itself, answers it, and writes its answers when it is their turn. So no row is
+//! passed between threads, and each worker allocates its own memory. The buffers of blocks are reused, because threads
+//! contend for the allocator.
 
 mod blocks;
 mod turns;
@@ -23,7 +23,7 @@ use turns::{Answers, Turns};
 pub struct Line<'b> {
     /// Its number, from 1; empty lines count.
     pub number: u64,
-    /// Its bytes; its own if there is no other line in its block, as it may be a long one.
+    /// Its bytes; owned if it is the only line in its block, as it may be long.
     pub bytes: Cow<'b, [u8]>,
 }
 
@@ -32,7 +32,7 @@ pub struct Line<'b> {
 pub enum Outcome {
     /// It has its answer.
     Answered,
-    /// Its answer says what is wrong.
+    /// Its answer is an error.
     Failed,
 }
 
@@ -45,7 +45,7 @@ pub struct Tally {
     pub failed: u64,
 }
 
-/// A buffer with more room than this many bytes is not kept for another block: one long row would be held to the end.
+/// Buffers larger than this are not reused, or the memory of one long row would be kept to the end.
 const MAX_SPARE: usize = 4 * blocks::BLOCK;
 
 enum Fault {
@@ -82,7 +82,7 @@ where
     })
 }
 
-/// Answers blocks until there are no more or the receiver is gone.
+/// Answers blocks until there are no more or the output is closed.
 fn work<A>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout>, mut answerer: A)
 where
     A: FnMut(Line<'_>, &mut String) -> Outcome,

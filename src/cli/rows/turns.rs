@@ -1,4 +1,4 @@
-//! The order of the answers: who is early leaves them to the worker whose turn it is.
+//! Writes answers in order: an early worker leaves its answers to the worker whose turn it is.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -22,7 +22,7 @@ pub(super) struct Answers {
 /// Writes answers in the order of their blocks.
 pub(super) struct Turns<W> {
     state: Mutex<State<W>>,
-    /// Whose turn it is has changed, or there are no more turns.
+    /// Signals that the turn has changed, or that there are no more turns.
     moved: Condvar,
     ahead: u64,
 }
@@ -34,12 +34,12 @@ struct State<W> {
     turn: u64,
     /// Answers that came early.
     early: BTreeMap<u64, Answers>,
-    /// Texts that have been written, to be used again.
+    /// Buffers of written answers, for reuse.
     spare: Vec<String>,
-    /// How many workers wait for room.
+    /// How many workers wait for space.
     waiting: usize,
     tally: Tally,
-    /// Whether more answers are of no use.
+    /// Whether further answers are discarded.
     stopped: bool,
     fault: Option<Fault>,
 }
@@ -63,8 +63,8 @@ impl<W: Write> Turns<W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the answers of this block may be kept, and gives an empty text for them; none if they will not be
-    /// wanted.
+    /// Waits until the answers of this block may be stored, and returns an empty buffer for them; `None` if they will
+    /// be discarded.
     pub fn wait_for_room(&self, turn: u64) -> Option<String> {
         let mut state = self.state();
         while !state.stopped && turn >= state.turn + self.ahead {
@@ -108,12 +108,12 @@ impl<W: Write> Turns<W> {
         state.out = Some((out, progress));
     }
 
-    /// Keeps the first reason for which not everything could be read or written.
+    /// Records the first error of reading or writing.
     pub fn fail(&self, fault: Fault) {
         self.state().fault.get_or_insert(fault);
     }
 
-    /// Ends the waiting of all workers should this one panic, because its turn would never be over.
+    /// Wakes all workers if this one panics, because its turn would never end.
     pub fn stop_on_panic(&self) -> Stop<'_, W> {
         Stop(self)
     }
@@ -126,7 +126,7 @@ impl<W: Write> Turns<W> {
 }
 
 impl<W> State<W> {
-    /// The answers whose turn it is, if they are there.
+    /// The answers whose turn it is, if they are ready.
     fn take_next(&mut self) -> Option<Answers> {
         let answers = self.early.remove(&self.turn)?;
         self.turn += 1;
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_once_answers_cannot_be_written_or_a_worker_is_gone() {
-        /// Takes nothing.
+        /// Accepts nothing.
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {

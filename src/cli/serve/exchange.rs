@@ -1,6 +1,6 @@
 //! One exchange: from the body of a request to the answer and its rows in the record.
 //!
-//! An exchange that is dropped is one whose client left: its connections to the engine close, and it is recorded.
+//! An exchange is dropped if its client disconnects: its connections to the engine close, and it is recorded.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -31,7 +31,7 @@ use crate::serve::request::ChatRequest;
 use crate::serve::stop_strings::StopStrings;
 use backchat_core::json::{self, Value};
 
-/// How long the count of tokens is waited for once all choices have ended.
+/// How long to wait for the token counts once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Why an exchange failed.
@@ -76,18 +76,18 @@ pub struct Exchange {
     links: Vec<Link>,
     /// The tokens of all choices, from engines that count them together.
     usage: Option<Usage>,
-    /// Problems that are not the text's.
+    /// Problems outside the text.
     problems: Vec<Value>,
     streams: bool,
     include_usage: bool,
     began: Instant,
     read_at: Instant,
     timer: Pin<Box<Sleep>>,
-    /// How long the engine may be silent, as the timer knows it.
+    /// The timer for the engine's silence.
     limit: Duration,
-    /// The server's grace is over.
+    /// Completes when the server's grace period is over.
     cut: Pin<Box<OwnedNotified>>,
-    /// What is to be written next.
+    /// The pending output.
     out: String,
     status: &'static str,
     outcome: Outcome,
@@ -131,7 +131,7 @@ pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoi
     response.body(Outgoing::whole(answer.to_string())).map_err(|error| ApiError::new(500, error.to_string()))
 }
 
-/// Reads a request, checks it, and makes its prompt.
+/// Reads and checks a request, and renders its prompt.
 async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
     let began = Instant::now();
     let request = ChatRequest::read(&body)?;
@@ -148,7 +148,7 @@ async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
     }
     let guard = OpenStream::new(server);
     server.metrics.borrow_mut().ignored += request.ignored as u64;
-    // Renders and grammars take up to milliseconds: other streams go on.
+    // Renders and grammars take up to milliseconds: other streams must not wait.
     let (model, may_go_free) = (Arc::clone(&server.model), *allows_unconstrained);
     let prepared = tokio::task::spawn_blocking(move || {
         let prepared = model.prepare(&request, engine, may_go_free);
@@ -201,7 +201,7 @@ impl Exchange {
                 false => whole.add(delta),
             };
             let answer = Answer::new(parser, request.continues, server.options.calls, &mut sink);
-            // Only one engine leaves the text in that ended the answer.
+            // Only one engine leaves the stop text in the answer.
             let stops = if engine == Engine::Tgi { StopStrings::new(&request.stop) } else { StopStrings::default() };
             choices.push(Choice { answer, ids, whole, stops, tokens: Vec::new(), usage: None, has_ended: false });
         }
@@ -245,7 +245,7 @@ impl Exchange {
         })
     }
 
-    /// Asks the engine, once for all choices or once for each.
+    /// Sends the request to the engine, once for all choices or once for each.
     async fn connect(&mut self, request: &ChatRequest, prepared: &Prepared, facts: &Facts) -> Result<(), Failed> {
         let together = self.engine.takes_n() || request.n <= 1;
         let order = Order {
@@ -307,7 +307,7 @@ impl Exchange {
         self.links.iter().all(|link| link.is_over)
     }
 
-    /// Reads what has come, of any link.
+    /// Reads available data from any link.
     async fn read(&mut self, limit: Duration, replies: &mut Vec<(usize, Reply)>) -> Result<(), Failed> {
         if std::mem::replace(&mut self.limit, limit) != limit {
             self.timer.as_mut().reset((self.read_at + limit).into());
@@ -342,7 +342,7 @@ impl Exchange {
             if cut.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Err(Failed::new(Outcome::Cancelled, 503, "the server is stopping")));
             }
-            // The timer is set anew only when it rings: most pieces come long before.
+            // The timer is reset only when it fires: most pieces come long before.
             while timer.as_mut().poll(context).is_ready() {
                 if read_at.elapsed() >= limit {
                     return Poll::Ready(Err(too_late(limit)));
@@ -356,7 +356,7 @@ impl Exchange {
         result
     }
 
-    /// Brings news of the engine into the answer.
+    /// Applies a reply of the engine to the answer.
     fn take(&mut self, replies: &mut Vec<(usize, Reply)>) -> Result<(), Failed> {
         let after = milliseconds(self.read_at - self.began);
         for (first, reply) in replies.drain(..) {
@@ -413,7 +413,7 @@ impl Exchange {
         self.choices.iter().all(|choice| choice.has_ended)
     }
 
-    /// Reads on until every choice has ended, and the tokens are counted; `sent` gets what is to be written.
+    /// Reads until every choice has ended and the tokens are counted; `sent` receives the output.
     async fn next(&mut self) -> Result<bool, Failed> {
         let has_ended = self.has_ended();
         if has_ended && (self.count().is_some() || self.is_over()) {
@@ -449,7 +449,7 @@ impl Exchange {
     /// Writes the answer as a stream.
     async fn stream(mut self, outlet: Outlet, guard: OpenStream) -> Result<(), BrokenOff> {
         loop {
-            // What came last is written before more is read.
+            // Pending output is written before more is read.
             if !self.out.is_empty() {
                 let overhead = self.read_at.elapsed();
                 self.server.metrics.borrow_mut().overhead.add(overhead);
@@ -460,7 +460,7 @@ impl Exchange {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(failed) => {
-                    // Clients raise on it, and the connection closes without the end of the body.
+                    // Clients raise an error on it, and the connection closes without the end of the body.
                     let mut out = std::mem::take(&mut self.out);
                     out.push_str(&format!("data: {}\n\n", failed.error.to_value()));
                     self.close(failed.outcome, "200");
@@ -474,7 +474,7 @@ impl Exchange {
             self.envelope.usage(usage, &mut out);
         }
         out.push_str("data: [DONE]\n\n");
-        // It is in the record and counted before the client knows that it is over.
+        // It is recorded and counted before the client sees the end.
         self.close(Outcome::Complete, "200");
         drop(guard);
         outlet.send(out).await;
@@ -544,7 +544,7 @@ impl Exchange {
             let ended = Ended {
                 choice: index,
                 answer: Some(&choice.answer),
-                // A choice that ended is complete, whatever became of the others.
+                // A choice that ended is complete, whatever happened to the others.
                 outcome: if choice.has_ended { Outcome::Complete } else { outcome },
                 usage: choice.usage.or(count.filter(|_| shares)),
                 problems: &self.problems,

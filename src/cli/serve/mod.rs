@@ -220,7 +220,7 @@ impl Serve {
                 Calls::Growing => CallDelivery::Growing,
                 Calls::Whole => CallDelivery::Whole,
             },
-            // What was recorded cannot be constrained: the answer says so.
+            // Recorded outputs cannot be constrained: the answer says so.
             allows_unconstrained: self.unconstrained == Unconstrained::Allow || self.replay.is_some(),
             keeps_bos: self.bos.map(|bos| bos == Bos::Keep),
             redact: self.record_redact,
@@ -265,7 +265,7 @@ impl Serve {
         out.flush()?;
         drop(out);
         signals.next().await;
-        // The port is free at once.
+        // The port can be reused at once.
         accepting.abort();
         if !global.is_quiet() {
             note("stopping after the running answers; a second signal stops at once");
@@ -289,7 +289,7 @@ impl Serve {
         Diagnostic::error("serve-no-engine", format!("no engine answers at {address}{why}")).help(help)
     }
 
-    /// What the user should know before the first request.
+    /// The notes printed at startup.
     fn announce(&self, engine: Engine, upstream: &Upstream, model: &Model) -> Result<(), Failure> {
         let shows_special_tokens = match upstream {
             Upstream::Engine(_) => {
@@ -376,7 +376,7 @@ impl Serve {
         Ok(model.recover(policies))
     }
 
-    /// The policies asked for, but for those that change turns as the chat template writes them.
+    /// The requested policies, except those that change conforming turns.
     fn policies(&self, source: &source::Source, model: &Model, global: &Global) -> Policies {
         if self.recover.is_empty() {
             return self.recover;

@@ -1,16 +1,16 @@
-//! In place of `tls.rs` where the command is built without it: most engines are on the same machine, and what speaks TLS is a
-//! third of the build.
+//! Replaces `tls.rs` if the command is built without it: most engines are on the same machine, and TLS is a third of
+//! the build.
 
 use std::io;
 
 use tokio::net::TcpStream;
 
-/// What connections to one host would need; there is none.
+/// The stand-in for the settings of connections to one host.
 #[derive(Clone, Debug)]
 pub enum Tls {}
 
 impl Tls {
-    /// Says what is needed for `https`.
+    /// Refuses `https` with the required feature.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Bodies that are sent: whole, or written by a future that is polled when the connection has room, so that a client
-//! that does not read stops the reading from the engine, and one that leaves ends it.
+//! Response bodies: complete, or written by a future that is polled when the connection is writable, so that a slow
+//! client stops reading from the engine, and a disconnected one ends it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
-/// The answer was broken off: the connection closes without its end.
+/// The answer was interrupted: the connection closes without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokenOff;
 
@@ -22,7 +22,7 @@ impl fmt::Display for BrokenOff {
 
 impl std::error::Error for BrokenOff {}
 
-/// Where a future puts what is to be sent.
+/// The outlet of a future.
 #[derive(Clone, Debug, Default)]
 pub struct Outlet(Rc<RefCell<Option<Bytes>>>);
 
@@ -42,11 +42,11 @@ pub enum Outgoing {
     Whole(Option<Bytes>),
     /// What a future sends.
     Written {
-        /// Where it is put.
+        /// The shared buffer.
         outlet: Outlet,
-        /// The future; none once it is over.
+        /// The future; `None` once it has finished.
         work: Option<Work>,
-        /// Whether it failed, which is said once what was sent is on its way.
+        /// Whether it failed, which is reported after the pending output was sent.
         failed: bool,
     },
 }
@@ -88,7 +88,7 @@ impl Body for Outgoing {
                 *work = None;
                 *failed = result.is_err();
                 if *failed {
-                    // The connection writes what it has before it asks again.
+                    // The connection writes its data before it polls again.
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }

@@ -1,4 +1,4 @@
-//! What the engine says of itself: which one it is, and what requests for it need to know.
+//! Detects the engine and the facts that requests for it depend on.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::upstream::Upstream;
 use crate::serve::engine::{Engine, Facts};
 use backchat_core::json::Value;
 
-/// How long an engine may take to say something about itself.
+/// The timeout for probing an engine.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Finds out which engine it is; nothing if nothing answers there.
+/// Detects which engine it is; `None` if nothing answers.
 pub async fn recognize(upstream: &Upstream) -> Option<Engine> {
     for engine in Engine::ALL {
         match engine.probe() {
@@ -26,7 +26,7 @@ pub async fn recognize(upstream: &Upstream) -> Option<Engine> {
     None
 }
 
-/// Asks for the facts; nothing if the engine does not answer.
+/// Queries the facts; `None` if the engine does not answer.
 pub async fn facts(engine: Engine, upstream: &Upstream) -> Option<Facts> {
     let ask = |path: &'static str| upstream.ask(Method::GET, path, "", PATIENCE);
     let first = |value: &Value, list: &str| value.get(list)?.as_list()?.first().cloned();

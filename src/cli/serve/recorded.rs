@@ -1,5 +1,5 @@
-//! Recorded outputs in the place of an engine, for demonstrations and the tests of clients: each request gets the next
-//! one, in the pieces and at the times of its record, in the protocol of a plain engine. After the last comes the first.
+//! Recorded outputs in place of an engine, for demonstrations and client tests: each request gets the next one, in its
+//! recorded pieces and at its recorded times, in the protocol of a plain engine. After the last comes the first again.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ impl Recorded {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or one of its rows is no output.
+    /// The file cannot be read, or one of its rows is not an output.
     pub fn read(path: &str) -> Result<Self, Problem> {
         let text = input::text(path)?;
         let is_rows = Path::new(path).extension().is_some_and(|extension| extension == ROWS_EXTENSION);
@@ -66,7 +66,7 @@ impl Recorded {
         self.outputs.len()
     }
 
-    /// The answer to a request of an engine's.
+    /// The answer to a request.
     pub fn answer(&self, path: &str, body: &str) -> Playing {
         if path != "/v1/completions" {
             return Playing::new([(Duration::ZERO, r#"{"data": [{"id": "recorded"}]}"#.to_owned())]);
@@ -81,7 +81,7 @@ impl Recorded {
             usage = output.usage.as_ref().filter(|_| n == 1);
             events.extend(output.events(choice));
         }
-        // Choices that are written side by side come as their times tell.
+        // Concurrent choices are interleaved by their times.
         events.sort_by_key(|(due, _)| *due);
         let end = events.last().map_or(Duration::ZERO, |(due, _)| *due);
         let usage = usage.map(|usage| Value::from([("choices", Value::List(Vec::new())), ("usage", usage.clone())]));
@@ -135,7 +135,7 @@ fn outputs(rows: &str) -> Result<Vec<Output>, (usize, String)> {
     Ok(outputs)
 }
 
-/// The pieces in which the text of a row came; all of it at once if the row does not say.
+/// The pieces of a row's text; all at once if they were not recorded.
 fn pieces(row: &Value, text: &str) -> Vec<(Duration, String)> {
     let numbers = |value: Option<&Value>| -> Option<Vec<u64>> { value?.as_list()?.iter().map(Value::as_u64).collect() };
     let lengths = numbers(row.get("chunks")).unwrap_or_default();
@@ -157,7 +157,7 @@ fn pieces(row: &Value, text: &str) -> Vec<(Duration, String)> {
 /// An answer that is played.
 #[derive(Debug)]
 pub struct Playing {
-    /// What is left of it, and when each part is due.
+    /// The remaining parts, and when each is due.
     events: VecDeque<(Duration, String)>,
     began: Instant,
     timer: Pin<Box<Sleep>>,
@@ -169,7 +169,7 @@ impl Playing {
         Self { events: events.into_iter().collect(), began: Instant::now(), timer }
     }
 
-    /// The next bytes, when they are due; nothing at the end.
+    /// The next bytes, when they are due; `None` at the end.
     pub fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some((due, _)) = self.events.front() else { return Poll::Ready(None) };
         if self.began.elapsed() < *due {

@@ -1,4 +1,4 @@
-//! The file of the record, written by a thread of its own: streams never wait for a disk.
+//! The file of the record, written by its own thread: streams never wait for the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ impl Recorder {
         let lost = Arc::clone(&dropped);
         let thread = thread::Builder::new().name("record".to_owned()).spawn(move || {
             for row in queue {
-                // A row is written at once, so that whoever follows the file reads whole lines.
+                // A row is written at once, so that followers of the file read whole lines.
                 if file.write_all(row.as_bytes()).is_err() {
                     lost.fetch_add(1, Ordering::Relaxed);
                 }
@@ -60,7 +60,7 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.rows = None;
         if let Some(thread) = self.thread.take() {
-            // A thread that failed has lost its rows already.
+            // A thread that failed has already lost its rows.
             let _ = thread.join();
         }
     }

@@ -26,7 +26,7 @@ const LONGEST_HEAD: usize = 32 << 10;
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How many bytes beyond the limit of a body are read, so that its client sees the answer.
 const DISCARDED: u64 = 16 << 20;
-/// How long the engine may take to say that it is there.
+/// The timeout for the engine's health check.
 const HEALTH_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Server {
@@ -146,14 +146,14 @@ impl Server {
                 is_told = true;
                 connection.as_mut().graceful_shutdown();
             }
-            // A client that leaves is no error.
+            // A client that disconnects is not an error.
             connection.as_mut().poll(context).map(drop)
         })
         .await;
         self.connections.set(self.connections.get().saturating_sub(1));
     }
 
-    /// Lets running answers end, for as long as the grace lasts or until `hurry` is ready.
+    /// Lets running answers finish, until the grace period is over or `hurry` is ready.
     pub async fn stop(&self, hurry: impl Future<Output = ()>) {
         self.is_stopping.set(true);
         self.stopping.notify_waiters();
@@ -173,7 +173,7 @@ impl Server {
         })
         .await;
         self.cut.notify_waiters();
-        // Time for the last words of streams that were cut.
+        // Time for the final events of interrupted streams.
         for _ in 0..50 {
             if self.connections.get() == 0 {
                 break;
@@ -183,7 +183,7 @@ impl Server {
     }
 }
 
-/// Compares in a time that does not depend on what is the same.
+/// Compares in constant time.
 fn is_same(given: &[u8], key: &[u8]) -> bool {
     let difference = key.iter().enumerate().fold(given.len() ^ key.len(), |difference, (at, byte)| {
         difference | usize::from(byte ^ given.get(at).copied().unwrap_or(0))
@@ -205,7 +205,7 @@ async fn read(request: Request<Incoming>, limit: u64) -> Result<Bytes, ApiError>
         };
         let Ok(more) = frame.into_data() else { continue };
         length += more.len() as u64;
-        // What is too much is read and dropped: a client that still writes would not see the answer.
+        // The excess is read and dropped: a client that is still writing would not see the answer.
         if length <= limit {
             bytes.extend_from_slice(&more);
         }
@@ -221,7 +221,7 @@ fn json(status: StatusCode, value: &Value) -> Result<Response<Outgoing>, ApiErro
     whole(status, "application/json", value.to_string())
 }
 
-/// The answer that an error is.
+/// The response for an error.
 fn refuse(error: &ApiError) -> Response<Outgoing> {
     let mut response = Response::new(Outgoing::whole(error.to_value().to_string()));
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -230,7 +230,7 @@ fn refuse(error: &ApiError) -> Response<Outgoing> {
     if let Some(wait) = error.retry_after.as_deref().and_then(|wait| HeaderValue::from_str(wait).ok()) {
         headers.insert(header::RETRY_AFTER, wait);
     }
-    // The rest of a body that was not read is of no use.
+    // The unread rest of a body is useless.
     if matches!(error.status, 401 | 404 | 405 | 413) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

@@ -17,7 +17,7 @@ use crate::serve::engine::{Engine, Facts};
 use crate::serve::metrics::Metrics;
 use crate::serve::model::Model;
 
-/// What the command line chose.
+/// The options of the command line.
 #[derive(Debug)]
 pub struct Options {
     pub model_name: String,
@@ -46,10 +46,10 @@ pub struct Server {
     pub upstream: Upstream,
     pub recorder: Option<Recorder>,
     pub metrics: RefCell<Metrics>,
-    /// Told when streams have had their grace.
+    /// Notified when the grace period of streams is over.
     pub cut: Arc<Notify>,
     facts: RefCell<Option<Facts>>,
-    /// Told when no more requests are taken.
+    /// Notified when no more requests are accepted.
     pub stopping: Notify,
     pub is_stopping: Cell<bool>,
     /// How many clients are connected.
@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    /// What the engine says of itself: asked once, and again as long as it has not answered.
+    /// The facts about the engine: queried once, and again until it answers.
     pub async fn facts(&self) -> Facts {
         if let Some(facts) = &*self.facts.borrow() {
             return facts.clone();

@@ -28,7 +28,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// The host is no name or address, or this system has no certificates.
+    /// The host is neither a name nor an address, or this system has no certificates.
     pub fn new(host: &str) -> Result<Self, String> {
         let host = ServerName::try_from(host.to_owned())
             .map_err(|_| "the host is neither a name nor an address".to_owned())?;
@@ -45,11 +45,11 @@ impl Tls {
         Ok(Self { connector: TlsConnector::from(Arc::new(config)), host })
     }
 
-    /// Begins to speak TLS.
+    /// Starts TLS.
     ///
     /// # Errors
     ///
-    /// The other side does not speak it, or its certificate is not trusted.
+    /// The other side does not support it, or its certificate is not trusted.
     pub async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.connector.connect(self.host.clone(), stream).await
     }

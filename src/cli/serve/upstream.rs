@@ -1,4 +1,5 @@
-//! Where answers come from: recorded outputs, or connections to the engine. There is one connection for each completion, which closes with it, because closing it is how engines learn to stop.
+//! Where answers come from: recorded outputs, or connections to the engine. There is one connection for each
+//! completion, which closes with it, because closing it is how engines learn to stop.
 
 use std::future::poll_fn;
 use std::io;
@@ -23,7 +24,7 @@ use backchat_core::json::{self, Value};
 /// The most bytes of an answer that is read whole.
 const MOST_WHOLE: usize = 1 << 20;
 
-/// Where answers come from, fixed at the start.
+/// The source of answers, fixed at the start.
 #[derive(Debug)]
 pub enum Upstream {
     Engine(Target),
@@ -35,7 +36,7 @@ pub enum Upstream {
 pub struct Target {
     host: String,
     port: u16,
-    /// What comes before the paths of the engine.
+    /// The prefix of the engine's paths.
     base: String,
     key: Option<HeaderValue>,
     /// For `https`.
@@ -50,7 +51,7 @@ pub struct Incomplete {
     body: Source,
 }
 
-/// Where the bytes of a body come from.
+/// The source of a body's bytes.
 #[derive(Debug)]
 enum Source {
     Engine {
@@ -136,14 +137,14 @@ impl Target {
     }
 }
 
-/// Begins to speak HTTP.
+/// Starts HTTP.
 async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
 ) -> io::Result<(SendRequest<Outgoing>, Connection)> {
     let (sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     let connection = Connection(tokio::task::spawn_local(async move {
-        // What goes wrong is seen by whoever reads the body.
+        // Errors are seen by the reader of the body.
         let _ = connection.await;
     }));
     Ok((sender, connection))
@@ -166,7 +167,7 @@ impl Upstream {
         }
     }
 
-    /// Why there is no connection, if there is none in time.
+    /// The error if there is no connection in time.
     pub async fn fault(&self, limit: Duration) -> Option<io::Error> {
         match self {
             Self::Engine(target) => match tokio::time::timeout(limit, target.connect()).await {
@@ -177,7 +178,7 @@ impl Upstream {
         }
     }
 
-    /// Asks for a JSON value; nothing if there is no such path, or no answer in time.
+    /// Requests a JSON value; `None` if there is no such path, or no answer in time.
     pub async fn ask(&self, method: Method, path: &str, body: &str, limit: Duration) -> Option<Value> {
         let answer = tokio::time::timeout(limit, async {
             let mut answer = self.send(method, path, body.to_owned()).await.ok()?;
@@ -190,7 +191,7 @@ impl Upstream {
 }
 
 impl Incomplete {
-    /// The next bytes; nothing at the end.
+    /// The next bytes; `None` at the end.
     pub fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, hyper::Error>>> {
         let body = match &mut self.body {
             Source::Engine { body, .. } => body,

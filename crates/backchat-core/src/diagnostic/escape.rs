@@ -60,7 +60,7 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The visible escape of a character with an effect on the terminal; nothing for every other character.
+/// The visible escape of a character with an effect on the terminal; `None` for every other character.
 pub fn escaped(c: char) -> Option<String> {
     is_hostile(c).then(|| escape(c.encode_utf8(&mut [0; 4])).into_owned())
 }

@@ -120,7 +120,7 @@ impl<V> Map<V> {
         self.place(key).is_some()
     }
 
-    /// Sets a key; gives the value it had. A new key comes last, and one that is there keeps its place.
+    /// Sets a key; returns the value it had. A new key comes last, and one that is there keeps its place.
     pub fn insert(&mut self, key: String, value: V) -> Option<V> {
         if let Some(before) = self.get_mut(&key) {
             return Some(std::mem::replace(before, value));

@@ -112,7 +112,7 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// The text with an ASCII digit for the decimal digit of any script. Nothing if that leaves other characters.
+/// The text with an ASCII digit for the decimal digit of any script. `None` if that leaves other characters.
 fn ascii(text: &str) -> Option<Cow<'_, str>> {
     if text.is_ascii() {
         return Some(Cow::Borrowed(text));
@@ -121,7 +121,7 @@ fn ascii(text: &str) -> Option<Cow<'_, str>> {
     digits.collect::<Option<String>>().map(Cow::Owned)
 }
 
-/// Removes underscores. Nothing if one is not between two digits.
+/// Removes underscores. `None` if one is not between two digits.
 fn without_underscores(text: &str, is_digit: impl Fn(char) -> bool) -> Option<Cow<'_, str>> {
     if !text.contains('_') {
         return Some(Cow::Borrowed(text));

@@ -53,7 +53,7 @@ impl Serialize for Number {
     }
 }
 
-/// The integer whose text this is; none for `-0`, which would lose its sign.
+/// The integer whose text this is; `None` for `-0`, which would lose its sign.
 fn exactly<N: std::str::FromStr + ToString>(text: &str) -> Option<N> {
     text.parse().ok().filter(|number: &N| number.to_string() == text)
 }

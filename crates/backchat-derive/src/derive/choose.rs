@@ -33,7 +33,7 @@ pub(super) struct Chosen {
     pub attempt: Attempt,
 }
 
-/// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
+/// Infers the structure and finds the candidate that reads it best; `None` if no content shows or nothing compiles.
 pub(super) fn choose(proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Chosen> {
     let mut trials = Trials { proof, options, audience, made: HashMap::new() };
     let varying = wire::varying::find(proof.prober(), proof.usage());
@@ -117,7 +117,7 @@ struct Search {
 }
 
 impl Search {
-    /// Infers the structure in one reading; nothing if no content shows.
+    /// Infers the structure in one reading; `None` if no content shows.
     fn infer(varying: &Varying, reading: Reading, trials: &Trials<'_, '_>) -> Option<Self> {
         let Trials { proof, options, audience, .. } = trials;
         let mut wire = wire::infer(&proof.prober().steady(varying), proof.usage(), reading)?;

@@ -180,7 +180,7 @@ fn drafted(template: &ChatTemplate, source: &str, options: &Options) -> Result<(
 }
 
 impl Wire {
-    /// Finds the wire of a chat template, which is the one that a derivation proves; nothing if the template shows no
+    /// Finds the wire of a chat template, which is the one that a derivation proves; `None` if the template shows no
     /// content. The variables hold for every render, such as `eos_token`; `strftime_now` answers with `now`.
     pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
         let options = Options::default().variables(variables.clone()).now(now);
@@ -248,7 +248,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Proves a template and reads the samples with it; nothing if it does not load.
+    /// Proves a template and reads the samples with it; `None` if it does not load.
     fn prove(way: Fitted, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Self> {
         let template = Template::from_value(&way.template).ok()?.template;
         Some(Self {
@@ -263,7 +263,7 @@ impl Attempt {
         })
     }
 
-    /// Proves a draft and, if readers refuse it, the ways to write it for them; gives the closest one.
+    /// Proves a draft and, if readers refuse it, the ways to write it for them; returns the closest one.
     fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Self> {
         let as_it_is = Self::prove(Fitted { template: draft.clone(), dropped: Vec::new() }, proof, options, audience)?;
         if as_it_is.refusals.is_empty() {

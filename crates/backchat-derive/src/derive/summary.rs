@@ -66,7 +66,7 @@ impl Derivation {
         lines
     }
 
-    /// What a diagnostic is about; nothing if it is a detail.
+    /// What a diagnostic is about; `None` if it is a detail.
     fn label(&self, diagnostic: &Diagnostic) -> Option<&'static str> {
         match diagnostic.id {
             "derive-filled" | "derive-took" => Some("took"),

@@ -464,7 +464,7 @@ fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     gap.get(located.range.end - last..).unwrap_or(gap)
 }
 
-/// Removes the end of the turn from the text after the last call; gives the marker that ends it there, if that is
+/// Removes the end of the turn from the text after the last call; returns the marker that ends it there, if that is
 /// another one. A lone marker closes the calls only if it contains a word of the text that opens them.
 fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {

@@ -35,7 +35,7 @@ impl Reading {
     }
 }
 
-/// Infers how a chat template writes the model's turn in one reading; nothing if it shows no content.
+/// Infers how a chat template writes the model's turn in one reading; `None` if it shows no content.
 pub(crate) fn infer(prober: &Prober, usage: &TemplateUsage, reading: Reading) -> Option<WireFormat> {
     let Reading { segmentation, comparison } = reading;
     Inference {

@@ -64,7 +64,7 @@ fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: 
     (open.trim().chars().count() > 1).then_some((open, close))
 }
 
-/// The text on both sides of reasoning, up to the other values or the end of the turn; nothing if it comes first.
+/// The text on both sides of reasoning, up to the other values or the end of the turn; `None` if it comes first.
 fn beside<'t>(trace: &'t Trace, end: &str) -> Option<(&'t str, &'t str)> {
     let at = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning)?;
     let own = trace.slots.get(at)?.range.clone();

@@ -210,7 +210,7 @@ pub struct Body {
 /// A call that is one JSON object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectBody {
-    /// The path of the name; nothing if the name is itself the key of the arguments.
+    /// The path of the name; `None` if the name is itself the key of the arguments.
     pub name: Option<Vec<String>>,
     pub arguments: Vec<String>,
     pub id: Option<Vec<String>>,

@@ -221,7 +221,7 @@ impl Turns<'_, '_> {
         between().map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
     }
 
-    /// The text before the first value of a turn that the prompt has not written; nothing if the turn does not begin
+    /// The text before the first value of a turn that the prompt has not written; `None` if the turn does not begin
     /// with all that the prompt ends with.
     pub(crate) fn own_lead(&self, after: History, answer: &Answer, setting: &Setting) -> Option<String> {
         let (tail, _) = self.prompt_end(after, setting)?;

@@ -235,7 +235,7 @@ fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) 
     (!shapes.is_empty()).then_some(Group { prompt, header, shapes })
 }
 
-/// A trace as the parts of a turn; nothing if the template dropped a part.
+/// A trace as the parts of a turn; `None` if the template dropped a part.
 fn shape(trace: &Trace, answer: &Answer, wire: &WireFormat) -> Option<Shape> {
     let mut regions: Vec<(std::ops::Range<usize>, Part)> = Vec::new();
     if answer.content.is_some() {

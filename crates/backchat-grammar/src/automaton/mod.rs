@@ -120,7 +120,7 @@ impl Automaton {
         Self { edges: vec![Edge { low: 0, high: LAST, to: 0 }], ends: vec![(1, true)] }
     }
 
-    /// The texts that a pattern matches as a whole; nothing if there are too many states.
+    /// The texts that a pattern matches as a whole; `None` if there are too many states.
     pub fn of(pattern: &Regular) -> Option<Self> {
         let mut nfa = Nfa::default();
         let start = nfa.state();
@@ -202,7 +202,7 @@ impl Automaton {
         made.minimize()
     }
 
-    /// The texts that both accept; nothing if there are too many states.
+    /// The texts that both accept; `None` if there are too many states.
     pub fn both(&self, other: &Self) -> Option<Self> {
         let mut known: Map<(usize, usize), usize> = Map::default();
         let mut order = vec![(0, 0)];

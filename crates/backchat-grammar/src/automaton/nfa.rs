@@ -59,7 +59,7 @@ impl Nfa {
         self.states.len() > 8 * MOST_STATES
     }
 
-    /// Adds the matches of a pattern from one state on; gives their end state.
+    /// Adds the matches of a pattern from one state on; returns their end state.
     pub fn add(&mut self, pattern: &Regular, from: usize) -> Option<usize> {
         if self.is_too_large() {
             return None;

@@ -1,6 +1,6 @@
 //! The terminals of Lark's library `common` that grammars may import.
 
-/// The regular expression of a terminal; nothing if it is not known.
+/// The regular expression of a terminal; `None` if it is not known.
 pub(super) fn pattern(name: &str) -> Option<&'static str> {
     Some(match name {
         "DIGIT" => "[0-9]",

@@ -91,7 +91,7 @@ impl ContextFree {
         })
     }
 
-    /// The rules of the text, each terminal spelled by the caller; nothing if one cannot be.
+    /// The rules of the text, each terminal spelled by the caller; `None` if one cannot be.
     pub fn node(&self, rules: &mut Rules, name: &str, spell: &mut Spell<'_>) -> Option<Node> {
         let ignored = match &self.ignored {
             Some((_, ignored)) => spell(rules, &format!("{name}-ignored"), ignored)?,

@@ -20,7 +20,7 @@ pub(crate) enum Input {
     ContextFree(ContextFree),
 }
 
-/// Writes one terminal as the wire spells it; nothing if that takes too many states.
+/// Writes one terminal as the wire spells it; `None` if that takes too many states.
 pub(crate) type Spell<'s> = dyn FnMut(&mut Rules, &str, &Automaton) -> Option<Node> + 's;
 
 /// How long a grammar may be.
@@ -31,7 +31,7 @@ const MOST_JOINED: usize = 100;
 
 const TOO_LARGE: &str = "needs too many states: make it smaller";
 
-/// Reads the form of a custom tool's input; nothing if any text will do.
+/// Reads the form of a custom tool's input; `None` if any text will do.
 ///
 /// # Errors
 ///

@@ -64,7 +64,7 @@ pub(crate) struct Shape {
     pub required: Vec<String>,
     /// Whether the schema constrains members, even to none.
     pub names_members: bool,
-    /// The schema of members with other names; nothing if there is none.
+    /// The schema of members with other names; `None` if there is none.
     pub additional: Option<Schema>,
     pub pattern_properties: Vec<(String, Schema)>,
     pub property_names: Vec<Schema>,

@@ -76,7 +76,7 @@ impl Reader<'_> {
         values.iter().filter(fits).collect()
     }
 
-    /// The texts allowed for a string, apart from its length; nothing if any is.
+    /// The texts allowed for a string, apart from its length; `None` if any is.
     fn text_of(&mut self, shape: &Shape) -> Result<Option<Automaton>, Problem> {
         let mut all: Option<Automaton> = None;
         let mut texts: Vec<(Option<Cow<'static, Automaton>>, &str, &str)> = Vec::new();

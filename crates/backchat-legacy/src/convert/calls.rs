@@ -17,7 +17,7 @@ pub(super) struct Calls {
     pub header: Option<String>,
     pub close: Vec<Mark>,
     pub body: Body,
-    /// The shape of a call; none if the JSON is the call.
+    /// The shape of a call; `None` if the JSON is the call.
     pub shape: Option<Value>,
     /// The opening and closing of the list around the calls, if the schema has them.
     pub section: Option<(Mark, Mark)>,

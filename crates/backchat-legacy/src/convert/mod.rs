@@ -94,7 +94,7 @@ impl Loss {
 pub struct Counterexample {
     /// The output.
     pub output: String,
-    /// The schema's message; none if it fails.
+    /// The schema's message; `None` if it fails.
     pub schema: Option<Value>,
     /// The template's message.
     pub template: Value,

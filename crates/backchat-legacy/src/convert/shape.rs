@@ -7,7 +7,7 @@ use backchat_parser::pattern::Part;
 
 /// The findings.
 pub(super) struct Shape {
-    /// The shape as a response template writes it; none if the JSON is the call.
+    /// The shape as a response template writes it; `None` if the JSON is the call.
     pub shape: Option<Value>,
     /// The keys of the name and the arguments in the JSON.
     pub name: String,

@@ -271,7 +271,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The value of JSON text; nothing if it is not JSON.
+/// The value of JSON text; `None` if it is not JSON.
 fn structure(text: &str, mode: Mode) -> Result<Option<Value>, Reason> {
     match json::load(text, mode) {
         Ok(value) => Ok(Some(value)),

@@ -6,9 +6,9 @@ use backchat_core::json::{Object, Value};
 
 /// One match of the tag pattern.
 struct Tag<'t> {
-    /// The match of the group `key`; nothing if there is no such group or it did not take part.
+    /// The match of the group `key`; `None` if there is no such group or it did not take part.
     key: Option<&'t str>,
-    /// The match of the group `value`; nothing if it did not take part. A pattern without the group gives empty values.
+    /// The match of the group `value`; `None` if it did not take part. A pattern without the group gives empty values.
     value: Option<&'t str>,
 }
 

@@ -14,7 +14,7 @@ pub struct Problem {
     pub span: Span,
     /// The field, if it is about one.
     pub field: Option<String>,
-    /// The number of the call in the message, from 0; none if no call of the message is concerned.
+    /// The number of the call in the message, from 0; `None` if no call of the message is concerned.
     pub call: Option<usize>,
     /// The number of the region among those of its field, from 0, if it is about a region.
     pub region: Option<usize>,

@@ -54,7 +54,7 @@ impl Region {
     }
 }
 
-/// Counts a region of the field that ends; gives its number.
+/// Counts a region of the field that ends; returns its number.
 pub(super) fn count(all: &mut Vec<Ended>, field: usize) -> usize {
     match all.iter_mut().find(|ended| ended.field == field) {
         Some(ended) => {

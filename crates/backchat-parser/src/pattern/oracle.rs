@@ -52,7 +52,7 @@ fn agrees_on_class(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '\n' || (' '..='~').contains(&c)
 }
 
-/// The characters on which a pattern is compared; none if it is not compared at all.
+/// The characters on which a pattern is compared; `None` if it is not compared at all.
 fn compared_on(pattern: &Pattern) -> Option<impl Fn(char) -> bool + use<>> {
     let constructs = pattern.shape().constructs;
     let of_pattern = EXCEPTIONS.iter().filter(|(construct, ..)| constructs.contains(construct));

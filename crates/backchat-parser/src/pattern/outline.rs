@@ -47,7 +47,7 @@ impl Pattern {
     }
 }
 
-/// Parts as a pattern again, in the dialect of response templates; `name` gives the names of groups. None if
+/// Parts as a pattern again, in the dialect of response templates; `name` gives the names of groups. `None` if
 /// a part has no such form.
 pub fn source_of(parts: &[Part], name: &dyn Fn(usize, Option<&str>) -> Option<String>) -> Option<String> {
     let mut out = String::new();

@@ -53,7 +53,7 @@ pub fn of_delimiter(source: &str) -> Result<(Regular, bool), PatternError> {
     Ok((generous(&reading.node), anchored))
 }
 
-/// The texts that a `pattern` of JSON Schema accepts, not anchored unless it says so; nothing if it is not regular.
+/// The texts that a `pattern` of JSON Schema accepts, not anchored unless it says so; `None` if it is not regular.
 pub fn of_schema(source: &str) -> Result<Option<Regular>, PatternError> {
     let Reading { node, .. } = read_regex::read_of_schema(source)?;
     Ok(anchored(&node, true, true))
@@ -176,7 +176,7 @@ fn has_places(node: &Node) -> bool {
     }
 }
 
-/// Exactly its matches; nothing if they are not regular.
+/// Exactly its matches; `None` if they are not regular.
 fn exact(node: &Node) -> Option<Regular> {
     Some(match node {
         Node::Empty => Regular::Empty,

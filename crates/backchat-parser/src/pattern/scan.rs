@@ -30,7 +30,7 @@ impl Pattern {
 }
 
 impl<'t> Scan<'t> {
-    /// The next match; none if there are no more.
+    /// The next match; `None` if there are no more.
     pub fn next(&mut self) -> Result<Option<Taken<'t>>, TooMuchWork> {
         let hay = Haystack { text: self.text, base: 0, edge: Edge::End };
         let Found::Match { start, end } = self.search.advance(&self.pattern, hay)? else { return Ok(None) };
@@ -51,7 +51,7 @@ impl<'t> Taken<'t> {
         self.span
     }
 
-    /// The text of a group by its number, 0 being the whole match; none if the group did not take part.
+    /// The text of a group by its number, 0 being the whole match; `None` if the group did not take part.
     pub fn group(&self, number: usize) -> Option<&'t str> {
         let (start, end) = match number.checked_sub(1) {
             None => self.span,

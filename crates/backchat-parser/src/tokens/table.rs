@@ -230,7 +230,7 @@ impl Tokens {
         self.added.iter().map(|added| (added.id, added.content.as_str()))
     }
 
-    /// The content of an added token, such as a marker; nothing for any other id.
+    /// The content of an added token, such as a marker; `None` for any other id.
     pub fn added_text(&self, id: u32) -> Option<&str> {
         self.added_place(id).map(|place| self.added_content(place))
     }

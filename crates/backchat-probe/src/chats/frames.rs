@@ -1,4 +1,5 @@
-//! The text that a template writes between the texts of a chat, learned from renders of every shape of conversation.
+//! The literal text that a template writes between the texts of a chat, learned from renders of every shape of
+//! conversation.
 //!
 //! A frame is the literal text between one kind of text and the next. No frame is guessed: each appeared in a render.
 
@@ -17,7 +18,7 @@ pub(crate) struct State {
     pub echo: bool,
 }
 
-/// How a text goes on from the one before.
+/// How a text relates to the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// In the same call or, outside of calls, in the same message.
@@ -52,7 +53,7 @@ pub(crate) enum Spelling {
 }
 
 impl Spelling {
-    /// The text that is spelled like this; as it is if it is not.
+    /// The decoded text; unchanged if it is not encoded like this.
     pub fn decode(self, text: &str) -> String {
         let unquote = |text: &str| match json::read(&format!("\"{text}\"")) {
             Ok(Value::String(text)) => text,
@@ -73,7 +74,7 @@ impl Spelling {
     }
 }
 
-/// Everything that is known about how a template writes chats down.
+/// The frames and spellings of a template's chats.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frames {
     pub frames: Vec<Frame>,
@@ -133,8 +134,8 @@ impl Frames {
         Learner::new(renderer, variables).form()
     }
 
-    /// The same, with definitions of tools taken for one text: the text before their first word and after their
-    /// last one is known, whatever they are. None if renders show no tools, or nothing that sets them off.
+    /// The same, with all definitions of tools as one opaque text between known literals. `None` if renders show no
+    /// tools, or nothing that separates them.
     pub fn with_tools_unread(&self) -> Option<Self> {
         let unread = State { kind: Kind::ToolsText, echo: false };
         let is_tool = |state: State| state.kind.defines_tools();
@@ -242,13 +243,13 @@ impl<'l> Learner<'l> {
         self.found.extend(steps(&script, &slots, &text, prompt));
     }
 
-    /// Notes the texts after a result that belong to it.
+    /// Records the texts after a result that belong to it.
     fn note_echoes(&mut self, slots: &[Slot]) {
         let after = slots.iter().skip_while(|slot| slot.state.kind != Kind::Result);
         self.trailing.extend(after.filter(|slot| slot.state.echo).map(|slot| slot.state.kind));
     }
 
-    /// Notes which descriptions come before the names they describe, from a render with one tool of one parameter.
+    /// Records which descriptions come before the names they describe, from a render with one tool of one parameter.
     fn note_descriptions(&mut self, slots: &[Slot]) {
         let place = |kind: Kind| slots.iter().position(|slot| slot.state.kind == kind);
         for (description, name) in

@@ -1,4 +1,4 @@
-//! Which characters of a rendered chat the assistant wrote, read off renders with needles instead of texts.
+//! Finds which characters of a rendered chat the assistant wrote, from renders with needles instead of texts.
 
 use std::rc::Rc;
 
@@ -65,12 +65,12 @@ pub struct Masked {
     pub problems: Vec<String>,
 }
 
-/// How many texts may turn out to be rewritten before the whole conversation is given up.
+/// How many texts may turn out to be rewritten before the conversation is abandoned.
 const MOST_KEPT: usize = 12;
 
 /// Renders a conversation and finds the assistant's text.
 ///
-/// A span begins where the generation prompt of its turn ends and ends with the marker that ends the turn. It takes one
+/// A span begins where the generation prompt of its turn ends and ends with the marker that ends the turn. It costs one
 /// render for each message of the assistant, and a few more.
 pub fn mask(template: &ChatTemplate, context: &Object, options: &RenderOptions) -> Result<Masked, RenderError> {
     mask_with(&Renderer::new(template, options.clone()), context)
@@ -127,7 +127,7 @@ struct Work<'w> {
     renderer: &'w Renderer<'w>,
     context: &'w Object,
     messages: &'w [Value],
-    /// The render, whose texts no needle is in.
+    /// The real render.
     real: &'w str,
     needles: Needles,
     replaced: Vec<Value>,
@@ -174,7 +174,7 @@ impl<'w> Work<'w> {
         self.renderer.text(&context)
     }
 
-    /// Finds the texts in the real render. One that the template rewrites is left as it is, and located by itself.
+    /// Finds the texts in the real render. One that the template rewrites keeps its text, and is located separately.
     fn align(&mut self, real: &str) {
         let mut kept: Vec<usize> = Vec::new();
         loop {
@@ -273,8 +273,8 @@ impl<'w> Work<'w> {
         let opening = render.get(..first.0)?;
         let between = render.get(answer.1..second.0)?;
         let mut header = Segmentation::Words.shared_end(between, opening);
-        // A system turn before the user's ends like any turn: the render's first marker opens one, or else the turn's end
-        // is no part of the header.
+        // A system turn before the user's ends like any turn: the render's first marker opens one, or else the turn's
+        // end is no part of the header.
         match first_marker(self.without_bos(opening)).and_then(|marker| header.find(marker)) {
             Some(at) => header = slice(header, at..),
             None => {
@@ -392,16 +392,16 @@ impl<'w> Work<'w> {
         self.needles.find(tail).is_empty().then_some(tail)
     }
 
-    /// The number of the first message after this one that shows a text after it: one that stands in this gap is no matter
-    /// of the turn's end.
+    /// The number of the first message after this one with a text after it: a message inside this gap does not affect
+    /// the turn's end.
     fn next_message(&self, hit: &Hit) -> usize {
         let own = self.message_of(hit);
         let mut later = self.hits.iter().filter(|later| later.real.0 >= hit.real.1);
         later.find_map(|later| self.message_of(later).filter(|next| Some(*next) > own)).unwrap_or(self.messages.len())
     }
 
-    /// How a turn goes on after its last text: a marker that closes a call may repeat its name. The header of a result may
-    /// do so, too, but only if there is a result.
+    /// How a turn continues after its last text: a marker that closes a call may repeat its name. So may the header of
+    /// a result, if there is one.
     fn closing<'h>(&'h self, last: &'h Hit) -> Closing<'h> {
         let earlier = self.replaced.get(..self.next_message(last));
         let alone = earlier.and_then(|messages| self.render_with(messages, Some(false)));
@@ -422,7 +422,7 @@ impl<'w> Work<'w> {
         let to = next.map_or(real.len(), |hit| hit.real.0);
         let gap = slice(real, hit.real.1..to);
         let mut stop = gap;
-        // The conversation up to the next message, and the one in which a user goes on, end the turn alike.
+        // The turn ends the same way before the next message and before a user message.
         let alone = alone.as_deref().and_then(|alone| self.after(alone, last, *repeated)).map(str::to_owned);
         let is_last = self.next_message(last) == self.messages.len();
         let followed = if is_last { self.followed(last, *repeated) } else { None };
@@ -448,7 +448,7 @@ impl<'w> Work<'w> {
     /// history and another at the end of all, and some close a part of the turn that history drops.
     fn other_stop<'s>(&self, text: &'s str, other: &str) -> Option<&'s str> {
         let (own, other) = (leading_marker(text)?, leading_marker(other)?);
-        // The marker that opens a turn is no stop, and needs none before it.
+        // The marker that opens a turn is not a stop, and needs none before it.
         let opens = |marker: &str| {
             self.turn_marker.as_deref() == Some(marker)
                 || self.prompt.as_deref().is_some_and(|prompt| prompt.contains(marker))

@@ -38,7 +38,7 @@ pub(crate) struct Hit {
     pub real: (usize, usize),
 }
 
-/// Replaces the texts of a conversation, but for those in `kept`, which are counted in the same way.
+/// Replaces the texts of a conversation, except those in `kept`, which are numbered in the same way.
 pub(crate) fn substitute(messages: &[Value], needles: &mut Needles, kept: &[usize]) -> (Vec<Value>, Vec<Text>) {
     let mut work = Substitution { needles, kept, texts: Vec::new(), message: 0, answers: false };
     let replaced = messages.iter().enumerate().map(|(index, message)| work.message(index, message)).collect();
@@ -178,7 +178,7 @@ impl Substitution<'_> {
         self.replaced(text, part).into()
     }
 
-    /// A text's needle. Text without letters or the like stays: templates treat blank text as none.
+    /// A text's needle. Text without letters or digits stays: templates treat blank text as absent.
     fn replaced(&mut self, text: &str, part: MessagePart) -> String {
         if text.trim().is_empty() {
             return text.to_owned();

@@ -1,4 +1,4 @@
-//! Conversations of every shape, whose every text is a needle with a label that gives its kind and place.
+//! Conversations of every shape, in which every text is a needle with a label for its kind and position.
 
 use std::collections::VecDeque;
 
@@ -73,7 +73,7 @@ pub(crate) struct Label {
     pub call: usize,
 }
 
-/// How a template wants a conversation written down.
+/// The form in which a template takes conversations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     pub shape: RequestShape,

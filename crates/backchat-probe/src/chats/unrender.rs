@@ -14,13 +14,13 @@ use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_start, slice};
 
-/// How many readings of a text are rendered again before the best one is given without proof.
+/// How many readings of a text are rendered again before the best one is returned without proof.
 const MOST_PROOFS: usize = 24;
 /// How many values of switches are tried on a text that does not render back without.
 const MOST_SETTINGS: usize = 12;
-/// How many frames are followed to find the place at which a text stops being a render.
+/// How many frames are followed to find the position at which a text stops being a render.
 const MOST_STEPS: usize = 200;
-/// A text so long, in bytes, that only few readings of it are rendered again.
+/// From this length in bytes, only few readings of a text are rendered again.
 const LONG: usize = 1 << 17;
 
 /// Reads rendered chats back with one template.
@@ -44,7 +44,7 @@ pub struct Unrenderer<T> {
     variables: Object,
     options: RenderOptions,
     frames: Frames,
-    /// The frames under each value of the template's switches that changes them; learned when first needed.
+    /// The frames under each value of the template's switches that changes them; learned lazily.
     switched: OnceLock<Vec<(Object, Frames)>>,
 }
 
@@ -54,7 +54,7 @@ pub fn unrender(template: &ChatTemplate, text: &str) -> Result<Chat, NotRendered
 }
 
 impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
-    /// Learns how the template writes chats down, from a few hundred renders.
+    /// Learns how the template writes chats, from a few hundred renders.
     pub fn new(template: T, variables: Object, options: RenderOptions) -> Self {
         let frames = Frames::learn(&Renderer::new(template.borrow(), options.clone()), &variables);
         Self { template, variables, options, frames, switched: OnceLock::new() }
@@ -90,8 +90,8 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         Ok(chat)
     }
 
-    /// The chat with its tools put together piece by piece, unless the template writes them as JSON: frames know the
-    /// texts of a few definitions, and may take those of others for one text.
+    /// The chat with its tools assembled piece by piece, unless the template writes them as JSON: frames cover only a
+    /// few forms of definitions, and may take others for one text.
     fn with_definitions(&self, renderer: &Renderer<'_>, chat: &Chat, text: &str) -> Option<Chat> {
         let names_tools = self.frames.frames.iter().any(|frame| frame.to.kind == Kind::ToolName);
         if !names_tools || text.len() > LONG {
@@ -245,7 +245,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         held.map(|(message, _)| Ambiguity { message, reason }).collect()
     }
 
-    /// How far a text is a render of the template, and the text that would have to follow.
+    /// How far a text matches a render of the template, and the text that would have to follow.
     fn departure(&self, text: &str) -> NotRendered {
         let begins = self.frames.frames.iter().filter(|frame| frame.from.kind == Kind::Begin);
         let Some(mut frame) = begins.max_by_key(|frame| {
@@ -293,7 +293,7 @@ fn is_exact(read: &Option<Chat>) -> bool {
     read.as_ref().is_some_and(|chat| chat.exact)
 }
 
-/// Messages in an order that usual conversations do not have: text of the message before may have made them.
+/// Messages in an unusual order: they may come from the text of the message before.
 fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
     let role = |at: usize| messages.get(at).and_then(|message| message.get("role")).and_then(Value::as_str);
     let reason = |at: usize| {

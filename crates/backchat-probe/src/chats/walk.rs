@@ -1,4 +1,4 @@
-//! Readings of a text: ways through it from frame to frame, the likeliest first, in time linear in the text.
+//! Readings of a text: paths from frame to frame, the likeliest first, in time linear in the text.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::script::Kind;
 
 /// The cost of a text that contains a marker which could have ended it.
 const PASSED_MARKER: i64 = 4;
-/// The cost of a frame that shows nothing: any blank line could be one.
+/// The cost of a frame without visible text: any blank line could be one.
 const BLANK_FRAME: i64 = 2;
 /// The cost of an empty text, and of one that the end of the chat cuts off.
 const EMPTY: i64 = 1;
@@ -35,7 +35,7 @@ pub(crate) struct ReadingStep {
     pub end: usize,
 }
 
-/// A way through the text.
+/// A path through the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
     pub steps: Vec<ReadingStep>,
@@ -43,7 +43,7 @@ pub(crate) struct Reading {
     pub closed: bool,
 }
 
-/// Everything that frames can make of a text.
+/// All readings of a text.
 pub(crate) struct Walk<'w> {
     frames: &'w [Frame],
     text: &'w str,
@@ -69,7 +69,7 @@ fn is_value(state: State) -> bool {
 }
 
 impl<'w> Walk<'w> {
-    /// Finds the ways through a text. One may end inside a text of the assistant.
+    /// Finds the paths through a text. A path may end inside a text of the assistant.
     pub fn new(frames: &'w Frames, text: &'w str) -> Self {
         let mut walk = Self {
             frames: &frames.frames,
@@ -149,7 +149,7 @@ impl<'w> Walk<'w> {
         found
     }
 
-    /// Takes in a frame at a place if the end can be reached from there. Later places come first.
+    /// Adds a frame at a position if the end can be reached from there. Later positions come first.
     fn add(&mut self, mut item: PlacedFrame) {
         let Some(frame) = self.frames.get(item.frame) else { return };
         let Some(cost) = self.complete(frame, &mut item) else { return };
@@ -176,7 +176,7 @@ impl<'w> Walk<'w> {
             .map_or(i64::MAX / 2, |item| item.cost - PASSED_MARKER * self.markers_from(state, item.start))
     }
 
-    /// The cost of the best way from a frame to the end, if there is one.
+    /// The cost of the best path from a frame to the end, if there is one.
     fn complete(&self, frame: &Frame, item: &mut PlacedFrame) -> Option<i64> {
         match frame.to.kind {
             Kind::End | Kind::Prompt => (item.end == self.text.len()).then_some(0),
@@ -241,7 +241,7 @@ impl<'w> Walk<'w> {
         next
     }
 
-    /// The best way on from an item; none if the text ends before the next frame.
+    /// The best continuation of an item; `None` if the text ends before the next frame.
     fn next(&self, item: &PlacedFrame) -> Option<usize> {
         let frame = self.frames.get(item.frame)?;
         if frame.to.kind.is_json() {
@@ -258,7 +258,7 @@ impl<'w> Walk<'w> {
         items.sort_by_key(|index| self.items.get(*index).map(|item| (item.cost, item.start, usize::MAX - item.end)));
     }
 
-    /// The likeliest readings: the best one, and those that leave it at one place.
+    /// The likeliest readings: the best one, and those that deviate from it at one position.
     pub fn readings(&self, most: usize) -> Vec<Reading> {
         let mut begins = self.begins.clone();
         self.rank(&mut begins);
@@ -285,7 +285,7 @@ impl<'w> Walk<'w> {
         found.into_iter().map(|path| self.reading(&path)).collect()
     }
 
-    /// The best way on from a path.
+    /// The best continuation of a path.
     fn follow(&self, mut path: Vec<usize>) -> Vec<usize> {
         while let Some(item) = path.last().and_then(|index| self.items.get(*index)) {
             let Some(next) = self.next(item) else { break };

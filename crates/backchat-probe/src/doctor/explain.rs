@@ -1,4 +1,4 @@
-//! The facts for people: one screen of them, and the renders that decided each, safe to print.
+//! Formats the facts for people: one screen, and the renders that decided each, safe to print.
 
 use std::fmt::Write as _;
 
@@ -122,7 +122,7 @@ pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> Strin
     out
 }
 
-/// The position at which a render stops being the start of the longer one, whose text that is, and how to avoid it.
+/// The position at which a render stops being a prefix of the longer one, whose text that is, and how to avoid it.
 pub fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     if !fact.name.starts_with("prefix_") || fact.value != Value::Bool(false) {
         return None;

@@ -1,4 +1,4 @@
-//! The facts, each by its definition: which conversations are rendered, and what in the renders decides.
+//! The definition of each fact: which conversations are rendered, and what in the renders decides.
 
 use super::Fact;
 use super::messages::{ARGUMENTS, answer, call, calling, later, result, system, tools, user, with};
@@ -7,18 +7,18 @@ use crate::probe::{REASONING_KEYS, RequestShape, needle, said, text_part};
 use backchat_core::json::Value;
 use backchat_core::text::common_start;
 
-/// How many variables are varied at most, those first that the template asks for first: each takes several renders.
+/// How many variables are varied at most, in the order in which the template looks them up: each takes several renders.
 const MOST_VARIABLES: usize = 64;
 
 /// The treatment of one part of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Rendered,
-    /// Rendered, but written as a JSON string once more.
+    /// Rendered, but encoded a second time as a JSON string.
     Escaped,
-    /// The template renders, without it.
+    /// The template renders, and drops it.
     Dropped,
-    /// Every way of giving it raises.
+    /// Every way of passing it raises an error.
     Refused,
 }
 
@@ -37,7 +37,7 @@ impl Fate {
     }
 }
 
-/// The fate of something, from the renders of every way it can be given; the first that shows it ends the search.
+/// The treatment of an input, from the renders of every way to pass it; the first that shows it ends the search.
 fn fate(outcomes: impl IntoIterator<Item = Outcome>, shown: impl Fn(&str) -> bool) -> Fate {
     let mut fate = Fate::Refused;
     for outcome in outcomes {
@@ -196,7 +196,7 @@ impl Examination<'_> {
             fates.push(found);
             self.note(name, found.word());
         }
-        // Text that is escaped once more is a way of calling only if there is no better one.
+        // Text that is encoded twice counts as a way of calling only if there is no better one.
         if fates.first().is_some_and(|object| object.is_shown()) && fates.get(1) == Some(&Fate::Escaped) {
             self.arguments.truncate(1);
         }
@@ -426,7 +426,7 @@ impl Examination<'_> {
         self.note("eos_ends_turn", eos);
     }
 
-    /// Whether the source has generation tags, and whether they mask what ends the turn.
+    /// Whether the source has generation tags, and whether they mask the end of the turn.
     fn tags(&self) -> (bool, Value) {
         let tagged = self.probe.template().has_generation_blocks();
         if !tagged {

@@ -1,8 +1,7 @@
 //! The facts about a chat template: what it accepts, drops and refuses, and how its renders behave. Every answer comes
 //! from renders that differ in one thing.
 //!
-//! [`examine`] renders a fixed set of conversations whose every text is a needle and gives the facts, each with the
-//! renders that decided it. No render is altered: nothing is filled into a message, and no key is copied to another.
+//! [`examine`] renders a fixed set of conversations in which every text is a needle and returns the facts, each with the renders that decided it. Messages are passed unchanged: nothing is filled in, and no key is copied to another.
 
 mod explain;
 mod facts;
@@ -75,7 +74,7 @@ pub struct Report {
     pub facts: Vec<Fact>,
     /// How many conversations were rendered.
     pub renders: usize,
-    /// Why the examination ended early: the template took more work or time than any honest one.
+    /// Why the examination ended early: the template exceeded a limit on work or time.
     pub stopped: Option<RenderError>,
 }
 
@@ -93,7 +92,7 @@ impl Report {
 
 /// Examines a template.
 ///
-/// It renders about a hundred conversations and stops after a few seconds, whatever the template does.
+/// It renders about a hundred conversations and stops after a few seconds in any case.
 pub fn examine(template: &ChatTemplate, options: &Options) -> Report {
     let probe = probe::Probe::new(template, options);
     let facts = facts::find(&probe);

@@ -11,7 +11,7 @@ use crate::probe::{Renderer, context, key_of};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::json::{Object, Value};
 
-/// How long all renders together may take. A real template needs a hundredth of it.
+/// The time limit for all renders together. A real template needs a hundredth of it.
 const BUDGET: Duration = Duration::from_secs(4);
 
 /// A conversation to render.
@@ -55,7 +55,7 @@ impl Chat {
 /// A render, or why there is none.
 pub(crate) type Outcome = Result<String, RenderError>;
 
-/// One conversation as it was given to the template, and what came of it.
+/// One conversation as it was passed to the template, and the result.
 #[derive(Clone, Debug)]
 pub struct Exhibit {
     /// The messages, as the template got them.
@@ -66,7 +66,7 @@ pub struct Exhibit {
     pub outcome: Result<String, RenderError>,
 }
 
-/// Renders conversations with one template, and keeps what it was given and what came of it.
+/// Renders conversations with one template, and records inputs and results.
 #[derive(Clone)]
 pub(crate) struct Probe<'t> {
     renderer: Renderer<'t>,
@@ -144,7 +144,7 @@ impl<'t> Probe<'t> {
         }
     }
 
-    /// Renders these very messages.
+    /// Renders these messages unchanged.
     pub fn exactly(&self, chat: &Chat) -> Outcome {
         let context = self.context(chat);
         let key = key_of(&context);

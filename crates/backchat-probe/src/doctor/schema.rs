@@ -1,7 +1,7 @@
-//! What a chat template takes, as a JSON Schema of its input: a request can be validated before it is rendered.
+//! The input of a chat template as a JSON Schema: a request can be validated before it is rendered.
 //!
-//! The schema refuses what the template refuses or drops in silence. Two things no schema can say: that roles alternate,
-//! and what the template compares values with.
+//! The schema refuses what the template refuses or silently drops. A schema cannot express that roles alternate, or
+//! what the template compares values with.
 
 use super::Options;
 use super::messages::{ARGUMENTS, answer, call, calling, in_parts, result, tools, user, with};
@@ -49,7 +49,7 @@ impl Input<'_, '_> {
         self.report.fact(name).is_some_and(|fact| matches!(fact.value.as_str(), Some("rendered" | "escaped")))
     }
 
-    /// Whether these very messages are rendered, all words in them shown.
+    /// Whether exactly these messages are rendered with all their words.
     fn shows(&self, messages: Vec<Value>, words: &[&str]) -> bool {
         let offers: &[bool] = if self.takes("tools") { &[false, true] } else { &[false] };
         offers.iter().any(|offered| {
@@ -234,7 +234,7 @@ fn listed(items: &str) -> Value {
     any_of(vec![Value::from([("type", "array".into()), ("items", of_type(items))]), of_type("null")])
 }
 
-/// Nothing that would be lost.
+/// A value whose loss does not matter.
 fn nothing() -> Value {
     any_of(vec![Value::from([("type", "array".into()), ("maxItems", 0.into())]), of_type("null")])
 }

@@ -1,10 +1,10 @@
-//! Facts that cost people time, as advice with an id.
+//! Common traps, as findings with an id.
 
 use super::Report;
 use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::Value;
 
-/// A trap: its id, and how bad it is. What templates do on purpose is a note: it must not fail the CI of a model.
+/// A trap: its id and its severity. Intended behavior of templates is a note: it must not fail the CI of a model.
 pub struct Trap {
     pub id: &'static str,
     pub severity: Severity,

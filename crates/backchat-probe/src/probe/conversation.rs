@@ -1,4 +1,4 @@
-//! Conversations, apart from how a chat template wants them written.
+//! Conversations, independent of how a chat template takes them.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,13 +6,13 @@ use super::key::Entries;
 use super::needle;
 use backchat_core::json::{Object, Value};
 
-/// Ends a part of a text that is handed over in parts, whatever the shape of the request.
+/// Ends a part of a text that is passed in parts, whatever the request shape.
 pub const PART_BREAK: char = '\u{1e}';
 
-/// Names that templates use for what the assistant thought.
+/// Names that templates use for reasoning.
 pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
-/// One message of a conversation, apart from how a chat template wants it written.
+/// One message of a conversation, independent of how a chat template takes it.
 #[derive(Clone, Debug, Hash)]
 pub enum Message {
     System(String),
@@ -64,7 +64,7 @@ impl Answer {
     }
 }
 
-/// How reasoning is handed to a chat template.
+/// How reasoning is passed to a chat template.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub enum ReasoningInput {
     /// Under a key of the message.
@@ -76,13 +76,13 @@ pub enum ReasoningInput {
 /// The usual names of the key, or the kind of block, that holds a model's reasoning.
 const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
 
-/// Whether a name, or a mark, says that it is about reasoning.
+/// Whether a name or a mark refers to reasoning.
 pub fn speaks_of_reasoning(name: &str) -> bool {
     REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
 }
 
 impl ReasoningInput {
-    /// Whether its name says that it is reasoning.
+    /// Whether its name refers to reasoning.
     pub fn is_named_for_reasoning(&self) -> bool {
         let (Self::Key(name) | Self::Block { kind: name, .. }) = self;
         speaks_of_reasoning(name)
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(speaks_of_reasoning(name), is_reasoning, "{name}");
             assert_eq!(ReasoningInput::Key(name.to_owned()).is_named_for_reasoning(), is_reasoning, "{name}");
         }
-        // A block is named by its type, not by the key of its text.
+        // A block's name is its type, not the key of its text.
         let block = ReasoningInput::Block { kind: "text".to_owned(), key: "thinking".to_owned() };
         assert!(!block.is_named_for_reasoning());
     }

@@ -1,8 +1,8 @@
-//! Text cut into marks: the smallest stretches that no two parts of a wire share.
+//! Splits text into marks: the smallest units that no two parts of a wire share.
 //!
-//! Looks suggest only the position of a cut, never the meaning of a mark. A bracketed word is one mark, whatever the
-//! script of its brackets; a word between two equal signs is one; so is a bracket that a value interrupts. White space
-//! separates marks everywhere.
+//! Appearance suggests only where to split, never what a mark means. A bracketed word is one mark, in any script; so is
+//! a word between two equal punctuation characters, and a bracket that a value interrupts. White space always separates
+//! marks.
 
 use std::sync::LazyLock;
 
@@ -11,22 +11,21 @@ use regex_syntax::hir::{Class, HirKind};
 use super::steady::is_varying;
 use backchat_core::text::slice;
 
-/// The signs that lead a word, and are one mark with it.
+/// The punctuation that forms one mark with the word after it.
 const LEADING: &str = "@#$%~^";
 
 /// The longest mark that is recognized as one.
 const LONGEST: usize = 96;
 
-/// The ends of a mark that a text leaves open: the plainest reading first.
+/// How to resolve ambiguous ends of marks: the simplest reading first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Segmentation {
     /// Every bracketed word is a mark.
     #[default]
     Words,
-    /// Two bracketed words with plain words between are one mark.
+    /// Two bracketed words with plain words in between are one mark.
     Spans,
-    /// A word is one mark with the signs that lead it, or with doubled brackets or underscores on one side of it,
-    /// though none close it.
+    /// A word is one mark with the punctuation before it, or with doubled brackets or underscores on one side.
     Signs,
 }
 
@@ -36,7 +35,7 @@ impl Segmentation {
     /// The readings in the order in which to try them, for a template that writes these literals.
     pub fn ordered(literals: &[String]) -> [Segmentation; 3] {
         let [words, spans, signs] = Self::ALL;
-        // Where two such marks touch, the signs of the second one would seem to close the first.
+        // If two such marks are adjacent, the punctuation of the second would seem to close the first.
         if literals.iter().any(|literal| has_led_word(literal)) { [signs, words, spans] } else { Self::ALL }
     }
 
@@ -77,7 +76,8 @@ impl Segmentation {
         self.marks(text.trim_end()).last().copied()
     }
 
-    /// Whether a text is a mark no prose or code contains by chance: a bracketed word, or one between signs.
+    /// Whether a text is a mark that prose and code do not contain by chance: a bracketed word, or one between
+    /// punctuation.
     pub fn is_distinctive(self, text: &str) -> bool {
         self.marks(text).iter().any(|mark| {
             let word = mark.chars().filter(|c| c.is_alphanumeric() || is_varying(*c)).count();
@@ -86,14 +86,14 @@ impl Segmentation {
         })
     }
 
-    /// Whether two marks say the same word, as those that open and close one thing mostly do.
+    /// Whether two marks share a word, as most pairs of opening and closing marks do.
     pub fn share_a_word(self, a: &str, b: &str) -> bool {
         self.words(a).any(|word| self.words(b).any(|other| word.eq_ignore_ascii_case(other)))
     }
 
-    /// The words of a mark that say more than which side it is.
+    /// The words of a mark, without those that only distinguish opening and closing.
     fn words(self, mark: &str) -> impl Iterator<Item = &str> {
-        // Between two brackets it is the words between that say it.
+        // Between two brackets, the words in between count.
         let inner = mark.split_once(is_closing).and_then(|(_, rest)| Some(rest.rsplit_once(is_opening)?.0));
         let is_span = self == Segmentation::Spans && inner.is_some_and(|inner| !inner.trim().is_empty());
         inner
@@ -122,13 +122,13 @@ impl Segmentation {
         }
         let same = run(text, |c| c == first);
         if first == '`' {
-            // One fence may follow another at once.
+            // One fence may directly follow another.
             let fence = same.min(3);
             let language = text.get(fence..).map_or(0, |rest| run(rest, is_word));
             return fence + language;
         }
         if !is_closing(first) {
-            // These part words in prose and code; doubled on both sides they are brackets.
+            // These separate words in prose and code; doubled on both sides they are brackets.
             let parts_words = "\"',:;=.-/\\?!&".contains(first);
             let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
             let is_mark = |end: &usize| {
@@ -138,13 +138,13 @@ impl Segmentation {
                 return same + end;
             }
         }
-        // A sign that leads a word is one mark with it.
+        // Punctuation before a word forms one mark with it.
         let word = text.get(same..).map_or(0, |rest| run(rest, is_word));
         same + if LEADING.contains(first) { word } else { 0 }
     }
 }
 
-/// Whether doubled signs lead a word in a text, and do not close it.
+/// Whether a text has doubled punctuation before a word, but not after it.
 fn has_led_word(text: &str) -> bool {
     text.char_indices().any(|(at, sign)| {
         let from = slice(text, at..);
@@ -156,7 +156,7 @@ fn has_led_word(text: &str) -> bool {
     })
 }
 
-/// A word with the signs on one side of it that make it a mark.
+/// A word that is a mark by the punctuation on one side of it.
 fn signed(text: &str, first: char) -> Option<usize> {
     let word = |from: usize| {
         let rest = slice(text, from..);
@@ -221,7 +221,7 @@ fn bracketed(text: &str, open: char) -> Option<usize> {
     is_mark.then_some(text.len())
 }
 
-/// Words up to a closing sign, without a line break between.
+/// Words up to closing punctuation, without a line break in between.
 fn between_signs(text: &str, signs: usize, closing: impl Fn(char) -> bool) -> Option<usize> {
     let mut has_word = false;
     for (at, c) in text.char_indices() {
@@ -236,7 +236,7 @@ fn between_signs(text: &str, signs: usize, closing: impl Fn(char) -> bool) -> Op
     None
 }
 
-/// The length of the closing signs at the start of a text, of which a mark has at most as many as opened it.
+/// The length of the closing punctuation at the start of a text: at most as many characters as opened the mark.
 fn closing_run(text: &str, sign: char, most: usize) -> usize {
     text.chars().take_while(|c| *c == sign).take(most).map(char::len_utf8).sum()
 }
@@ -280,7 +280,7 @@ fn ranges(class: &str) -> Vec<(char, char)> {
     }
 }
 
-/// The mark that closes what an opening mark opens, as people write such pairs.
+/// The closing counterpart of an opening mark, by convention.
 pub fn counterpart(open: &str) -> Option<String> {
     for (from, to) in [("start", "end"), ("begin", "end"), ("START", "END"), ("BEGIN", "END")] {
         if open.contains(from) {

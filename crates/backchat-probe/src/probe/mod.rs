@@ -1,5 +1,5 @@
-//! Probing a chat template: conversations whose every text is a needle, given in a form that the template takes, and each
-//! rendered once.
+//! Probes a chat template: conversations in which every text is a needle, passed in a form that the template takes,
+//! each rendered once.
 
 mod conversation;
 mod key;

@@ -1,5 +1,5 @@
-//! Needles: words that no template writes by itself, so that one in a render came from the message that held it, and its
-//! position shows the text around a value.
+//! Needles: words that no template writes by itself, so that one in a render came from the message that held it, and
+//! its position shows the text around a value.
 
 use std::fmt::Write as _;
 
@@ -20,9 +20,9 @@ pub const DOCUMENT: &str = "Qzdocumentq";
 pub const SETTING: &str = "Qzsettingq";
 /// The value of a variable that may be printed.
 pub const PRINTED: &str = "Qzprintedq";
-/// The value of a variable that nobody gave; no delimiter can hold it.
+/// The value of a missing variable; no delimiter may contain it.
 pub const FILLED: &str = "Qzfilledq";
-/// A special token that nobody gave.
+/// A missing special token.
 pub const TOKEN: &str = "Qztokenq";
 pub const DESCRIPTIONS: [&str; 2] = ["Qzdescribesoneq", "Qzdescribestwoq"];
 pub const NAMES: [&str; 3] = ["qzname_one", "qzname_two", "qzname_tre"];
@@ -32,14 +32,14 @@ pub const VALUES: [&str; 3] = ["Qzvalueoneq", "Qzvaluetwoq", "Qzvaluetreq"];
 pub const ITEM: &str = "Qzitemq";
 /// Nine letters and digits: some templates refuse any other id.
 pub const IDS: [&str; 3] = ["qzId1aaaa", "qzId2bbbb", "qzId3cccc"];
-/// What makes an id longer than the conversation's own.
+/// The suffix that makes ids longer than the conversation's own.
 pub(super) const LONGER_ID: &str = "Qzlongerq0000000";
 /// A key that no template reads.
 pub(super) const UNREAD: &str = "qzunread";
 /// How needles begin.
 pub const BEGINNINGS: [&str; 5] = ["Qz", "qzname_", "qzkey_", "qzId", "qzspace"];
 
-/// An id that is no run of letters and digits, and that names its call.
+/// An id that is not only letters and digits, and that names its call.
 pub fn spaced_id(name: &str, index: usize) -> String {
     format!("qzspace.{name}:{index}")
 }

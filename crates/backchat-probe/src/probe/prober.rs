@@ -23,8 +23,8 @@ mod tests;
 /// Values of the variables a template reads as switches, such as one that turns thinking off.
 pub type Setting = Object;
 
-/// Renders probes with one chat template, always in the same way: whoever wants another way makes another prober of this
-/// one. All of them share one renderer, and what is known of refusals.
+/// Renders probes with one chat template. A prober is immutable: for other settings, derive another one from it. All of
+/// them share one renderer and the known refusals.
 #[derive(Clone)]
 pub struct Prober<'t> {
     renderer: Renderer<'t>,
@@ -34,28 +34,28 @@ pub struct Prober<'t> {
     reasoning_input: Option<ReasoningInput>,
     /// The tools to offer instead of those the conversation calls.
     offered: Option<Rc<Offered>>,
-    /// Whether the template may ask for tools at all.
+    /// Whether the template may read tools at all.
     reads_tools: bool,
-    /// The texts of which renders show the class alone.
+    /// The varying texts, which renders show as placeholders.
     varying: Option<Rc<Varying>>,
     known: Rc<Known>,
 }
 
-/// What probers of one renderer know of requests.
+/// The requests known to all probers of one renderer.
 #[derive(Default)]
 struct Known {
     /// The contexts of requests, both by their keys.
     contexts: RefCell<HashMap<u64, u64, FixedState>>,
-    /// Refused conversations that no request shape helps.
+    /// Conversations that are refused in every request shape.
     hopeless: RefCell<HashSet<Refusal>>,
     /// Those that are refused in every form of every remedy.
     unacceptable: RefCell<HashSet<Refusal>>,
 }
 
-/// What refusals depend on, as a hash.
+/// The hash of everything that refusals depend on.
 type Refusal = u64;
 
-/// A conversation as it is asked for.
+/// A conversation to render.
 #[derive(Clone, Copy)]
 struct Request<'r> {
     shape: RequestShape,
@@ -78,28 +78,28 @@ impl<'t> Prober<'t> {
         }
     }
 
-    /// One that writes conversations down in this request shape.
+    /// A prober with this request shape.
     pub fn with_shape(&self, request_shape: RequestShape) -> Self {
         Self { request_shape, ..self.clone() }
     }
 
-    /// One that hands reasoning over in this way; in none, if there is none.
+    /// A prober that passes reasoning in this way, or not at all.
     pub fn with_reasoning(&self, reasoning_input: Option<&ReasoningInput>) -> Self {
         Self { reasoning_input: reasoning_input.cloned(), ..self.clone() }
     }
 
-    /// One that offers these tools; those that the conversation calls, if there are none.
+    /// A prober that offers these tools, or those that the conversation calls.
     pub fn offering(&self, tools: Option<Value>) -> Self {
         let offered = tools.map(|tools| Rc::new(Offered::new(tools)));
         Self { offered, ..self.clone() }
     }
 
-    /// One whose renders have one sign in place of each text that varies.
+    /// A prober whose renders have one placeholder character for each varying text.
     pub fn steady(&self, varying: &Varying) -> Self {
         Self { varying: Some(Rc::new(varying.clone())), ..self.clone() }
     }
 
-    /// One whose clock says this time.
+    /// A prober whose clock shows this time.
     pub fn at(&self, time: &str) -> Self {
         Self { renderer: self.renderer.at(time), known: Rc::default(), ..self.clone() }
     }
@@ -128,14 +128,14 @@ impl<'t> Prober<'t> {
         self.request_shape.offer == Offer::Always
     }
 
-    /// One with the first request shape in which content reaches the text.
+    /// A prober with the first request shape in which content shows.
     pub fn settled(&self) -> Option<Self> {
         let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
         let shows = |request_shape: &RequestShape| {
             let text = self.render_in(*request_shape, &messages, &Setting::new(), false);
             text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
         };
-        // No id is given, and no tool called, that a remedy could change.
+        // There are no ids and calls that a remedy could change.
         let mut ladder = self
             .request_shape
             .ladder()
@@ -143,7 +143,7 @@ impl<'t> Prober<'t> {
         ladder.find(shows).map(|request_shape| self.with_shape(request_shape))
     }
 
-    /// The chat template as its places are counted.
+    /// The normalized source, which positions refer to.
     pub fn source(&self) -> &'t str {
         self.renderer.template().source()
     }
@@ -208,8 +208,8 @@ impl<'t> Prober<'t> {
         })
     }
 
-    /// A refused conversation as far as refusals depend on it: its setting, its request shape, and the parts of its
-    /// messages. Where no request shape helped one, none is tried for another.
+    /// The parts of a refused conversation that refusals depend on: its setting, its request shape, and the parts of
+    /// its messages. If no request shape helped one, none is tried for another.
     fn refusal(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Refusal {
         let mut hasher = FixedState::default().build_hasher();
         Entries(setting).hash(&mut hasher);
@@ -245,7 +245,7 @@ impl<'t> Prober<'t> {
         let request_key = self.request_key(request);
         let known = self.known.contexts.borrow().get(&request_key).and_then(|key| self.renderer.known(*key));
         known.unwrap_or_else(|| {
-            // Other requests may come to the same context.
+            // Other requests may give the same context.
             let mut context = self.without_tools(request);
             let tools = self.tools(request);
             let key = key::of((Entries(&context), tools.key()));
@@ -278,15 +278,14 @@ impl<'t> Prober<'t> {
         request.into_iter().flat_map(RequestShape::forms).filter(accepts)
     }
 
-    /// The keys a render asks the context for; none if the template refuses it.
+    /// The keys that a render looks up in the context; none if the template refuses it.
     pub fn paths(&self, shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
         let context = self.context(shape, messages, setting, false);
         let rendered = self.renderer.render_noting(&context, |options| options.watch(true));
         rendered.and_then(|rendered| rendered.watched).map_or_else(Vec::new, |watched| watched.paths)
     }
 
-    /// Which place of the template printed each piece of this render of a conversation; nothing if no request shape gives
-    /// that text.
+    /// The origin of each piece of this render of a conversation; `None` if no request shape gives that text.
     pub fn origins(
         &self,
         messages: &[Message],
@@ -332,7 +331,7 @@ impl<'t> Prober<'t> {
         key::of((shape, generation_prompt, &self.reasoning_input, offered, Entries(setting), messages))
     }
 
-    /// The tools that a request offers, if the template asks for any and its setting has none.
+    /// The tools that a request offers, if the template reads tools and its setting has none.
     fn tools(&self, request: Request<'_>) -> Tools<'_> {
         let Request { shape, messages, setting, .. } = request;
         if !self.reads_tools || setting.contains_key("tools") {

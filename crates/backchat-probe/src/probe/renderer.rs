@@ -1,5 +1,5 @@
-//! Renders contexts with one chat template, each once. A render that exceeds its limits ends the examination: no context
-//! is tried after it.
+//! Renders contexts with one chat template, each once. A render that exceeds its limits ends the examination: no
+//! context is tried after it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -51,13 +51,13 @@ impl<'t> Renderer<'t> {
         Self { template, options: Rc::new(options), memory: Rc::default() }
     }
 
-    /// One that renders for no longer than this.
+    /// A renderer with this time limit.
     pub fn within(template: &'t ChatTemplate, options: RenderOptions, time: Duration) -> Self {
         let budget = Some(Budget { watch: Stopwatch::start(), time });
         Self { memory: Rc::new(Memory { budget, ..Memory::default() }), ..Self::new(template, options) }
     }
 
-    /// One whose clock says this time, with a cache of its own.
+    /// A renderer whose clock shows this time, with its own cache.
     pub fn at(&self, time: &str) -> Self {
         let exhausted = self.memory.exhausted.clone();
         let options = self.options.as_ref().clone().now(Some(time.to_owned()));
@@ -92,7 +92,7 @@ impl<'t> Renderer<'t> {
         self.render_keyed(key_of(context), |template, options| template.render(context, options))
     }
 
-    /// What came of the context with this key, if it was rendered before.
+    /// The cached result of the context with this key.
     pub fn known(&self, key: u64) -> Option<Outcome> {
         self.memory.cache.borrow().get(&key).cloned()
     }
@@ -128,7 +128,7 @@ impl<'t> Renderer<'t> {
         self.render(context).ok().map(|rendered| rendered.text.clone())
     }
 
-    /// Renders a context, and notes what `options` asks for besides.
+    /// Renders a context with these `options`.
     pub fn render_noting(
         &self,
         context: &Object,

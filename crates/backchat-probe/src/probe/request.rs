@@ -1,4 +1,4 @@
-//! A conversation as a request gives it: the template's `messages`.
+//! Converts a conversation to the template's `messages`.
 
 use super::conversation::{Answer, Call, Message, PART_BREAK, ReasoningInput};
 use super::needle;
@@ -19,7 +19,7 @@ impl RequestShape {
         if self.long_ids { format!("{id}{}", needle::LONGER_ID) } else { id.to_owned() }
     }
 
-    /// A render with the ids of the conversation in place of those that the request gave.
+    /// A render with the ids of the conversation in place of those of the request.
     pub fn with_own_ids(&self, text: String) -> String {
         if self.long_ids { text.replace(needle::LONGER_ID, "") } else { text }
     }

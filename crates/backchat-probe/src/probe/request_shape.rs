@@ -1,6 +1,6 @@
-//! The forms in which chat templates accept conversations, and the requests that help one that refuses them all.
+//! The forms in which chat templates accept conversations, and the remedies for one that refuses them all.
 
-/// One way of writing a conversation down; templates refuse some, or read only some.
+/// One way of passing a conversation; templates refuse some, or read only some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestShape {
     /// Content as a list of text parts instead of a string.
@@ -23,11 +23,11 @@ pub struct RequestShape {
 pub enum Offer {
     /// Those that the prober offers or, if it offers none of its own, those that the conversation calls.
     Usual,
-    /// The same, and one that nobody calls if there would be none: some templates require it.
+    /// The same, plus an uncalled one if there would be none: some templates require tools.
     Always,
-    /// Those that the conversation calls as well: some templates refuse a call of any other.
+    /// These and those that the conversation calls: some templates refuse calls of other tools.
     Called,
-    /// None, whatever is called: some templates refuse tools.
+    /// None, even if there are calls: some templates refuse tools.
     Never,
 }
 
@@ -68,8 +68,8 @@ impl RequestShape {
         })
     }
 
-    /// Requests that say something else besides, for templates that refuse this one in every form: other tools, a system
-    /// message, other ids, and two of these.
+    /// Requests with additions, for templates that refuse this one in every form: other tools, a system message, other
+    /// ids, and two of these.
     pub fn remedies(self) -> Vec<RequestShape> {
         let offers = [Offer::Called, Offer::Never, Offer::Always].map(|offer| RequestShape { offer, ..self });
         let mut single: Vec<RequestShape> = offers.to_vec();

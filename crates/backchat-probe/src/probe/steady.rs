@@ -1,5 +1,5 @@
-//! Renders with one sign in place of each text that varies, so that every later comparison takes it for the same text; a
-//! pattern of its class reads it.
+//! Replaces varying text in renders by one placeholder character, so that later comparisons ignore it; in the response
+//! template a pattern of its class matches it.
 
 use backchat_core::text::slice;
 
@@ -14,7 +14,7 @@ pub fn is_varying(c: char) -> bool {
     matches!(c, NUMBER | WORD)
 }
 
-/// A text of the wire for people to read, with a name for each part that varies.
+/// A text of the wire for messages, with a name for each varying part.
 pub fn readable(text: &str) -> String {
     text.replace(NUMBER, "{number}").replace(WORD, "{word}")
 }
@@ -30,7 +30,7 @@ pub struct Varying {
 struct Place {
     /// The text before it on its line, as far as that names it.
     before: String,
-    /// The signs of what varies, and the text between them.
+    /// The placeholders, and the text between them.
     middle: String,
     /// The sign after it.
     after: String,
@@ -52,7 +52,7 @@ impl Varying {
         self.compare(a.get(..count).unwrap_or_default(), b.get(..count).unwrap_or_default(), &is_number);
     }
 
-    /// Compares two texts that differ only in what varies, token by token.
+    /// Compares two texts that differ only in varying parts, token by token.
     pub fn compare(&mut self, one: &[&str], two: &[&str], may_vary: &dyn Fn(&str) -> bool) {
         if one.len() != two.len() || one == two {
             return;
@@ -68,7 +68,7 @@ impl Varying {
             let start = at;
             let mut middle = String::new();
             let mut end = at;
-            // What varies on one line with little between is one text, such as a date.
+            // Varying texts on one line with little in between are one text, such as a date.
             while let (Some(a), Some(b)) = (one.get(at), two.get(at)) {
                 if differs(at) {
                     if !(is_word(a) && is_word(b) && may_vary(a) && may_vary(b)) {
@@ -100,7 +100,7 @@ impl Varying {
         }
     }
 
-    /// A render with one sign in place of each text that varies.
+    /// A render with one placeholder character for each varying text.
     pub fn steady(&self, text: String) -> String {
         self.places.iter().fold(text, |text, place| place.steady(text))
     }
@@ -138,7 +138,7 @@ impl Place {
     }
 }
 
-/// Runs of letters and digits, and every other sign alone.
+/// Runs of letters and digits, and every other character alone.
 pub fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What `doctor`, `render --mask`, `bridge` and `unrender` answer, as JSON.
+//! The JSON results of `doctor`, `render --mask`, `bridge` and `unrender`.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub fn mask_part(name: &str) -> Option<MaskPart> {
     })
 }
 
-/// The tokens that a mask is asked for.
+/// The tokens to mask.
 #[derive(Clone)]
 pub enum Tokenized<'t> {
     /// None.
@@ -60,8 +60,9 @@ pub enum Tokenized<'t> {
     Ids(Arc<Tokens>, Vec<u32>, MaskRule),
 }
 
-/// The answer of `backchat render --jsonl --mask` to a row. Renders and masks; the answer's entries are `text`, `assistant_spans`, `parts`, and `mask` if there are offsets, or
-/// `token_ids` and `token_mask` if there is a tokenizer.
+/// The answer of `backchat render --jsonl --mask` to a row. Renders and masks; the answer's entries are `text`,
+/// `assistant_spans`, `parts`, and `mask` if there are offsets, or `token_ids` and `token_mask` if there is a
+/// tokenizer.
 ///
 /// # Errors
 ///

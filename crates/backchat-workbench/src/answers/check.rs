@@ -8,7 +8,8 @@ use crate::input::Problem;
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_parser::template::source::SourceError;
 
-/// What became of the cases that `backchat check` selects: the derived templates, too, unless another template replaces them.
+/// The results of the cases that `backchat check` selects, including derived templates unless `--template` replaces
+/// them.
 ///
 /// # Errors
 ///
@@ -26,7 +27,7 @@ pub fn check(
     Ok(reports.into_iter().map(|report| (report.status, report.diagnostics)).collect())
 }
 
-/// The files of cases at these paths, each read once, with the template that was asked for instead of their own.
+/// The files of cases at these paths, each read once, with the requested template instead of their own.
 pub fn case_files(paths: &[PathBuf], template: Option<&TemplateSource>) -> Result<Vec<FixtureFile>, SourceError> {
     let failed = |diagnostic| SourceError::new(vec![diagnostic], Sources::none());
     let paths = check::fixture_files(paths).map_err(failed)?;
@@ -34,7 +35,7 @@ pub fn case_files(paths: &[PathBuf], template: Option<&TemplateSource>) -> Resul
     Ok(paths.iter().filter(is_case).map(|path| case_file(path, template)).collect())
 }
 
-/// The cases of a file, with the template that was asked for instead of their own.
+/// The cases of a file, with the requested template instead of their own.
 pub fn case_file(path: &Path, template: Option<&TemplateSource>) -> FixtureFile {
     let Some(template) = template else { return fixture::read(path) };
     let mut file = fixture::read_with(path, |shared| shared.standing_in(template.clone(), None));

@@ -1,4 +1,4 @@
-//! What commands read besides templates: recorded outputs, and the special tokens of a model.
+//! Inputs of commands other than templates: recorded outputs, and the special tokens of a model.
 
 use std::path::{Path, PathBuf};
 

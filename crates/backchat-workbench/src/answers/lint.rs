@@ -1,4 +1,4 @@
-//! The templates that a source holds, and what `lint` finds in them before anyone sets levels or asks for fixes.
+//! The templates in a source, and `lint`'s findings about them, before levels and fixes are applied.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use backchat_parser::template::source::{Opened, SourceError};
 use backchat_parser::tokens::Tokens;
 use backchat_probe::doctor;
 
-/// The findings of `backchat lint` about a source, at the levels that the rules have by themselves.
+/// The findings of `backchat lint` about a source, at the default levels.
 ///
 /// # Errors
 ///
-/// Nothing that can be linted is there.
+/// There is nothing to lint.
 pub fn lint(name: &str, options: LintOptions<'_>) -> Result<Vec<Diagnostic>, Problem> {
     let chat = chat_template(name)?;
     let mut found = chat.as_ref().map(lint_chat_template).transpose()?.unwrap_or_default();
@@ -59,7 +59,7 @@ impl Holds {
     }
 }
 
-/// The chat template of a source; nothing if a source that may hold one does not.
+/// The chat template of a source; `None` if a source that may hold one does not.
 pub fn chat_template(name: &str) -> Result<Option<Source>, Problem> {
     let kind = Holds::of(name);
     if kind == Holds::Response {
@@ -74,7 +74,7 @@ pub fn chat_template(name: &str) -> Result<Option<Source>, Problem> {
     }
 }
 
-/// The response template or schema of a source; nothing if it holds a chat template alone.
+/// The response template or schema of a source; `None` if it holds a chat template alone.
 pub fn response(name: &str, has_chat_template: bool) -> Result<Option<schema::source::Source>, SourceError> {
     if Holds::of(name) == Holds::Chat {
         return Ok(None);
@@ -94,7 +94,7 @@ pub fn lint_chat_template(source: &Source) -> Result<Vec<Diagnostic>, Problem> {
     Ok(lint::lint_chat_template(&compile(source)?, &options, &template_name(source)))
 }
 
-/// What response templates are linted with.
+/// The options for linting response templates.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LintOptions<'a> {
     /// The readers that the templates are for.
@@ -126,7 +126,7 @@ fn own_chat_template(opened: &Opened) -> Option<Source> {
     is_config.then(|| chat_source::open(&opened.file, None).ok())?
 }
 
-/// The template within the limits of the targets, proved with its chat template, and what to call that.
+/// The template rewritten within the limits of the targets and proved with its chat template, and a description.
 fn rewritten(opened: &Opened, targets: &[&'static Target], source: &Source) -> Option<(Value, String)> {
     if targets.is_empty() {
         return None;

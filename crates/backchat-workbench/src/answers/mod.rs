@@ -1,4 +1,4 @@
-//! What commands answer, as values: the same for rows, for pages, and for programs that embed them.
+//! The results of commands as values, shared by rows, pages, and programs that embed them.
 
 mod chats;
 mod check;

@@ -1,4 +1,4 @@
-//! A chat template as commands take it: what messages call it, its compilation, and the clock it sees.
+//! A chat template as commands use it: its name in messages, its compilation, and its clock.
 
 use crate::input::Problem;
 use backchat_chat::ChatTemplate;

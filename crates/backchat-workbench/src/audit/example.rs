@@ -1,4 +1,4 @@
-//! The smallest output of a cause: which of two it is does not depend on the order in which they come.
+//! The smallest output of a cause; the choice does not depend on the order of the outputs.
 
 /// A row of a log, as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ pub struct Gate {
 /// How many outputs may have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// So many.
+    /// A number of outputs.
     Outputs(u64),
     /// A part of all outputs, in percent.
     Percent(f64),

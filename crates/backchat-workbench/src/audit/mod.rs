@@ -1,4 +1,4 @@
-//! The causes of problems in many outputs: counted, ranked, and held against gates; pure data, in constant memory.
+//! The causes of problems in many outputs: counted, ranked, and compared with gates; pure data, in constant memory.
 
 mod cause;
 mod example;

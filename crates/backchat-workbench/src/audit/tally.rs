@@ -1,5 +1,5 @@
-//! Counts of outputs by cause. Two tallies are merged into one, so that several threads can count; the memory of a tally
-//! has a bound, whatever is counted.
+//! Counts of outputs by cause. Two tallies are merged into one, so that several threads can count; the memory of a
+//! tally has a bound, whatever is counted.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ type Group = String;
 /// What is counted of one cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// The outputs that have it.
+    /// The number of outputs with it.
     pub outputs: u64,
-    /// Those of them that ended at a limit of tokens.
+    /// Those that ended at a token limit.
     pub cut: u64,
     /// The outputs of each group that have it.
     pub groups: BTreeMap<Group, u64>,
@@ -62,7 +62,7 @@ pub struct Output<'o> {
     pub length: usize,
     /// Its model or its server.
     pub group: &'o str,
-    /// Whether it ended at a limit of tokens.
+    /// Whether it ended at a token limit.
     pub is_cut: bool,
     /// What went wrong in it.
     pub problems: &'o [Problem],
@@ -119,7 +119,7 @@ impl Tally {
         }
     }
 
-    /// Takes the counts of another tally.
+    /// Adds the counts of another tally.
     pub fn merge(&mut self, other: Self) {
         self.outputs += other.outputs;
         self.failed += other.failed;
@@ -173,7 +173,7 @@ impl Tally {
     }
 }
 
-/// Adds to the count of a group; gives the name it is counted under.
+/// Increments the count of a group; returns the name it is counted under.
 fn add_to(groups: &mut BTreeMap<Group, u64>, name: &str, more: u64) -> Group {
     if let Some(count) = groups.get_mut(name) {
         *count += more;

@@ -1,4 +1,4 @@
-//! One rendered chat, read back to its messages and compared with what the case says.
+//! Checks one rendered chat: reads it back to its messages and compares them with the expectation.
 
 use super::compare::differences;
 use super::fixture::{ActualChat, ChatCase};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use backchat_chat::ChatTemplate;
 
-/// Checks a case of a rendered chat. `text` is that of its file, for the places of what is found. Without a result the
+/// Checks a case of a rendered chat. `text` is that of its file, for the positions of findings. Without a result the
 /// text is not a render of the template.
 pub(super) fn check_chat(
     case: &ChatCase,

@@ -7,12 +7,12 @@ use backchat_core::text::common_start;
 /// How much of a value a difference shows, in characters.
 const SHOWN: usize = 80;
 
-/// One place at which two values differ.
+/// One path at which two values differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The path of the value, `$` for the value itself.
     pub path: String,
-    /// The expected value; nothing if the key should be absent.
+    /// The expected value; `None` if the key should be absent.
     pub expected: Option<String>,
     /// The actual value.
     pub found: Option<String>,

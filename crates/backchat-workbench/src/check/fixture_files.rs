@@ -1,4 +1,4 @@
-//! Which files hold cases.
+//! Finds the files of cases.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Whether people do not write into a folder: it is hidden, or says that it is a cache.
+/// Whether a folder is skipped: it is hidden, or marked as a cache.
 pub(super) fn is_passed_over(folder: &Path) -> bool {
     let is_hidden = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     is_hidden || folder.join("CACHEDIR.TAG").is_file()

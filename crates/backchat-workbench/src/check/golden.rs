@@ -1,4 +1,4 @@
-//! Whether a derived template is still what deriving gives.
+//! Checks whether a derived template is still what deriving gives.
 
 use std::collections::HashSet;
 use std::fs;
@@ -36,7 +36,7 @@ pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
             false => found.extend(derived(path)),
         }
     }
-    // Two ways to one folder name its files differently.
+    // Two paths to one folder name its files differently.
     let mut seen = HashSet::new();
     found.retain(|derived| seen.insert(derived.file.canonicalize().unwrap_or_else(|_| derived.file.clone())));
     found
@@ -59,7 +59,7 @@ fn walk(folder: &Path, found: &mut Vec<Derived>) {
 
 fn derived(file: &Path) -> Option<Derived> {
     let folder = file.parent()?;
-    // `.` has no name of its own, and the folder that is the current one is called what the system calls it.
+    // `.` has no name, so the current folder gets its name from the system.
     let named = folder
         .file_name()
         .map(|name| name.to_owned())

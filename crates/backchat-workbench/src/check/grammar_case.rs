@@ -1,4 +1,4 @@
-//! Whether the grammar of a case's request allows what the case says the model writes.
+//! Checks whether the grammar of a case's request accepts its output.
 
 use super::fixture::Case;
 use super::round_trip::Chat;

@@ -1,4 +1,4 @@
-//! Fixtures, recorded outputs with the messages they mean, and what comes of checking templates against them.
+//! Fixtures, recorded outputs with their expected messages, and the results of checking templates against them.
 
 mod chat_case;
 mod compare;

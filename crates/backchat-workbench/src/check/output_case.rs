@@ -1,4 +1,4 @@
-//! One case, checked in every way.
+//! Checks one case in every way.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,29 +49,29 @@ pub struct Verdict {
     pub meaning: Actual,
     /// How long it took.
     pub time: Duration,
-    /// The ways to cut the output at which the answer is another.
+    /// The cuts of the output that change the answer.
     pub(crate) splits: Vec<Split>,
 }
 
-/// A way to cut an output at which the answer is another than that of the whole.
+/// A cut of an output with an answer different from that of the whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     /// How it is cut, in words.
     pub cut: String,
     /// Whose answer it is.
     pub mode: Mode,
-    /// Both messages: of the whole output, and of the output cut so. Nothing if parsing stops.
+    /// Both messages: of the whole output, and of the cut one. `None` if parsing stops.
     pub messages: [Option<Object>; 2],
 }
 
 impl Verdict {
-    /// Whether nothing that was found is an error.
+    /// Whether no finding is an error.
     pub fn passed(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity < Severity::Error)
     }
 }
 
-/// Checks a case. `text` is that of its file, for the places of what is found.
+/// Checks a case. `text` is that of its file, for the positions of findings.
 pub fn check_case(
     case: &Case,
     text: &str,
@@ -366,7 +366,7 @@ impl Check<'_> {
         true
     }
 
-    /// The small report of a chunking that gives another answer.
+    /// The report of a chunking that gives another answer.
     fn differs(&mut self, cut: Cut, whole: &Reading, reading: &Reading, severity: Severity, mode: Mode) -> Diagnostic {
         let (id, what) = match mode {
             Mode::Stable => ("check-split", "the answer changes"),
@@ -434,7 +434,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether an output ends in a region that its own mark should still close: no stop token belongs there.
+/// Whether an output ends in a region whose own closing mark is still to come: no stop token belongs there.
 fn ends_inside(template: &Template, whole: &Reading, stops: &[String]) -> bool {
     let (field, span) = match whole.events.last() {
         Some(Event::Close { field, span, .. } | Event::Malformed { field, span, .. }) => (field, span),
@@ -445,7 +445,7 @@ fn ends_inside(template: &Template, whole: &Reading, stops: &[String]) -> bool {
     !stops.iter().any(|stop| matches!(close.pattern().find_at(stop, 0), Ok(Some(_))))
 }
 
-/// In what the message of a reading differs from another's, or why it has none.
+/// How the message of a reading differs from another's, or why it has none.
 fn message_notes(expected: &Reading, found: &Reading) -> Vec<String> {
     match (&expected.outcome, &found.outcome) {
         (Ok((one, _)), Ok((other, _))) => {
@@ -466,7 +466,7 @@ fn same_answer(one: &Reading, other: &Reading) -> bool {
     }
 }
 
-/// The first of several differences, and the others. A round trip that changes a message has one at least.
+/// The first of several differences, and the others. A round trip that changes a message has at least one.
 fn first_and_rest(notes: &[String]) -> (&str, &[String]) {
     let split = notes.split_first();
     debug_assert!(split.is_some(), "a change without a difference");

@@ -1,4 +1,4 @@
-//! The expectation that a case would get if it were blessed: nothing if the case already says it.
+//! The expectation that a case would get if it were blessed: `None` if it is unchanged.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl<'f> Report<'f> {
         }
     }
 
-    /// The expectation to decide about: the case fails, and another expectation would settle at least a part of that.
+    /// The expectation to decide about: the case fails, and another expectation would resolve at least part of it.
     pub fn undecided(&self) -> Option<Pending<'f>> {
         let pending = self.pending(Which::All).filter(|_| self.status == Status::Failed)?;
         let is_settled = |id| pending.settles().contains(&id);
@@ -69,7 +69,7 @@ impl<'f> Report<'f> {
             .then_some(pending)
     }
 
-    /// Takes back the complaints that a written expectation answers.
+    /// Removes the findings that a written expectation resolves.
     pub fn settle(&mut self, written: &Pending<'_>) {
         self.diagnostics.retain(|found| !written.settles().contains(&found.id));
         if self.status == Status::Failed && self.diagnostics.iter().all(|found| found.severity < Severity::Error) {
@@ -182,7 +182,7 @@ fn lines(lines: &[String]) -> Option<Value> {
     some(&lines.iter().map(|line| line.as_str().into()).collect::<Vec<Value>>())
 }
 
-/// A section's value as the file writes it: events, errors and problems one a line, the rest as indented JSON.
+/// A section's value as the file writes it: events, errors and problems one per line, the rest as indented JSON.
 fn text(section: &str, value: Option<&Value>) -> String {
     match (section, value) {
         (_, None) => String::new(),

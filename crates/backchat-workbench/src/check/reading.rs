@@ -1,4 +1,4 @@
-//! One parse of an output: the events with adjacent chunks joined, and what they add up to.
+//! One parse of an output: the events with adjacent chunks joined, and the result.
 
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{Cause, Event, EventRef, ParseError, Parser, Problem, RecoveryPolicy};
@@ -29,7 +29,7 @@ impl Reading {
         Self::finish(parser, events)
     }
 
-    /// Ends a text whose events so far are known.
+    /// Finishes a text with the events so far.
     pub(super) fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
         let (mut notes, mut problems) = (Vec::new(), Vec::new());
         let outcome = parser.finish_into(&mut |event| join(&mut events, event)).map(|finished| {
@@ -83,7 +83,7 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Adds an event; a chunk after a chunk of the same region makes it longer.
+/// Adds an event; a chunk after a chunk of the same region extends it.
 pub fn join(events: &mut Vec<Event>, event: EventRef<'_>) {
     if let EventRef::Chunk { text, span, .. } = event
         && let Some(Event::Chunk { text: before, span: whole, .. }) = events.last_mut()

@@ -1,5 +1,5 @@
-//! A file of cases made of recorded outputs: each complete output once, with the message that was recorded for it, or
-//! else the one that its template reads.
+//! Makes a file of cases from recorded outputs: each distinct complete output once, with its recorded message, or else
+//! the one that its template reads.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
 
-/// How the file names what it is about.
+/// The paths that the file refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordNames<'n> {
     /// The file itself.
@@ -25,16 +25,16 @@ pub struct RecordNames<'n> {
     pub record: &'n str,
 }
 
-/// A file of cases made of a record, and what of the record is not in it.
+/// A file of cases made from a record, and the rows that are not in it.
 #[derive(Clone, Debug)]
 pub struct RecordCases {
     /// Its text.
     pub text: String,
     /// How many cases it has.
     pub cases: usize,
-    /// How many of them the template reads as another message than the one that was recorded.
+    /// How many of them the template reads differently from the recorded message.
     pub failing: usize,
-    /// How many rows were broken off before their end.
+    /// How many rows were interrupted.
     pub incomplete: usize,
     /// How many rows repeat an output of the same prompt and tools.
     pub repeated: usize,
@@ -77,7 +77,7 @@ pub fn record_cases(record: FixtureFile, template: &Template, names: RecordNames
     RecordCases { text, cases: kept.len(), failing, incomplete, repeated, broken }
 }
 
-/// The sections that say what an output means, or why it cannot be read at all.
+/// The sections with the expectation of an output, or why it cannot be parsed.
 fn expectation(case: &Case, template: &Template) -> Result<String, String> {
     let section = |message| format!("=== message\n{}\n", Value::Object(message).to_pretty("  "));
     if let Some(recorded) = &case.expected.message {

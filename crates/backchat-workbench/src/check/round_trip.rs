@@ -1,4 +1,4 @@
-//! A message rendered with its chat template and read back.
+//! Renders a message with its chat template and parses it back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
 use backchat_probe::chats::Unrenderer;
 
-/// A chat template as its source gives it.
+/// A chat template from its source.
 #[derive(Debug)]
 pub struct Chat {
     template: Arc<ChatTemplate>,
@@ -61,7 +61,7 @@ impl Chat {
         (self.template(has_tools).source(), self.all(variables))
     }
 
-    /// How the template writes a turn, found once; nothing if its renders do not show it.
+    /// How the template writes a turn, computed once; `None` if its renders do not show it.
     pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
         let all = self.all(variables);
         let key = format!("{has_tools} {}", Value::Object(all.clone()));
@@ -91,7 +91,7 @@ impl Conversation<'_> {
         if with_message {
             let mut message = self.message.clone();
             message.entry("role".to_owned()).or_insert_with(|| "assistant".into());
-            // Many templates read the key without asking whether it is there.
+            // Many templates read the key without testing for it.
             message.entry("content".to_owned()).or_insert_with(|| "".into());
             messages.push(Value::Object(message));
         }
@@ -102,7 +102,7 @@ impl Conversation<'_> {
         if let Some(tools) = &case.tools {
             context.insert("tools".to_owned(), tools.clone());
         }
-        // The reader's name for the reasoning need not be the one that the template reads.
+        // The response template may use another name for reasoning than the chat template reads.
         backchat_chat::alias_reasoning(&mut context);
         context
     }
@@ -118,7 +118,7 @@ pub enum Returned {
     Changed(Vec<String>),
 }
 
-/// Renders a message and reads it back, or says why none comes back.
+/// Renders a message and parses it back, or returns why that fails.
 pub fn run(
     conversation: &Conversation<'_>,
     template: &Template,

@@ -1,4 +1,4 @@
-//! A first file of cases for a model: everyday turns as its chat template writes them, and what they mean.
+//! Writes the first file of cases for a model: typical turns as its chat template writes them, with their messages.
 
 use super::fixture::{FixtureFile, Shared, read_text, write_section};
 use super::output_case::{Settings, check_case};
@@ -8,7 +8,7 @@ use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{ReadableTurn, ReadableTurns};
 use backchat_parser::template::Template;
 
-/// How the file names what it is about.
+/// The paths that the file refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'n> {
     /// The file itself.
@@ -21,7 +21,7 @@ pub struct Names<'n> {
     pub variables: &'n Object,
 }
 
-/// A file of cases, and how many of them the template does not read as they were said.
+/// A file of cases, and how many of them the template misreads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scaffold {
     /// Its text.
@@ -34,8 +34,8 @@ pub struct Scaffold {
 
 /// The text of a file with a case for each of these turns.
 ///
-/// A case that changes on its way through the chat template takes no part in the round trip. If an output that is cut
-/// off reads as another call, which the format itself brings about, the file says that this is known.
+/// A case that the chat template changes is excluded from the round trip. If a truncated output reads as another call
+/// because of the format itself, the file allows that.
 pub fn scaffold(turns: &ReadableTurns, template: &Template, chat: &Chat, names: Names<'_>) -> Scaffold {
     let mut plan = Plan { turns, names, is_truncation_known: false, one_way: Vec::new() };
     let found = plan.check(template, chat);
@@ -71,7 +71,7 @@ struct Plan<'p> {
 }
 
 impl Plan<'_> {
-    /// The ids of what makes each case fail.
+    /// The ids of the findings that make each case fail.
     fn check(&self, template: &Template, chat: &Chat) -> Vec<Vec<&'static str>> {
         errors_of_cases(self.names.file, self.text(), template, Some(chat))
     }

@@ -1,4 +1,4 @@
-//! The ways a text is cut.
+//! The chunkings of a text.
 
 use backchat_parser::parser::Chunks;
 
@@ -19,7 +19,7 @@ const RANDOM: u64 = 16;
 /// Texts up to this many characters are cut in two at every place; longer ones at as many places, drawn by the seed.
 const EVERYWHERE: usize = 512;
 
-/// All the ways a text is cut, the whole text aside.
+/// All chunkings of a text, except the whole text.
 pub(super) fn cuts(text: &str, seed: u64) -> Vec<Cut> {
     let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     if places.len() > EVERYWHERE {
@@ -55,7 +55,7 @@ impl Cut {
         Box::new(chunks.filter(|chunk| !chunk.is_empty()))
     }
 
-    /// How to say it to a person who knows the text.
+    /// A description for people.
     pub fn describe(self, text: &str) -> String {
         match self {
             Cut::At(byte) => format!("cut after character {}", characters(text, byte)),
@@ -66,7 +66,7 @@ impl Cut {
         }
     }
 
-    /// How `replay --chunks` says it.
+    /// The value for `replay --chunks`.
     pub fn argument(self, text: &str) -> String {
         match self {
             Cut::At(byte) => format!("cut:{}", characters(text, byte)),

@@ -119,7 +119,7 @@ pub enum Meaning {
     Chat(ActualChat),
 }
 
-/// A case with what became of it.
+/// A case and its result.
 #[derive(Clone, Debug)]
 pub struct Report<'f> {
     /// The case.
@@ -132,7 +132,7 @@ pub struct Report<'f> {
     pub meaning: Option<Meaning>,
     /// How long it took.
     pub time: Duration,
-    /// The ways to cut the output at which the answer is another.
+    /// The cuts of the output that change the answer.
     pub(crate) splits: Vec<Split>,
 }
 
@@ -155,7 +155,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads what some cases name.
+    /// Loads the templates that cases name.
     pub fn new(entries: &[Entry<'_>]) -> Self {
         let mut loaded = Self::default();
         for entry in entries {
@@ -197,7 +197,7 @@ impl Loaded {
         format!("{} {} {variables}", case.chat_template.display(), case.tools.is_some())
     }
 
-    /// The response template that reads a case; nothing if that does not load or is a schema.
+    /// The response template that reads a case; `None` if that does not load or is a schema.
     pub(crate) fn template_of(&self, case: &Case) -> Option<Template> {
         match &case.template {
             TemplateSource::File(file) => match self.templates.get(file)?.as_ref().ok()? {
@@ -224,7 +224,7 @@ impl Loaded {
     }
 }
 
-/// The complaint of a case that needs something that does not load.
+/// The finding of a case whose template does not load.
 fn not_run(what: &str, name: &str, place: Place, problems: &[Diagnostic]) -> Vec<Diagnostic> {
     let message = format!("not run: {what} `{name}` does not load");
     let first = Diagnostic::error("case-not-run", message).at(place).help("its problems are listed below");

@@ -1,8 +1,8 @@
-//! The rules for an output that ends early.
+//! Checks truncated outputs.
 //!
-//! A text cut short may lack what comes later, and its last region may hold less. It must not hold a call that the full
-//! text does not have at that place, a call that its own mark closed must be the one of the full text, and such a call
-//! must be in the message where it is in that of the full text.
+//! A truncated text may lack later parts, and its last region may be shorter. It must not contain a call that the full
+//! text does not have at that position; a call closed by its own mark must equal that of the full text, and be in the
+//! message if it is in that of the full text.
 
 use std::collections::HashMap;
 
@@ -20,8 +20,8 @@ pub struct Violation {
     pub what: String,
 }
 
-/// Cuts a text after every character and gives the first cut at which something is wrong. `goes_on` says whether there
-/// is time left.
+/// Cuts a text after every character and returns the first cut with a problem. `goes_on` says whether there is time
+/// left.
 pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Violation> {
     let regions = Regions::new(full);
     let mut parser = parser.clone();

@@ -29,13 +29,13 @@ fn bytes(path: &str) -> Result<Vec<u8>, Problem> {
     bytes_up_to(path, LARGEST_FILE)
 }
 
-/// The same with a limit of its own.
+/// The same with another limit.
 fn bytes_up_to(path: &str, largest: u64) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     match path {
         "-" => io::stdin().lock().take(largest + 1).read_to_end(&mut bytes),
         path => File::open(path).and_then(|file| {
-            // Room for all of it at once: growing would take twice the memory.
+            // Allocates all at once: growing would take twice the memory.
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             bytes.reserve_exact(usize::try_from(length.min(largest)).unwrap_or(0) + 1);
             file.take(largest + 1).read_to_end(&mut bytes)
@@ -52,7 +52,7 @@ fn bytes_up_to(path: &str, largest: u64) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// The text that the bytes of a file are.
+/// Decodes the bytes of a file as text.
 pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Problem> {
     diagnostic::text(name(path), bytes)
         .map_err(|NotText { diagnostic, sources }| Problem { diagnostics: vec![diagnostic], sources })
@@ -63,7 +63,7 @@ pub fn json(path: &str) -> Result<Value, Problem> {
     json_of(path, text(path)?)
 }
 
-/// The JSON value that the text of a file is.
+/// Parses the text of a file as JSON.
 pub fn json_of(path: &str, text: String) -> Result<Value, Problem> {
     backchat_core::json::read(&text).map_err(|error| Problem {
         diagnostics: vec![
@@ -97,7 +97,7 @@ pub fn tools(path: &str) -> Result<Value, Problem> {
     Err(Problem { diagnostics, sources: Sources::none().with(name(path), text) })
 }
 
-/// What is wrong with a tool, and where; nothing with a tool of another type than a function, which servers know.
+/// The problem of a tool and its position; tools of other types than functions, which servers know, are accepted.
 fn wrong_tool(tool: &Value, path: &json::Path) -> Option<(json::Path, String)> {
     let wrong = |path: json::Path, message: String| Some((path, message));
     if tool.as_object().is_none() {
@@ -186,7 +186,7 @@ pub fn template_or_schema(name: &str) -> Result<schema::source::Source, SourceEr
     schema::source::open(&place(name)?)
 }
 
-/// The response template or response schema that a text is, of which messages name no file.
+/// Parses a text as a response template or response schema; messages name no file.
 pub fn template_or_schema_in(text: String) -> Result<schema::source::Source, SourceError> {
     schema::source::from_text(String::new(), text)
 }
@@ -206,7 +206,7 @@ pub fn name(path: &str) -> &str {
     if path == "-" { "<stdin>" } else { path }
 }
 
-/// The one thing to say about a file that cannot be read.
+/// The error about a file that cannot be read.
 pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
         io::ErrorKind::NotFound => "check the name; `-` means standard input",
@@ -219,7 +219,7 @@ pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
         .help(help)
 }
 
-/// The one thing to say about a file that cannot be written.
+/// The error about a file that cannot be written.
 pub fn cannot_write(path: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
         .at(Place::file(path))
@@ -235,7 +235,7 @@ pub fn path_from(folder: &Path, path: &Path) -> String {
     relative.display().to_string()
 }
 
-/// A path from the root and without links, as far as it is there.
+/// An absolute path with links resolved, as far as it exists.
 fn full(path: &Path) -> PathBuf {
     let path = if path == Path::new("") { Path::new(".") } else { path };
     match (path.canonicalize(), path.parent(), path.file_name()) {

@@ -1,12 +1,12 @@
-//! What could not be read or done, with everything it takes to say so.
+//! Something that failed, with everything needed to report it.
 
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_parser::template::source::SourceError;
 
-/// Something that could not be done, and why.
+/// A failure and its reason.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// What is wrong, and where.
+    /// The problems and their positions.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts it is about.
     pub sources: Sources,

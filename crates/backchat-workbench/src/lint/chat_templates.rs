@@ -1,5 +1,4 @@
-//! Lints chat templates. `doctor` finds the traps in renders and says how bad they are; each has a page among the
-//! rules.
+//! Lints chat templates. `doctor` finds the traps in renders and their severity; each has a page among the rules.
 
 use super::rule::Source;
 use super::rules::RULES;
@@ -7,7 +6,7 @@ use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_probe::doctor::{Options, examine, traps};
 
-/// All there is to say about a chat template: the traps that its renders show.
+/// All findings about a chat template: the traps that its renders show.
 pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str) -> Vec<Diagnostic> {
     let rules = RULES.iter().filter(|rule| matches!(rule.source, Source::Doctor));
     let found = traps(&examine(template, options));

@@ -1,9 +1,9 @@
-//! Makes the changes that findings offer. No change is made twice, and none that overlaps another.
+//! Applies the fixes of findings. No fix is applied twice, and none that overlaps another.
 
 use backchat_core::diagnostic::{Diagnostic, Edit, with_edits};
 
-/// The text with the fixes of some findings, and how many of them were made. Of fixes that touch the same bytes the
-/// first one is made; whoever lints again is offered the others.
+/// The text with the fixes of some findings, and how many were applied. Of fixes that touch the same bytes only the
+/// first is applied; the others are offered at the next run.
 pub fn apply_fixes(text: &str, findings: &[Diagnostic]) -> (String, usize) {
     let mut edits: Vec<&Edit> = Vec::new();
     let mut made = 0;

@@ -42,7 +42,7 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
 }
 
-/// All there is to say about a response template, in the order of the file.
+/// All findings about a response template, in the order of the file.
 pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = subject.warnings.iter().map(adopt).collect();
     let parts = subject.parts();
@@ -51,7 +51,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
             Source::Check(check) => found.extend(check(subject, rule)),
             Source::Run(run) if parts.is_empty() => found.extend(run(subject, rule)),
             Source::Run(run) => {
-                // The field without `open` is in every part, and what is said of it is said once.
+                // The field without `open` is in every part, and its findings are reported once.
                 let mut places = HashSet::new();
                 for finding in parts.iter().filter_map(subject::Part::subject).flat_map(|part| run(&part, rule)) {
                     let path = finding.place.as_ref().and_then(|place| place.path.clone());
@@ -66,7 +66,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
     in_order(found)
 }
 
-/// All there is to say about a response schema, in the order of the file.
+/// All findings about a response schema, in the order of the file.
 pub fn lint_schema(opened: &OpenedSchema) -> Vec<Diagnostic> {
     let subject = schema_subject::SchemaSubject::new(opened);
     let mut found = opened.loaded.warnings.clone();

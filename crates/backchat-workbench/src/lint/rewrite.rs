@@ -6,7 +6,7 @@ use super::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Edit};
 use backchat_core::json::{Object, Path, Value};
 
-/// Puts the fix on the first finding that it resolves, in place of the fixes of all that it resolves.
+/// Attaches the fix to the first finding that it resolves, and removes the fixes of all others that it resolves.
 pub fn offer_rewrite(subject: &Subject<'_>, found: &mut [Diagnostic], rewritten: &Value, message: &str) {
     let Some(edits) = edits(subject, rewritten) else { return };
     let resolved = [&target_field::RULE, &target_construct::RULE, &target_pattern::RULE].map(|rule| rule.id);
@@ -19,7 +19,7 @@ pub fn offer_rewrite(subject: &Subject<'_>, found: &mut [Diagnostic], rewritten:
     }
 }
 
-/// The edits that make one template of the other; nothing if an entry would have to be added or removed.
+/// The edits that turn one template into the other; `None` if an entry would have to be added or removed.
 fn edits(subject: &Subject<'_>, rewritten: &Value) -> Option<Vec<Edit>> {
     let template = subject.template.to_value();
     let mut found = Vec::new();

@@ -4,14 +4,14 @@ use super::schema_subject::SchemaSubject;
 use super::subject::Subject;
 use backchat_core::diagnostic::{Diagnostic, Severity};
 
-/// One piece of advice the linter can give.
+/// One rule of the linter.
 #[derive(Debug)]
 pub struct Rule {
     /// Its stable id, such as `RT001`.
     pub id: &'static str,
     /// Its name, which can be used instead of the id everywhere.
     pub name: &'static str,
-    /// How bad it is, unless the user says otherwise.
+    /// Its default level.
     pub severity: Severity,
     /// Its page.
     pub page: Page,
@@ -25,9 +25,9 @@ pub struct Page {
     pub what: &'static str,
     /// Why that hurts.
     pub why: &'static str,
-    /// A template, or the part of one, that it finds.
+    /// An example that it reports.
     pub example: &'static str,
-    /// The advice: what to write instead.
+    /// What to write instead.
     pub fix: &'static str,
 }
 
@@ -36,8 +36,8 @@ pub struct Page {
 pub(super) enum Source {
     /// The linter looks for them itself.
     Check(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
-    /// It runs the template on texts, which takes longer the more fields there are: of a large template it is given a
-    /// few fields at a time.
+    /// It runs the template on texts, which takes longer with more fields: a large template is examined a few fields at
+    /// a time.
     Run(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
     /// The linter looks for them in a response schema.
     Schema(fn(&SchemaSubject<'_>, &Rule) -> Vec<Diagnostic>),

@@ -28,7 +28,7 @@ pub struct Subject<'t> {
     document: Option<Arc<Document<'t>>>,
 }
 
-/// More fields than this are run a part at a time. Templates of models have up to six.
+/// More fields than this are run in parts. Real templates have up to six.
 const FIELDS: usize = 16;
 
 /// Some fields of a template, as a template of their own.
@@ -107,7 +107,7 @@ impl Marks {
 }
 
 impl<'t> Subject<'t> {
-    /// A template without a file: findings name paths, not lines.
+    /// A template without a file: findings have paths, not lines.
     pub fn new(template: &'t Template, targets: &'t [&'static Target]) -> Self {
         let marks = template.fields().iter().map(Marks::of);
         Self { template, targets, stop: None, tokens: None, warnings: &[], marks: marks.collect(), document: None }
@@ -127,7 +127,7 @@ impl<'t> Subject<'t> {
         subject
     }
 
-    /// The fields in parts of a bounded size, each with the field without `open`; none if one part would hold all.
+    /// The fields in parts of bounded size, each with the field without `open`; none if one part is enough.
     pub(super) fn parts(&self) -> Vec<Part<'_>> {
         let opened: Vec<&Field> = self.template.fields().iter().filter(|field| field.open.is_some()).collect();
         if opened.len() <= FIELDS {
@@ -201,7 +201,7 @@ impl<'t> Subject<'t> {
         }
     }
 
-    /// The place of the value at a path; if the template does not have it, the place of what should have it.
+    /// The position of the value at a path, or of its parent if the value is missing.
     pub(super) fn place(&self, path: &Path) -> Place {
         let shown = |base: &Path| path.below(base).to_string();
         let Some(document) = &self.document else {

@@ -1,10 +1,10 @@
-//! How much text the rules read.
+//! Measures how much text the rules parse.
 
 use super::trial_parse::FEEDS;
 use super::{Subject, lint};
 use backchat_parser::template::Template;
 
-/// How many chunks the rules read of a template. On one core 10,000 take about 3 ms.
+/// How many chunks the rules parse for a template. On one core 10,000 take about 3 ms.
 fn work(text: &str) -> usize {
     let template = Template::load(text).unwrap().template;
     FEEDS.set(0);

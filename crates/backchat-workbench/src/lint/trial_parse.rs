@@ -4,7 +4,7 @@ use backchat_core::json::Object;
 use backchat_parser::parser::{Cause, ClosersInStrings, EventRef, Mode, Options, Parser};
 use backchat_parser::template::Template;
 
-/// The result of parsing a text, as far as its user sees it.
+/// The visible result of parsing a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     /// The message, or why there is none.
@@ -18,7 +18,7 @@ pub(super) fn parser(template: &Template, mode: Mode) -> Option<Parser> {
     parser_with(template, mode, ClosersInStrings::default())
 }
 
-/// A parser that reads closes inside JSON strings in one way or the other.
+/// A parser with this setting for closes inside JSON strings.
 pub(super) fn parser_with(template: &Template, mode: Mode, closers_in_strings: ClosersInStrings) -> Option<Parser> {
     Parser::new(template, "", Options::default().mode(mode).closers_in_strings(closers_in_strings)).ok()
 }

@@ -1,4 +1,4 @@
-//! The changes that make one template more like another, the smallest first.
+//! The changes from one template towards another, the smallest first.
 
 use backchat_core::json::{Object, Path, Step, Value};
 
@@ -11,7 +11,7 @@ pub(super) struct Candidate {
     pub message: String,
     /// The changed template.
     pub template: Value,
-    /// How much changes: 0 a value, 1 a field, 2 everything.
+    /// The size of the change: 0 a value, 1 a field, 2 everything.
     pub size: u8,
 }
 
@@ -23,7 +23,7 @@ impl Candidate {
     }
 }
 
-/// Keys of which a field has one at most.
+/// Keys that exclude each other in a field.
 const ALTERNATIVES: [[&str; 2]; 3] =
     [["open", "open_pattern"], ["close", "close_pattern"], ["start_anchor", "start_anchor_pattern"]];
 

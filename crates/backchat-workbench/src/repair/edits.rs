@@ -1,4 +1,4 @@
-//! The change of a template as an edit of the text it was read from: one value is written anew, every other byte stays.
+//! A change of a template as an edit of its text: one value is rewritten, every other byte stays.
 
 use super::candidates::{Candidate, value_at};
 use backchat_core::diagnostic::Edit;
@@ -7,7 +7,7 @@ use backchat_core::text::slice;
 
 /// The edit that makes a candidate of the template that lies at `base` in a text.
 ///
-/// A value that both have is replaced by itself. Where a key comes or goes, the object that holds it is written anew.
+/// A value that both have is replaced directly. If a key is added or removed, its object is rewritten.
 pub(super) fn edit(text: &str, base: &Path, candidate: &Candidate) -> Option<Edit> {
     let (document, places) = json::read_with_places(text).ok()?;
     let written = value_at(&document, base)?;
@@ -21,7 +21,7 @@ pub(super) fn edit(text: &str, base: &Path, candidate: &Candidate) -> Option<Edi
     Some(Edit { text: laid_out(text, span.start, value), span })
 }
 
-/// A value as it is written at a place: objects on lines of their own, as deep as the line they begin on.
+/// A value formatted for a position: objects on their own lines, indented like the line they begin on.
 fn laid_out(text: &str, at: usize, value: &Value) -> String {
     if !matches!(value, Value::Object(_)) {
         return value.to_string();

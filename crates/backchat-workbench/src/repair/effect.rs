@@ -1,4 +1,4 @@
-//! What a change does to the conversations of a proof.
+//! The effect of a change on the conversations of a proof.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,13 @@ use backchat_parser::template::source;
 /// How many conversations a change repairs, and how many it breaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// They come back with it and do not come back now.
+    /// They parse back with it and do not now.
     pub mends: usize,
-    /// They come back now and not with it.
+    /// They parse back now and not with it.
     pub breaks: usize,
 }
 
-/// What each of some changes of a file does that holds a response template; nothing of a change after which it does not
-/// load.
+/// The effects of changes to a file with a response template; `None` for a change after which it does not load.
 pub fn effects(chat_template: &str, file: &str, text: &str, fixes: &[&Fix], options: &Options) -> Vec<Option<Effect>> {
     let opened = |text: String| source::from_text(file.to_owned(), text).ok();
     let Some(now) = opened(text.to_owned()) else { return vec![None; fixes.len()] };
@@ -42,8 +41,8 @@ pub(super) fn fates(conversations: &[Conversation]) -> HashMap<String, bool> {
     named.collect()
 }
 
-/// How many conversations are read right now and were not, and the other way around. Those that only one of the
-/// templates has, which are about its own markers, say nothing about the other.
+/// How many conversations are newly read right, and how many no longer. Those that only one of the templates has, which
+/// are about its own markers, are not compared.
 pub(super) fn compared(before: &HashMap<String, bool>, after: &HashMap<String, bool>) -> Effect {
     let changes = before.iter().filter_map(|(name, was_read)| Some((*was_read, *after.get(name)?)));
     changes.fold(Effect::default(), |effect, change| match change {

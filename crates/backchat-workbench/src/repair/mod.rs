@@ -1,7 +1,7 @@
 //! Repairs of a response template that its chat template refutes.
 //!
-//! A repair is one change towards the draft that is derived from the chat template, and it is proved: it is offered only
-//! if more conversations come back than before, with the number that it repairs and the number that it breaks.
+//! A repair is one change towards the derived draft, and it is proved: it is offered only if more conversations parse
+//! back than before, with the numbers that it repairs and breaks.
 //!
 //! ```
 //! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }
@@ -28,7 +28,7 @@ use effect::{compared, fates};
 
 pub use effect::{Effect, effects};
 
-/// A change of a response template that makes its proof better.
+/// A change of a response template with which more conversations parse back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
@@ -36,9 +36,9 @@ pub struct Repair {
     pub place: Place,
     /// The change.
     pub fix: Fix,
-    /// How many conversations come back with it that do not come back now.
+    /// How many conversations parse back with it that do not now.
     pub mends: usize,
-    /// How many conversations come back now and not with it.
+    /// How many conversations parse back now and not with it.
     pub breaks: usize,
 }
 
@@ -74,7 +74,7 @@ pub fn repairs(chat_template: &str, file: &str, text: &str, options: &Options) -
     .unwrap_or_default()
 }
 
-/// The best first; of those that are as good, the smallest, which comes first already.
+/// The best first; of equal ones the smallest, which already comes first.
 fn in_order(mut found: Vec<(Candidate, Repair)>) -> Vec<Repair> {
     found.sort_by_key(|(_, repair)| std::cmp::Reverse(repair.mends - repair.breaks));
     // A larger change that does no more than a smaller one is noise.

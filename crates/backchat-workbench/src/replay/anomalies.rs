@@ -1,4 +1,4 @@
-//! Finds the events that are wrong, or look wrong.
+//! Finds events that are wrong or look wrong.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use backchat_core::json::{Object, Value};
 use backchat_parser::template::{ContentSpec, Delimiter, Template};
 
 impl Recording {
-    /// The events that make the message another than it should be: the ends of regions with another value than
-    /// expected, or with none.
+    /// The events that make the message differ from the expected one: the ends of regions with another value, or with
+    /// none.
     pub fn wrong_events(&self, expected: &Object) -> Vec<usize> {
         let mut wrong = Vec::new();
         let mut counts: HashMap<u16, usize> = HashMap::new();
@@ -29,7 +29,7 @@ impl Recording {
                     let wanted = wanted.and_then(Value::as_list).and_then(|items| items.get(*count - 1));
                     wanted == Some(&value.read())
                 }
-                // What is glued together so far must be how the whole begins.
+                // The joined text so far must be a prefix of the whole.
                 Ok(value) if field.repeats => {
                     let value = value.read();
                     let part = joinable(&value);
@@ -40,7 +40,7 @@ impl Recording {
                         (Some(before), Some(join)) => before + join + part,
                         _ => part.to_owned(),
                     };
-                    // An empty piece shows only the join after it.
+                    // An empty piece shows only as the join after it.
                     let joins = part.is_empty() && last.get(&field_index) != Some(&close.event);
                     let join = field.join.as_deref().filter(|_| joins).unwrap_or("");
                     let begins =
@@ -64,8 +64,8 @@ impl Recording {
         wrong
     }
 
-    /// The value that a region should have given for the message to be the expected one: the element of a list at its
-    /// place, the rest of a joined text, or the whole value. None if nothing is expected at its place.
+    /// The value that a region should have given: the element of a list at its index, the rest of a joined text, or the
+    /// whole value. `None` if nothing is expected there.
     pub fn expected_value(&self, expected: &Object, event: usize) -> Option<Value> {
         let index = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
         let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| entry.field);
@@ -94,9 +94,8 @@ impl Recording {
         }
     }
 
-    /// The events that an author should look at if no expected message is given: regions that give no
-    /// value, that take the place of a value, that run to the end of the output because their close never comes, or
-    /// whose text still holds something like a delimiter.
+    /// The suspicious events if there is no expected message: regions that are malformed, that replace a value, that
+    /// run to the end of the output because their close never comes, or whose text contains something like a delimiter.
     pub fn suspicious_events(&self) -> Vec<usize> {
         let mut marks = Marks::of(&self.template);
         let mut looks_wrong = |index: usize, close: &Closed| {
@@ -110,15 +109,14 @@ impl Recording {
         closes.map(|(_, close)| close.event as usize).collect()
     }
 
-    /// What is left in the text of a region that ended and looks like a delimiter of the template, well or badly
-    /// written.
+    /// Text left in a finished region that looks like a delimiter of the template, exactly or approximately.
     pub fn leftover(&self, event: usize) -> Option<&str> {
         let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
         let close = self.closes.get(found).filter(|close| self.is_text(close))?;
         Marks::of(&self.template).left_in(self.slice(close.body.start as usize..close.body.end as usize))
     }
 
-    /// The field whose delimiter is most like a mark, and whether it closes the field.
+    /// The field whose delimiter is most similar to a mark, and whether it closes the field.
     pub(super) fn delimiter_like(&self, mark: &str) -> Option<(usize, bool)> {
         let delimiters = self.template.fields().iter().enumerate().flat_map(|(index, field)| {
             let opens = field.open.iter().map(move |delimiter| (index, false, delimiter));
@@ -156,14 +154,14 @@ impl Recording {
 /// The marks that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
 struct Marks<'t> {
     known: Vec<String>,
-    /// Marks that were seen in a text and are not among these.
+    /// Marks that were found in a text and are not among these.
     others: HashSet<&'t str>,
 }
 
 /// The longest mark, in bytes.
 const LONGEST_MARK: usize = 64;
 
-/// The most marks of a text that are looked at.
+/// The most marks of a text that are examined.
 const MOST_MARKS: usize = 10_000;
 
 impl<'t> Marks<'t> {
@@ -192,7 +190,7 @@ impl<'t> Marks<'t> {
     }
 }
 
-/// The text of a delimiter that marks are looked for in.
+/// The text of a delimiter in which marks are searched.
 fn written(delimiter: &Delimiter) -> String {
     match delimiter {
         Delimiter::Literals { literals, .. } => literals.join("\n"),
@@ -201,7 +199,7 @@ fn written(delimiter: &Delimiter) -> String {
     }
 }
 
-/// Whether one mark is the other, but for a slip in every four characters.
+/// Whether two marks are equal up to one typo per four characters.
 fn is_close(one: &str, other: &str) -> bool {
     let (first, second) = (one.chars().count(), other.chars().count());
     let most = first.max(second) / 4;

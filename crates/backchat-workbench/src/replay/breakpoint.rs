@@ -13,7 +13,7 @@ use backchat_parser::pattern::Pattern;
 pub enum Stop {
     /// At every event of a kind.
     Kind(Kind),
-    /// At every event of a field but its chunks.
+    /// At every event of a field except chunks.
     Field(String),
     /// Once this many characters of the output have arrived.
     Offset(usize),
@@ -71,24 +71,24 @@ impl fmt::Display for Stop {
 }
 
 impl Recording {
-    /// The first moment after this one at which a breakpoint is met, and which.
+    /// The first moment after this one at which a breakpoint is hit, and which.
     pub fn next_stop(&self, stops: &[Stop], moment: Moment) -> Option<(Moment, usize)> {
         let met = stops.iter().enumerate().filter_map(|(at, stop)| Some((self.stop_after(stop, moment)?, at)));
         met.min()
     }
 
-    /// The last moment before this one at which a breakpoint is met, and which.
+    /// The last moment before this one at which a breakpoint is hit, and which.
     pub fn previous_stop(&self, stops: &[Stop], moment: Moment) -> Option<(Moment, usize)> {
         let met = stops.iter().enumerate().filter_map(|(at, stop)| Some((self.stop_before(stop, moment)?, at)));
         met.max()
     }
 
-    /// Whether a breakpoint is met by an event itself.
+    /// Whether an event itself hits a breakpoint.
     pub fn stops_at(&self, stops: &[Stop], event: usize) -> bool {
         stops.iter().any(|stop| self.meets(stop, event))
     }
 
-    /// The byte of the text up to which it must have come for a breakpoint on a character to be met.
+    /// The byte of the text that must have arrived for a breakpoint on a character to be hit.
     pub fn stop_place(&self, stop: &Stop) -> Option<usize> {
         match stop {
             Stop::Offset(offset) => Some(self.byte_at(*offset)),
@@ -120,7 +120,7 @@ impl Recording {
         }
     }
 
-    /// The moment at which this many characters of the output had arrived. None if the output is shorter.
+    /// The moment at which this many characters of the output had arrived. `None` if the output is shorter.
     fn moment_of_offset(&self, offset: usize) -> Option<Moment> {
         let byte = self.byte_at(offset);
         let is_reached = usize::try_from(self.offset_of(byte)).is_ok_and(|reached| reached == offset);
@@ -136,7 +136,7 @@ impl Recording {
         }
     }
 
-    /// The moments at which a match of the pattern in the output has come whole.
+    /// The moments at which a match of the pattern in the output is complete.
     fn matches<'r>(&'r self, pattern: &'r Pattern) -> impl Iterator<Item = Moment> + 'r {
         let output = self.slice(self.output..self.text.len());
         pattern.matches(output).map_while(Result::ok).map(|found| self.moment_at(self.output + found.span().1))

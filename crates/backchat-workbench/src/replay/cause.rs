@@ -1,4 +1,4 @@
-//! Where in the template a wrong event comes from, as far as its text shows it.
+//! Locates the part of the template that causes a wrong event, as far as its text shows.
 
 use super::recording::{Kind, Recording};
 
@@ -7,8 +7,8 @@ const OPEN: &[&str] = &["open", "open_pattern"];
 const CLOSE: &[&str] = &["close", "close_pattern"];
 
 impl Recording {
-    /// The field, and the keys of its delimiter, that make the end of a region wrong though another field shows it; none
-    /// if the delimiters of its own field do.
+    /// The field, and the keys of its delimiter, that cause a wrong end of another field's region; `None` if the
+    /// delimiters of its own field do.
     pub fn cause(&self, event: usize) -> Option<(usize, &'static [&'static str])> {
         let seen = self.event(event).filter(|seen| matches!(seen.kind, Kind::Close | Kind::Malformed))?;
         if self.is_unclosed(event) {
@@ -18,7 +18,7 @@ impl Recording {
             let (field, closes) = self.delimiter_like(mark)?;
             return Some((field, if closes { CLOSE } else { OPEN }));
         }
-        // A region that nothing opened and that holds nothing but space is what the close before it left over.
+        // An implicit region of only white space was left over by the close before it.
         let body = self.slice(seen.body);
         let opened = (0..event).rev().find(|at| self.event(*at).is_some_and(|seen| seen.kind == Kind::Open))?;
         let is_bare = self.event(opened).is_some_and(|seen| seen.span.is_empty());

@@ -1,10 +1,10 @@
-//! A value kept as its JSON text, if reading that gives the same value again; otherwise as a tree.
+//! A value stored as JSON text if that parses back to the same value; otherwise as a tree.
 
 use std::borrow::Cow;
 
 use backchat_core::json::{self, Value};
 
-/// A value in little memory: as its JSON, if JSON can express it.
+/// A compactly stored value: as JSON, if JSON can express it.
 ///
 /// A tree of values takes many times the memory of its text, and few values of a recording are read.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ enum Form {
     Tree(Box<Value>),
 }
 
-/// How deep a value may be for its text to be read again for certain.
+/// How deep a value may be so that its text certainly parses again.
 const DEEPEST: usize = json::MAX_DEPTH / 2;
 
 impl CompactValue {
@@ -31,7 +31,7 @@ impl CompactValue {
     pub fn read(&self) -> Value {
         match &self.0 {
             Form::Text(text) => {
-                // Only what JSON says whole is kept as text.
+                // Only values that JSON expresses exactly are kept as text.
                 let value = json::read(text);
                 debug_assert!(value.is_ok(), "{text} was written to be read again");
                 value.unwrap_or_default()
@@ -40,7 +40,7 @@ impl CompactValue {
         }
     }
 
-    /// Whether it is more than nothing, as Python sees it.
+    /// Whether Python takes it for true.
     pub(super) fn is_truthy(&self) -> bool {
         match &self.0 {
             Form::Text(text) if text.starts_with(['"', '[', '{']) => text.len() > 2,
@@ -65,7 +65,7 @@ impl CompactValue {
     }
 }
 
-/// Whether JSON says all of a value: it has no NaN and no infinity, and is not too deep to be read.
+/// Whether JSON expresses a value exactly: it has no NaN and no infinity, and is not too deep to be parsed.
 fn is_plain(value: &Value, depth: usize) -> bool {
     let Some(below) = depth.checked_sub(1) else { return false };
     match value {

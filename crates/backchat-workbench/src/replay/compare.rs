@@ -1,4 +1,4 @@
-//! The first difference of two recordings. How their chunks were cut makes none.
+//! Finds the first difference of two recordings, ignoring how their chunks were cut.
 
 use super::moment::Moment;
 use super::recording::{Kind, Outcome, Recording};
@@ -6,7 +6,7 @@ use super::recording::{Kind, Outcome, Recording};
 /// The first difference between two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The first row that is not the same; the recordings agree in every row before it.
+    /// The first differing row; the recordings agree in every row before it.
     pub row: usize,
     /// The moment of the first at which the difference shows.
     pub first: Moment,
@@ -14,7 +14,7 @@ pub struct Difference {
     pub second: Moment,
 }
 
-/// The first row in which two recordings differ, or their ends where only these do.
+/// The first row in which two recordings differ, or their ends if only these do.
 ///
 /// Rows join adjacent chunks, so the number of chunks makes no difference.
 pub fn first_difference(first: &Recording, second: &Recording) -> Option<Difference> {

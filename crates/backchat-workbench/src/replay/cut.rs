@@ -1,4 +1,4 @@
-//! Cuts a recording in one more place without recording all of it again.
+//! Cuts a recording at one more position without recording all of it again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{Mode, Options, ParseError, Parser};
 
 impl Recording {
-    /// Cuts a feed of the output in two at a place of the text. The result equals the recording of a text that was cut
-    /// there from the start. Nothing changes if a feed ends there already, or if the place is outside the output.
+    /// Cuts a feed of the output in two at a position of the text. The result equals the recording of a text that was
+    /// cut there from the start. Nothing changes if a feed already ends there, or if the position is outside the
+    /// output.
     ///
-    /// In stable mode the answer does not depend on how the text is cut, so only this feed is recorded anew. Returns
+    /// In stable mode the answer does not depend on how the text is cut, so only this feed is recorded again. Returns
     /// false in reference mode, with policies, and for a parse that failed: then the whole text has to be recorded.
     pub fn cut(&mut self, tools: Option<Arc<Tools>>, place: usize) -> bool {
         if self.mode != Mode::Stable || self.holds_for_policies() || matches!(self.outcome, Outcome::Failed(_)) {
@@ -29,7 +30,7 @@ impl Recording {
         is_cut
     }
 
-    /// Whether policies may hold text back over several feeds, which one feed alone does not show.
+    /// Whether policies may hold text over several feeds, which one feed alone does not show.
     fn holds_for_policies(&self) -> bool {
         !self.recovery.policies.is_empty()
     }
@@ -48,7 +49,7 @@ impl Recording {
         Ok(recorder.recording)
     }
 
-    /// Puts the two halves of a feed in its place.
+    /// Replaces a feed by its two halves.
     fn put(&mut self, feed: usize, mut halves: Self) {
         let events = self.feed(feed - 1).events..self.feed(feed).events;
         let is_chunk = |entry: Option<&Entry>| entry.is_some_and(|entry| entry.kind == Kind::Chunk);
@@ -95,7 +96,7 @@ fn replace<T>(items: &mut Vec<T>, range: &Range<u32>, mut new: Vec<T>, count: u3
     splice(items, &replaced, new);
 }
 
-/// Puts items in the place of others, with no room left over.
+/// Replaces items by others, without spare capacity.
 fn splice<T>(items: &mut Vec<T>, range: &Range<u32>, new: Vec<T>) {
     let range = range.start as usize..range.end as usize;
     items.reserve_exact(new.len().saturating_sub(range.len()));

@@ -15,9 +15,9 @@ const MOST: usize = 50_000;
 
 /// A search for the cut at which the reference's answer is not the one it gives for the uncut text.
 ///
-/// Every way to cut the text in two is tried, those at delimiters first, then one character at a time, the cuts of
-/// which are taken away again as long as the answer stays another. A long text has too many ways; then the search ends
-/// after a while and says how many it tried.
+/// Every way to cut the text in two is tried, those at delimiters first; then one character at a time, removing cuts as
+/// long as the answer still differs. For a long text, which has too many, the search ends after a while and says how
+/// many it tried.
 #[derive(Clone, Debug)]
 pub struct CutSearch {
     template: Template,
@@ -29,11 +29,11 @@ pub struct CutSearch {
     untried: Vec<u32>,
     tried: usize,
     possible: usize,
-    /// Cuts that together give another answer, and the next of them to leave out.
+    /// Cuts that together give another answer, and the next one to try without.
     fewer: Option<(Vec<usize>, usize)>,
 }
 
-/// What a hunt found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CutSearchResult {
@@ -73,7 +73,7 @@ impl CutSearch {
         hunt
     }
 
-    /// Tries one more way to cut. Returns the result once the search is over.
+    /// Tries one more cut. Returns the result once the search is finished.
     pub fn step(&mut self) -> Option<CutSearchResult> {
         if let Some((cuts, next)) = self.fewer.take() {
             return self.leave_one_out(cuts, next);
@@ -89,7 +89,7 @@ impl CutSearch {
         (self.tried, self.possible)
     }
 
-    /// How many more steps the search takes at most, as far as is known now.
+    /// An upper bound on the remaining steps, as far as known.
     pub fn left(&self) -> usize {
         match &self.fewer {
             Some((_, next)) => next + 1,

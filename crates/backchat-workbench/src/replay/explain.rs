@@ -1,4 +1,4 @@
-//! Says what happened, and why nothing more is released.
+//! Explains what happened, and why nothing more is released.
 
 use super::moment::Moment;
 use super::recording::{Kind, Outcome, Pending, Recording};
@@ -7,10 +7,10 @@ use backchat_parser::template::Delimiter;
 /// The longest text quoted in a sentence, in characters.
 const LONGEST: usize = 32;
 
-/// How many events of a chunk are listed; of more, only the last.
+/// How many events of a chunk are listed; if there are more, only the last.
 const LISTED: usize = 3;
 
-/// A text as a sentence quotes it: on one line, escaped, its middle left out if it is long.
+/// A text quoted for a sentence: on one line, escaped, its middle omitted if it is long.
 pub fn quoted(text: &str) -> String {
     let length = text.chars().count();
     let escaped = |text: &str| backchat_core::diagnostic::escape(text).into_owned();
@@ -102,7 +102,7 @@ impl Recording {
         (next.kind == Kind::Open && next.span.start == closed.span.end).then(|| self.field_name(next.field))
     }
 
-    /// A feed that brought no event.
+    /// A feed without events.
     fn silence_in_words(&self, moment: Moment) -> String {
         let text = quoted(self.slice(self.feed_span(moment.feed)));
         let before = self.moment_of_feed(moment.feed.saturating_sub(1));
@@ -145,7 +145,7 @@ impl Recording {
         format!("holding {text}: could become {}{more}", could.join(", or "))
     }
 
-    /// Why text is held, each delimiter that it may become in a sentence of its own.
+    /// Why text is held, with one sentence for each delimiter that it may become.
     pub fn why_in_full(&self, moment: Moment) -> Vec<String> {
         let Some(held) = self.held(moment) else { return vec![self.why(moment)] };
         let head = format!("holding `{}`", quote_whole(self.slice(held.span.clone())));
@@ -166,7 +166,7 @@ impl Recording {
         format!("the {what} of `{name}` ({})", self.rest_in_words(pending, came))
     }
 
-    /// The text that would settle it.
+    /// The text that would decide it.
     fn rest_in_words(&self, pending: &Pending, came: &str) -> String {
         let field = self.field(pending.field());
         let delimiter = field.and_then(|field| if pending.closes { field.close.as_ref() } else { field.open.as_ref() });

@@ -64,12 +64,12 @@ impl Recording {
         message
     }
 
-    /// The value that a close takes out of the message by giving the field another one; nothing if it was empty.
+    /// The value that a close replaces; `None` if it was empty.
     pub fn replaced(&self, event: usize) -> Option<Value> {
         self.replaced_by(self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?)
     }
 
-    /// The same, of a close counted among the closes.
+    /// The same, for a close given by its number.
     pub(super) fn replaced_by(&self, index: usize) -> Option<Value> {
         let close = self.closes.get(index)?;
         let now = close.value()?;
@@ -85,7 +85,7 @@ impl Recording {
         }
     }
 
-    /// How many regions have closed: the message is the same between two moments of which this is the same.
+    /// How many regions have closed: the message is the same at two moments with the same number.
     pub fn closed_count(&self, moment: Moment) -> usize {
         self.closes.partition_point(|close| (close.event as usize) < moment.event)
     }
@@ -95,7 +95,7 @@ impl Recording {
         self.closes.iter().filter(|close| close.value.is_err()).count()
     }
 
-    /// Whether the parse ended with a message that lacks nothing, every region of which gave a value.
+    /// Whether the parse ended with a complete message and no malformed regions.
     pub fn is_in_order(&self) -> bool {
         let complete = matches!(&self.outcome, Outcome::Finished { missing } if missing.is_empty());
         complete && self.entries.iter().all(|entry| entry.kind != Kind::Malformed)

@@ -1,8 +1,6 @@
-//! A parse that was recorded and can be walked through, forward and back; pure data.
+//! A recorded parse that can be stepped through, forward and back; pure data.
 //!
-//! [`Recording::new`] runs the parser over a text, feed by feed, and keeps what it said: every feed, every event, the
-//! text held back after each feed and the delimiters it was held for. Only the places of events are kept, not their
-//! texts, so a recording takes a few bytes for each feed and each event, and any [`Moment`] of it is available at once.
+//! [`Recording::new`] runs the parser over a text, feed by feed, and records every feed, every event, the text held after each feed and the delimiters it was held for. Only the positions of events are kept, not their texts, so a recording takes a few bytes for each feed and each event, and any [`Moment`] of it is available at once.
 //!
 //! ```
 //! # mod backchat { pub use {backchat_derive::*, backchat_parser::*, backchat_workbench::*}; }

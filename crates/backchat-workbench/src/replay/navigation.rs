@@ -1,4 +1,4 @@
-//! The moments of a recording, and the ways from one to another.
+//! Navigation between the moments of a recording.
 
 use super::moment::Moment;
 use super::recording::{Kind, Outcome, Recording};
@@ -14,7 +14,7 @@ impl Recording {
         self.moment_of_feed(self.feeds.len().saturating_sub(1))
     }
 
-    /// Whether all is over: the output has ended, or the parse failed.
+    /// Whether it is finished: the output has ended, or the parse failed.
     pub fn has_ended(&self, moment: Moment) -> bool {
         moment == self.end() && !matches!(self.outcome, Outcome::Open)
     }
@@ -32,7 +32,7 @@ impl Recording {
         Moment { feed: feed.min(self.feeds.len().saturating_sub(1)), event: taken }.max(self.start())
     }
 
-    /// The moment at which the text up to a place had come.
+    /// The moment at which the text up to a position had arrived.
     pub fn moment_at(&self, byte: usize) -> Moment {
         self.moment_of_feed(self.feeds.partition_point(|feed| (feed.end as usize) < byte))
     }
@@ -46,7 +46,7 @@ impl Recording {
         if !other.is_inside_feed(moment) {
             return whole;
         }
-        // As many events as cover no more text. Of events that end at the same place, the one with the same content.
+        // As many events as cover no more text. Of events that end at the same position, the one with the same content.
         let place = other.settled(moment);
         let up_to = self.entries.partition_point(|event| (event.end as usize) <= place).min(whole.event);
         let said = |recording: &Recording, event: usize| {
@@ -59,7 +59,7 @@ impl Recording {
         let event = same.map_or(up_to, |event| event + 1);
         match whole.feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize) <= event {
             true => Moment { feed: whole.feed, event },
-            // Shorter feeds have brought it before.
+            // Shorter feeds have delivered it before.
             false => event.checked_sub(1).map_or_else(|| self.start(), |last| self.moment_of_event(last)),
         }
     }
@@ -149,7 +149,7 @@ impl Recording {
         Some(entry.field.into())
     }
 
-    /// Whether the last event was an end without a value.
+    /// Whether the last event was a malformed end.
     pub fn is_malformed(&self, event: usize) -> bool {
         self.entries.get(event).is_some_and(|entry| entry.kind == Kind::Malformed)
     }

@@ -1,4 +1,4 @@
-//! Runs the parser and keeps what it says.
+//! Runs the parser and records its events.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub struct Run<'a> {
     pub template: &'a Template,
     /// The prompt that the output continues.
     pub prefix: &'a str,
-    /// Whose answer to give.
+    /// Which answer to give.
     pub mode: Mode,
-    /// The tools whose schemas say what types arguments have.
+    /// The tools whose schemas give the types of arguments.
     pub tools: Option<Arc<Tools>>,
-    /// How text is read that departs from the format.
+    /// The recovery options.
     pub recovery: Recovery,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for TooLarge {
 impl std::error::Error for TooLarge {}
 
 impl Recording {
-    /// Parses the feeds and keeps what happens.
+    /// Parses the feeds and records the events.
     pub fn new<'t>(run: &Run<'_>, feeds: impl IntoIterator<Item = &'t str>) -> Result<Self, TooLarge> {
         let mut text = run.prefix.to_owned();
         let mut ends = Vec::new();
@@ -57,7 +57,7 @@ impl Recording {
         Self::record(run, text, ends, true)
     }
 
-    /// The same of a text of which more may come: its end is not its end for good.
+    /// The same for a text that may still grow: its end is not final.
     pub fn of_open_text(
         run: &Run<'_>,
         text: Arc<str>,
@@ -113,8 +113,8 @@ impl Growing {
         Ok(Self { recorder, parser })
     }
 
-    /// Parses a piece; nothing once a piece has failed. It costs a copy of the text so far, so that reading in time
-    /// needs pieces that grow with it, as those of a pipe do whose reader is behind.
+    /// Parses a piece; does nothing once a piece has failed. Each call copies the text so far, so pieces must grow with
+    /// the text to keep up, as those of a pipe with a slow reader do.
     pub fn feed(&mut self, piece: &str) -> Result<(), TooLarge> {
         let Some(parser) = &mut self.parser else { return Ok(()) };
         let recording = &mut self.recorder.recording;
@@ -191,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// Gives the parser the prompt, and keeps what that brings. None if it could not be read.
+    /// Feeds the prompt to the parser and records the events. `None` if it could not be parsed.
     fn begin(&mut self, run: &Run<'_>) -> Option<Parser> {
         let output = self.recording.output;
         let options = run.recovery.apply(Options::default().mode(run.mode).tools(run.tools.clone()));
@@ -212,13 +212,13 @@ impl Recorder {
         }
     }
 
-    /// Keeps that the feed up to a place could not be parsed.
+    /// Records that the feed up to a position could not be parsed.
     fn fail(&mut self, error: ParseError, end: usize) {
         self.recording.outcome = Outcome::Failed(error);
         self.fed(end, self.last_end());
     }
 
-    /// Ends the text, at this place, and keeps what that brings.
+    /// Ends the text at this position, and records the events.
     fn finish(&mut self, parser: Parser, end: usize) {
         match parser.finish() {
             Ok(finished) => {
@@ -231,7 +231,7 @@ impl Recorder {
         self.fed(end, end);
     }
 
-    /// Gives the parser a feed, which ends at a place of the text, and keeps what happens.
+    /// Feeds the parser up to a position of the text, and records the events.
     pub fn feed(&mut self, parser: &mut Parser, feed: &str, end: usize) -> Result<(), ParseError> {
         parser.feed_into(feed, &mut |event| self.take(event))?;
         self.held(parser, end);
@@ -243,7 +243,7 @@ impl Recorder {
         self.recording.entries.last().map_or(self.recording.origin, |entry| entry.end as usize)
     }
 
-    /// Keeps the state of the parser after a feed: how far it is, and what it holds.
+    /// Records the state of the parser after a feed: its position, and what it holds.
     fn held(&mut self, parser: &Parser, end: usize) {
         let origin = self.recording.origin;
         let held = parser.held();
@@ -289,7 +289,7 @@ impl Recorder {
             EventRef::Chunk { field, span, .. } => (Kind::Chunk, field, span),
             EventRef::Close { field, span, .. } => (Kind::Close, field, span),
             EventRef::Malformed { field, span, .. } => (Kind::Malformed, field, span),
-            // What it says of a region is in the region's end; only a parser that is asked to grow calls gives the others.
+            // A problem of a region is recorded with its end; other events exist only with growing calls.
             _ => return,
         };
         let Span { start, end } = span;

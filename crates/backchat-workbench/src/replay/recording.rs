@@ -1,4 +1,4 @@
-//! A recorded parse: the text, feeds and events, kept small. It does not change once it is made.
+//! A recorded parse: the text, feeds and events, stored compactly. It is immutable.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use backchat_core::text::slice;
 
 /// A recorded parse.
 ///
-/// Places are bytes of [`text`](Self::text): the whole prompt, then the output. Feed 0 is the prompt, the last feed is
-/// the end of the output, which settles what was held.
+/// Positions are bytes of [`text`](Self::text): the whole prompt, then the output. Feed 0 is the prompt, the last feed
+/// is the end of the output, which decides held text.
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub(super) template: Template,
@@ -67,7 +67,7 @@ pub(super) struct Entry {
     pub kind: Kind,
 }
 
-/// The data that only an open event has.
+/// The data of an open event.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
     pub event: u32,
@@ -76,7 +76,7 @@ pub(super) struct Opened {
     pub captures: Box<[Capture]>,
 }
 
-/// What a close has that other events have not.
+/// The data of a close.
 #[derive(Clone, Debug)]
 pub(super) struct Closed {
     pub event: u32,
@@ -136,7 +136,7 @@ pub enum Kind {
     Chunk,
     /// A region ended and gave a value.
     Close,
-    /// A region ended and gave none.
+    /// A region ended malformed.
     Malformed,
 }
 
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// Its name where space is short.
+    /// Its short name.
     pub fn short(self) -> &'static str {
         self.name().trim_start_matches("region_")
     }
@@ -168,7 +168,7 @@ pub enum Outcome {
     },
     /// More of the output may come.
     Open,
-    /// It could not go on.
+    /// It failed.
     Failed(ParseError),
 }
 
@@ -200,7 +200,7 @@ pub struct Region {
     pub body: Range<usize>,
 }
 
-/// Text that is held back.
+/// Held text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held<'r> {
     /// Its bytes.
@@ -225,7 +225,7 @@ impl Recording {
         &self.text
     }
 
-    /// Some of the text. The span must be one of this recording; debug builds panic at one outside its text.
+    /// A part of the text. The span must belong to this recording; debug builds panic otherwise.
     pub fn slice(&self, span: Range<usize>) -> &str {
         slice(&self.text, span)
     }
@@ -293,7 +293,7 @@ impl Recording {
         self.entries.len()
     }
 
-    /// How many of them the prompt itself brought.
+    /// How many of them came from the prompt.
     pub fn initial_count(&self) -> usize {
         self.feed(0).events as usize
     }
@@ -453,7 +453,7 @@ impl Recording {
         output.char_indices().nth(offset).map_or(self.text.len(), |(at, _)| self.output + at)
     }
 
-    /// About how many bytes the recording takes, its text included.
+    /// The approximate size in bytes, including the text.
     pub fn size(&self) -> usize {
         fn of<T>(items: &Vec<T>) -> usize {
             items.capacity() * size_of::<T>()

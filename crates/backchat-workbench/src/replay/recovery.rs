@@ -1,8 +1,8 @@
-//! How a run reads text that departs from the format.
+//! The recovery options of a run.
 
 use backchat_parser::parser::{Options, Policies};
 
-/// The policies that read what departs from the format, and whether arguments are checked.
+/// The recovery policies, and whether arguments are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// The policies.

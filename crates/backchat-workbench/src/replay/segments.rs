@@ -1,11 +1,11 @@
-//! What each stretch of the text is, at a moment.
+//! The role of each part of the text at a moment.
 
 use std::ops::Range;
 
 use super::moment::Moment;
 use super::recording::{Kind, Recording};
 
-/// What a stretch of the text is.
+/// The role of a part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Segment {
@@ -13,13 +13,13 @@ pub enum Segment {
     Prompt,
     /// Text of a field.
     Body(usize),
-    /// What opened or closed a region of a field.
+    /// A delimiter of a region of a field.
     Delimiter(usize),
     /// Text outside of every region, which no field takes.
     Dropped,
-    /// Text that is held back, or not read yet.
+    /// Text that is held, or not read yet.
     Held,
-    /// Text that has not come yet.
+    /// Text that has not arrived.
     Future,
 }
 

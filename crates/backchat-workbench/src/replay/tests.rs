@@ -1,4 +1,4 @@
-//! One recording from every angle: each step forward has its step back, at every chunking.
+//! Tests recordings: each step forward has its step back, at every chunking.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -35,7 +35,7 @@ fn record(mode: Mode, chunk: usize) -> Recording {
     Recording::new(&run, feeds.iter().map(String::as_str)).unwrap()
 }
 
-/// Every moment from a step taken again and again, the first and the last included.
+/// Every moment reached by repeating a step, including the first and the last.
 fn walk(from: Moment, to: Moment, step: impl Fn(Moment) -> Moment) -> Vec<Moment> {
     let mut moments = vec![from];
     while *moments.last().unwrap() != to {
@@ -307,7 +307,7 @@ fn each_region_has_its_part_of_the_expectation() {
     let wanted: Vec<String> = ends
         .map(|event| recording.expected_value(&expected, event).map_or("-".to_owned(), |value| value.to_string()))
         .collect();
-    // The call that gave no value takes the place of the next one; after a text departs, its rest is unknown.
+    // The malformed call takes the place of the next one; after a text deviates, its rest is unknown.
     assert_eq!(wanted, ["1", "7", "7", "-", "\"one, too, three\"", "\"too, three\"", "-", "\"c\"", "\"c\""]);
 }
 

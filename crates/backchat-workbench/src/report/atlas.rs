@@ -1,4 +1,4 @@
-//! The page of many derivations: each chat template in a row, with its proof, its readers, its losses and its speed.
+//! The page of many derivations: a row for each chat template, with its proof, its readers, its losses and its time.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ pub struct Charted {
     pub name: String,
     /// The address of its own page, if it has one.
     pub page: Option<String>,
-    /// What was derived from it.
+    /// Its derivation.
     pub derivation: Derivation,
-    /// How long that took.
+    /// The time it took.
     pub took: Duration,
 }
 
@@ -48,7 +48,7 @@ pub fn atlas(name: &str, charted: &[Charted]) -> String {
     page(&head, sections)
 }
 
-/// The readers that any draft was shown to.
+/// The readers of any draft.
 fn readers(charted: &[Charted]) -> Vec<String> {
     let mut titles: Vec<String> = Vec::new();
     for title in charted.iter().flat_map(|row| &row.derivation.readers).map(|reading| reading.reader.title()) {
@@ -90,7 +90,7 @@ fn one(html: &mut Html, row: &Charted, titles: &[String]) {
     });
 }
 
-/// Links to the parts of a page that it has.
+/// Links to the sections of its page.
 fn parts(html: &mut Html, page: &str, derivation: &Derivation) {
     if derivation.response_template.is_none() {
         return;
@@ -103,7 +103,7 @@ fn parts(html: &mut Html, page: &str, derivation: &Derivation) {
     }
 }
 
-/// Whether a reader takes the draft, and what it costs there.
+/// Whether a reader accepts the draft, and the costs there.
 fn mark(html: &mut Html, reading: &Reading) {
     let (class, sign, words) = match (reading.refusals.first(), reading.costs.first()) {
         (Some(refusal), _) => ("bad", "✗", format!("refuses it: {refusal}")),
@@ -116,7 +116,7 @@ fn mark(html: &mut Html, reading: &Reading) {
     html.element("span", &attributes, |html| html.text(sign));
 }
 
-/// What the wire format loses, and what keeps the draft from being proved.
+/// The losses of the wire format, and the reasons why the draft is not proved.
 fn notes(html: &mut Html, derivation: &Derivation) {
     for loss in &derivation.verdict.losses {
         html.of_class("p", "", |html| html.prose(&shortened(&loss.message, NOTE)));
@@ -128,7 +128,7 @@ fn notes(html: &mut Html, derivation: &Derivation) {
     }
 }
 
-/// How many drafts each reader takes.
+/// How many drafts each reader accepts.
 fn accepted(html: &mut Html, charted: &[Charted], titles: &[String]) {
     html.of_class("div", "wide", |html| {
         html.table("", "", &["reader", "takes", "takes, with problems", "refuses"], |html| {

@@ -1,21 +1,21 @@
-//! Groups what a page lists by what is wrong with it, so that a page shows a cause once.
+//! Groups the items of a page by cause, so that each cause is shown once.
 
 use super::html::Html;
 
-/// A group of more than this is folded.
+/// Larger groups are folded.
 pub(super) const FOLDED: usize = 12;
 
-/// What fares alike for one reason.
+/// Items with the same result for the same reason.
 pub(super) struct Group<'r, K, T> {
-    /// How it fares.
+    /// The result.
     pub kind: K,
-    /// The reason; empty if there is nothing to say.
+    /// The reason; empty if there is none.
     pub cause: String,
-    /// The items, with their places in the whole list.
+    /// The items, with their indices in the whole list.
     pub items: Vec<(usize, &'r T)>,
 }
 
-/// The groups: those of the lowest rank first, and of these the largest. `fares` says how an item fares, and why.
+/// The groups: lowest rank first, then the largest. `fares` gives an item's result and reason.
 pub(super) fn groups<'r, K: PartialEq, T, R: Ord>(
     items: &'r [T],
     fares: impl Fn(&T) -> (K, String),
@@ -44,7 +44,7 @@ pub(super) fn folded(html: &mut Html, is_open: bool, summary: impl FnOnce(&mut H
     html.gap();
 }
 
-/// A message without what differs from case to case: what is quoted, and numbers.
+/// A message without its variable parts: quotations and numbers.
 fn shape(message: &str) -> String {
     let mut shape = String::new();
     let mut characters = message.chars().peekable();

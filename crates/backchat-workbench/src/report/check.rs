@@ -24,7 +24,7 @@ const FINDINGS: usize = 5;
 const MOST: usize = 50;
 const MOST_IN_ALL: usize = 200;
 
-/// Cases that fare alike for one reason.
+/// Cases with the same result for the same reason.
 type Group<'r> = cause::Group<'r, Status, Report<'r>>;
 
 /// The page of a check of some files. With a playground, each case that is shown in full links to it.
@@ -70,7 +70,7 @@ fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// What fails first, then what passes with notes, then the rest.
+/// Failing cases first, then those that pass with notes, then the rest.
 fn rank(group: &Group<'_>) -> usize {
     match (group.kind, group.cause.is_empty()) {
         (Status::NotRun, _) => 0,
@@ -80,7 +80,7 @@ fn rank(group: &Group<'_>) -> usize {
     }
 }
 
-/// The worst finding of a case; of several that are as bad, the first.
+/// The worst finding of a case; of equally bad ones, the first.
 fn worst<'r>(report: &'r Report<'_>) -> Option<&'r Diagnostic> {
     report.diagnostics.iter().min_by_key(|found| Reverse(found.severity))
 }
@@ -91,7 +91,7 @@ fn in_full(groups: &[Group<'_>]) -> HashSet<usize> {
     doubtful.flat_map(|group| group.items.iter().take(MOST)).map(|(index, _)| *index).take(MOST_IN_ALL).collect()
 }
 
-/// A row for each case, those that fare alike for one reason together; of many, folded.
+/// A row for each case, grouped by result and reason; large groups are folded.
 fn table(html: &mut Html, groups: &[Group<'_>], in_full: &HashSet<usize>, all: usize) {
     if all > FOLDED {
         html.element("div", &[("data-filter", "Filter the cases")], |_| {});
@@ -127,7 +127,7 @@ fn rows(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>) {
     });
 }
 
-/// The cases of a group with all there is to say, folded but for the first of all.
+/// The cases of a group in full, folded except for the very first.
 fn group_in_full(
     html: &mut Html,
     group: &Group<'_>,
@@ -152,7 +152,7 @@ fn group_in_full(
 fn findings(html: &mut Html, report: &Report<'_>) {
     let mut found: Vec<&Diagnostic> = report.diagnostics.iter().collect();
     found.sort_by_key(|found| Reverse(found.severity));
-    // A label without a place is one more difference.
+    // A label without a position is a further difference.
     let texts = found.iter().flat_map(|found| {
         let more = found.labels.iter().filter(|label| label.place == Place::default());
         std::iter::once(&found.message).chain(more.map(|label| &label.message))
@@ -166,7 +166,7 @@ fn findings(html: &mut Html, report: &Report<'_>) {
     }
 }
 
-/// A case with all there is to say.
+/// A case in full.
 fn case(html: &mut Html, index: usize, report: &Report<'_>, link: Option<String>, is_open: bool) {
     let (class, sign, words) = mark(report.status);
     let open: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };

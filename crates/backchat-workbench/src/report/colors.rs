@@ -1,4 +1,4 @@
-//! A text with its regions in color, each named where it begins, so that no information is shown by color alone.
+//! A text with its regions in color, each named at its beginning, so that no information is conveyed by color alone.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ pub(super) const COLORS: usize = 8;
 /// The longest part of a prompt that is shown before a turn, in bytes.
 const PROMPT: usize = 160;
 
-/// The longest text that is shown whole, in bytes; of a longer one the middle is left out.
+/// The longest text that is shown whole, in bytes; the middle of a longer one is omitted.
 const MOST_BYTES: usize = 2 << 20;
 
-/// How many stretches are shown; of more, those in the middle are left out.
+/// How many segments are shown; if there are more, those in the middle are omitted.
 const MOST_RUNS: usize = 16_000;
 
 /// The class of a field's color.
@@ -23,11 +23,11 @@ pub(super) fn color(field: usize) -> String {
     format!("f f{}", field % COLORS)
 }
 
-/// A stretch of a text, and its kind.
+/// A segment of a text, and its kind.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub span: Range<usize>,
-    /// Nothing if it is omitted.
+    /// `None` if it is omitted.
     pub part: Option<Segment>,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn text(html: &mut Html, recording: &Recording) {
     });
 }
 
-/// Writes one stretch.
+/// Writes one segment.
 pub(super) fn run(html: &mut Html, recording: &Recording, run: &Run) {
     let text = recording.slice(run.span.clone());
     match run.part {

@@ -1,9 +1,9 @@
-//! Messages and other JSON as a person reads it: names and texts, no braces, quotes or escapes.
+//! Messages and other JSON formatted for people: names and texts, without braces, quotes or escapes.
 
 use super::html::Html;
 use backchat_core::json::{Object, Value};
 
-/// A conversation: each message under who speaks.
+/// A conversation: each message under its role.
 pub(super) fn messages(html: &mut Html, messages: &Value) {
     let Some(list) = messages.as_list() else { return value(html, messages) };
     html.of_class("ol", "chat", |html| {
@@ -43,7 +43,7 @@ fn one_call(html: &mut Html, call: &Value) {
     }
 }
 
-/// What every call has, and what was shown of it.
+/// The keys of every call that are already shown.
 fn is_plain(key: &str) -> bool {
     ["type", "function", "name", "arguments"].contains(&key)
 }

@@ -11,7 +11,7 @@ use backchat_core::json::Value;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::Mode;
 
-/// How many bytes are parsed in search of a cut: a page is made in an instant. `backchat replay` searches on.
+/// How many bytes are parsed to find a cut, so that a page is written quickly. `backchat replay` searches longer.
 const WORK: usize = 8 << 20;
 
 /// The output parsed whole, and cut.
@@ -50,7 +50,7 @@ fn cut_at(places: &[isize]) -> String {
     format!("cut after character {}", places.join(", "))
 }
 
-/// Both answers, and both ways to step through.
+/// Both answers, each with a stepper.
 pub(super) fn write(html: &mut Html, found: &Found) {
     html.of_class("p", "", |html| {
         html.text(&format!("Transformers gives another message when the output is {}. ", cut_at(&found.cuts)));

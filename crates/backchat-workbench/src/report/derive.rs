@@ -39,7 +39,7 @@ pub fn derivation(
         name,
         badge: (derivation.status.name(), Mood::of(derivation.status)),
         line: after_word(&headline),
-        // The draft is derived there again.
+        // The playground derives the draft again.
         playground: playground
             .map(|known| known.link(Some((source, options.given())), None, failed(&derivation.verdict))),
     };
@@ -97,7 +97,7 @@ fn failed(verdict: &Verdict) -> Option<(&str, &str)> {
     verdict.failures.first().map(|failure| (failure.prefix.as_str(), failure.text.as_str()))
 }
 
-/// A headline without the word that the badge already says.
+/// A headline without the word that is already in the badge.
 fn after_word(headline: &str) -> &str {
     headline.split_once(": ").map_or(headline, |(_, rest)| rest)
 }

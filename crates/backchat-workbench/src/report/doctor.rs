@@ -31,7 +31,7 @@ pub struct Examined<'a> {
     pub template: &'a ChatTemplate,
     /// The options of the renders.
     pub options: &'a Options,
-    /// In how many conversations its generation blocks agree with its mask, or why they do not; nothing without blocks.
+    /// In how many conversations its generation blocks agree with its mask, or why they do not; `None` without blocks.
     pub blocks: Option<Result<usize, String>>,
 }
 
@@ -145,7 +145,7 @@ fn departure(html: &mut Html, fact: &Fact, words: &str) {
     columns(html, ["the shorter chat", "the longer chat"], &pieces);
 }
 
-/// A conversation as it was given, and its render or the refusal.
+/// A conversation as it was passed, and its render or the refusal.
 fn render(html: &mut Html, index: usize, exhibit: &Exhibit) {
     html.element("details", &[], |html| {
         html.of_class("summary", "", |html| {

@@ -1,4 +1,4 @@
-//! Findings with the two renders that each rests on, side by side.
+//! Findings, each with its two renders side by side.
 
 use super::html::Html;
 use super::sides::{Piece, columns};
@@ -38,7 +38,7 @@ pub(super) fn write(html: &mut Html, evidence: &[Evidence]) {
     }
 }
 
-/// Which lines of the chat template print what only the second render has.
+/// The lines of the chat template that print the text that only the second render has.
 fn printed(html: &mut Html, evidence: &Evidence) {
     let mut pieces = evidence.changes.iter().flat_map(|change| &change.printed).peekable();
     if pieces.peek().is_none() {

@@ -1,4 +1,4 @@
-//! Parts of a page for a page of another kind, which brings the stylesheet and the script itself.
+//! Parts of a page for embedding in another page, which brings its own stylesheet and script.
 
 use super::html::Html;
 use super::output::Output;

@@ -1,9 +1,7 @@
-//! A page consists of markup from this crate's source and of text that enters escaped: nothing can write
-//! anything else.
+//! A page consists of markup from this crate's source and of escaped text: nothing else can be written.
 //!
-//! Tags, attribute names and inlined files are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes
-//! become references, and a character that does something beside being shown becomes a visible escape, as on a
-//! terminal.
+//! Tags, attribute names and inlined files are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes become
+//! references, and control characters become visible escapes, as on a terminal.
 
 use backchat_core::diagnostic::{escape, escape_json, escaped};
 use backchat_core::json::Value;
@@ -65,7 +63,7 @@ impl Html {
         self.element("td", &[("data-title", title)], inside);
     }
 
-    /// An element that has no inside, such as `meta`.
+    /// A void element, such as `meta`.
     pub fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.start(tag, attributes);
     }
@@ -73,7 +71,7 @@ impl Html {
     /// A block that keeps white space.
     pub fn pre(&mut self, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
         self.element("pre", attributes, |html| {
-            // A reader of HTML drops the line break after the tag, which would be the text's own without this one.
+            // HTML parsers drop a line break right after the tag, which would otherwise be the text's own.
             html.out.push('\n');
             inside(html);
         });
@@ -92,7 +90,7 @@ impl Html {
     /// A text whose quoted parts, between backticks, are code.
     pub fn prose(&mut self, text: &str) {
         let parts: Vec<&str> = text.split('`').collect();
-        // An odd backtick is a text's own.
+        // An unpaired backtick belongs to the text.
         if parts.len().is_multiple_of(2) {
             return self.text(text);
         }

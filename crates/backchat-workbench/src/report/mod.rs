@@ -1,8 +1,7 @@
-//! Reports as pages: one HTML file each, which loads nothing, runs nothing but its own script, and can be read without
-//! it.
+//! HTML reports: one file each, which loads nothing, runs only its own script, and can be read without it.
 //!
-//! A page is a function of the findings of the other rooms: nothing is parsed or rendered in the browser, and the same
-//! findings give the same bytes. Whatever a model or a template wrote is text on it (`html`).
+//! A page is a function of the results of other modules: nothing is parsed or rendered in the browser, and the same
+//! results give the same bytes. Everything that a model or a template wrote is escaped text (`html`).
 
 mod atlas;
 mod audit;

@@ -1,4 +1,4 @@
-//! An output as a page shows it: read once, or in two ways side by side.
+//! An output on a page: parsed once, or in two ways side by side.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Output {
             .is_some_and(|(first, others)| others.iter().any(|side| message(side) != message(first)))
     }
 
-    /// How the first way to read it fares: against the expected message or, without one, by the anomalies.
+    /// The result of the first parse: against the expected message or, without one, by the anomalies.
     pub(super) fn mood(&self) -> Mood {
         let Some(Side { recording, .. }) = self.sides.first() else { return Mood::Bad };
         match &self.expected {

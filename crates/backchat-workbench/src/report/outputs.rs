@@ -1,4 +1,4 @@
-//! The list of many outputs on a page: those that fare alike for one reason together, and folded.
+//! The list of many outputs on a page, grouped by result and reason, and folded.
 
 use std::cmp::Reverse;
 
@@ -47,7 +47,7 @@ fn row(html: &mut Html, index: usize, name: &str, why: &str, is_stepped: bool) {
     });
 }
 
-/// Where the message first departs from the expected one.
+/// The first difference of the message from the expected one.
 fn departure(output: &Output) -> Option<String> {
     let expected = output.expected.clone().map(Value::Object)?;
     let recording = &output.sides.first()?.recording;

@@ -12,7 +12,7 @@ const POLICY: &str = "default-src 'none'; \
     script-src 'sha256-k55F3amxzbP72o60atp82MWNe93KnkWeel+MDc3zbKo='; \
     base-uri 'none'; form-action 'none'";
 
-/// How a page's subject fares, the best first.
+/// The result of a page's subject, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mood {
     Good,

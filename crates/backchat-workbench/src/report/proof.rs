@@ -25,14 +25,14 @@ pub(super) struct Shown {
     pub recording: Recording,
 }
 
-/// A proof that one can look at.
+/// A proof with all its conversations.
 pub(super) struct Proof {
     pub conversations: Vec<Shown>,
     verdict: Verdict,
 }
 
 impl Proof {
-    /// Judges the conversations again and reads each turn for the places of its parts.
+    /// Judges the conversations again and parses each turn to locate its parts.
     pub fn new(source: &str, template: &Template, verdict: &Verdict, options: &Options) -> Self {
         let tools = Tools::new(&derive::proof_tools()).ok().map(Arc::new);
         let conversations = match verdict.cases {
@@ -166,7 +166,7 @@ fn causes(html: &mut Html, verdict: &Verdict) {
     }
 }
 
-/// Every conversation, failures first; those that came back stay closed.
+/// Every conversation, failures first; those that passed are folded.
 pub(super) fn texts(html: &mut Html, proof: &Proof) {
     if let Some(shown) = proof.conversations.first() {
         colors::legend(html, &shown.recording);
@@ -183,7 +183,7 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
             Fate::Failed(failure) => Some(failure),
             Fate::Lost(_) | Fate::Passed => None,
         };
-        // The first few failures are open: the reader came for them.
+        // The first few failures are unfolded.
         let is_open = failure.is_some() && index_of_failure(proof, index) < 3;
         let attributes: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
         html.element("details", attributes, |html| {

@@ -12,7 +12,7 @@ use super::stepper::stepper;
 use backchat_core::diagnostic::shortened;
 use backchat_parser::parser::RecoveryPolicy;
 
-/// How many outputs a page steps through, those that are not in order first.
+/// How many outputs a page steps through, those with problems first.
 const OUTPUTS: usize = 40;
 
 /// The page of some outputs.
@@ -30,7 +30,7 @@ pub fn replay(name: &str, outputs: &[Output], playground: Option<&Playground>) -
         [output] => output.verdict(),
         _ => format!("{count} of {} outputs are in order", outputs.len()),
     };
-    // Of several, the one that the page opens.
+    // If there are several, the one that the page opens.
     let first = outputs.iter().enumerate().max_by_key(|(index, _)| (moods.get(*index).copied(), Reverse(*index)));
     let link = playground.zip(first).and_then(|(playground, (_, output))| playground.of_output(output));
     let head = Head { title: "Replay of", name, badge: (badge, worst), line: &line, playground: link };
@@ -91,7 +91,7 @@ fn folded(html: &mut Html, index: usize, output: &Output, is_open: bool) {
     html.gap();
 }
 
-/// What went wrong in an output, and the policies that read it.
+/// The problems of an output, and the policies that recover from them.
 fn problems(html: &mut Html, output: &Output) {
     let Some(Side { recording, .. }) = output.sides.first().filter(|side| !side.recording.problems().is_empty()) else {
         return;

@@ -6,7 +6,7 @@ use backchat_core::json::Value;
 use backchat_core::text::slice;
 use backchat_probe::diff::{self, DiffTag};
 
-/// A stretch of two texts.
+/// A segment of two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
     Same(&'t str),
@@ -16,16 +16,16 @@ pub(super) enum Piece<'t> {
     Second(&'t str),
 }
 
-/// How much of a stretch that both texts share is shown around a difference, in characters.
+/// How much shared text is shown around a difference, in characters.
 const AROUND: usize = 160;
 
-/// The shortest stretch that is left out, in characters.
+/// The shortest segment that is omitted, in characters.
 const LEAST: usize = 240;
 
 /// The longest JSON that is compared, in bytes: longer values are shortened first.
 const MOST: usize = 64 << 10;
 
-/// Two columns, each under its title; of long stretches that both share, only the ends next to a difference.
+/// Two columns, each under its title; long shared segments are shortened to the ends next to a difference.
 pub(super) fn columns(html: &mut Html, titles: [&str; 2], pieces: &[Piece<'_>]) {
     html.of_class("div", "sides", |html| {
         for (is_first, title) in [(true, titles[0]), (false, titles[1])] {
@@ -48,7 +48,7 @@ fn column(html: &mut Html, pieces: &[Piece<'_>], is_first: bool) {
     }
 }
 
-/// A stretch that both texts share: its ends next to a difference, and how much lies between.
+/// A shared segment: its ends next to a difference, and the length of the omitted middle.
 fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
     let count = text.chars().count();
     let (head, tail) = (if follows { AROUND } else { 0 }, if precedes { AROUND } else { 0 });

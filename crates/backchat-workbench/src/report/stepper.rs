@@ -20,7 +20,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
         _ => None,
     };
     let all: Vec<Steps> = output.sides.iter().map(|side| Steps::new(&side.recording)).collect();
-    // Where the sides part, and their end, where the messages show the result.
+    // The first difference of the sides, and their end, where the messages show the result.
     let parted = difference
         .zip(all.first())
         .map(|(difference, steps)| [steps.step_at(difference.first), steps.moments.len().saturating_sub(1)]);
@@ -51,7 +51,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
     }
 }
 
-/// One way to read an output. `parted` says where it differs from the other way, and which steps show that.
+/// One parse of an output. `parted` says where it differs from the other one, and which steps show that.
 fn side(
     html: &mut Html,
     side: &Side,

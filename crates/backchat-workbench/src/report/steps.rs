@@ -10,10 +10,10 @@ use crate::replay::{Kind, Moment, Recording, Segment};
 use backchat_core::diagnostic::{escape_json, shortened};
 use backchat_core::json::{Object, Value};
 
-/// How many chunks, and how many rows of events, can be stepped through; of more, those in the middle are left out.
+/// How many chunks, and how many rows of events, can be stepped through; if there are more, the middle is omitted.
 pub const MOST: usize = 2_000;
 
-/// The longest value of a message as it grows, in characters.
+/// The longest value shown in the growing message, in characters.
 const VALUE: usize = 4_000;
 
 /// The placeholder of omitted values.
@@ -46,7 +46,7 @@ impl Steps {
         self.moments.partition_point(|known| *known <= moment).saturating_sub(1)
     }
 
-    /// Everything that the script needs of one side. `marked` are steps that deserve a look.
+    /// The script's data for one side. `marked` are steps worth a look.
     pub fn data(&self, recording: &Recording, runs: &[Run], marked: &[usize]) -> Value {
         let mut places: Vec<usize> = runs.iter().map(|run| run.span.end).collect();
         for moment in &self.moments {
@@ -93,7 +93,7 @@ impl Steps {
     }
 }
 
-/// The kind of a stretch, as a number: 0 the prompt, 1 text of no field, 2 omitted, then two for each field.
+/// The kind of a segment, as a number: 0 the prompt, 1 text of no field, 2 omitted, then two for each field.
 fn code(part: Option<Segment>) -> usize {
     match part {
         Some(Segment::Prompt) => 0,

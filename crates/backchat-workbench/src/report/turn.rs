@@ -9,10 +9,10 @@ use backchat_core::diagnostic::shortened;
 /// How wide the bar is, in units of its own.
 const WIDTH: usize = 1000;
 
-/// How much of a stretch its step shows, in characters.
+/// How much of a segment its step shows, in characters.
 const EXCERPT: usize = 36;
 
-/// The turn as a bar, as steps, and as it is.
+/// The turn as a bar, as steps, and as plain text.
 pub(super) fn write(html: &mut Html, shown: &Shown) {
     let recording = &shown.recording;
     html.of_class("p", "", |html| {
@@ -43,7 +43,7 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
     colors::text(html, recording);
 }
 
-/// The stretches, each as wide as its share.
+/// The segments, each as wide as its share.
 fn bar(html: &mut Html, recording: &Recording, runs: &[Run]) {
     let count = |run: &Run| recording.slice(run.span.clone()).chars().count();
     let whole: usize = runs.iter().map(count).sum();

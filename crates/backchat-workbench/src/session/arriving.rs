@@ -1,5 +1,5 @@
-//! Outputs that arrive while they are shown: through pipes, and in files that others append to. Reading never blocks the
-//! screen, and memory for unread text is bounded.
+//! Outputs that arrive while they are shown: through pipes, and in files that others append to. Reading never blocks
+//! the screen, and memory for unread text is bounded.
 
 use super::outputs::Arrival;
 use crate::check::fixture::{self, Broken, Case, Shared};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// How long to wait for the end of a pipe before its output is shown without it.
+/// How long to wait for the end of a pipe before showing its output.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The most that is read at once, and how many unread pieces there may be.
@@ -32,12 +32,12 @@ struct Came {
     bytes: Vec<u8>,
     is_whole: bool,
     failed: Option<io::Error>,
-    /// Whether some of it was not returned yet.
+    /// Whether some of it has not been returned.
     is_news: bool,
 }
 
 impl Piped {
-    /// Starts to read. An output that is complete at once is not shown piece by piece.
+    /// Starts reading. An output that is complete at once is not shown piece by piece.
     pub fn new(mut input: impl Read + Send + 'static) -> Self {
         let (sender, pieces) = sync_channel(PIECES);
         std::thread::spawn(move || {
@@ -151,7 +151,7 @@ impl Followed {
         &self.path
     }
 
-    /// The rows that were appended since this was asked last. A file that cannot be read has none: it may come back.
+    /// The rows that were appended since the last call. A file that cannot be read has none: it may reappear.
     pub fn take_rows(&mut self) -> Vec<RowPlace> {
         let mut rows = Vec::new();
         // What was read up to an error was whole rows, and is kept.
@@ -185,7 +185,7 @@ impl Followed {
         }
     }
 
-    /// Reads a row. `change` adds what its folder does not share.
+    /// Reads a row. `change` adds to the defaults of its folder.
     pub fn case(&self, row: RowPlace, change: impl FnOnce(Shared) -> Shared) -> Result<Case, Broken> {
         let name = self.path.display().to_string();
         let text = self
@@ -259,7 +259,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    /// Waits until it is so that something has come, or that the end has.
+    /// Waits until data or the end has arrived.
     fn more(piped: &Piped) -> String {
         let deadline = Instant::now() + Duration::from_secs(20);
         while piped.arrival() != Arrival::More {

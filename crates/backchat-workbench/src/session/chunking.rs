@@ -4,7 +4,7 @@ use backchat_parser::parser::{Chunks, cut};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the output is cut into chunks: by a rule, and at extra places that were found or asked for.
+/// How the output is cut into chunks: by a rule, and at extra positions that were found or requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunking {
     /// The rule.
@@ -18,7 +18,7 @@ pub struct Chunking {
 pub enum ChunkRule {
     /// As the output was cut when it was recorded.
     Recorded,
-    /// As asked.
+    /// As specified.
     Asked(Chunks),
 }
 
@@ -26,7 +26,7 @@ impl Chunking {
     /// As the output was cut when it was recorded.
     pub const RECORDED: Self = Self { rule: ChunkRule::Recorded, cuts: Vec::new() };
 
-    /// At these places alone, in characters of the output.
+    /// Only at these positions, in characters of the output.
     pub fn at(places: impl IntoIterator<Item = usize>) -> Self {
         let mut chunking = Self::from(Chunks::Whole);
         places.into_iter().for_each(|place| chunking.cut(place));
@@ -62,7 +62,7 @@ impl Chunking {
         }))
     }
 
-    /// As the command line takes it.
+    /// In the syntax of the command line.
     pub fn written(&self) -> String {
         let rule = match self.rule {
             ChunkRule::Recorded => "recorded".to_owned(),
@@ -94,7 +94,7 @@ fn listed(cuts: &[usize], between: &str) -> String {
     cuts.iter().map(usize::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// Reads it as the command line and the question on the screen take it.
+/// Parses it in the syntax of the command line and the prompt on the screen.
 impl FromStr for Chunking {
     type Err = String;
 

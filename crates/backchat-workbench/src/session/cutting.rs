@@ -1,4 +1,4 @@
-//! Cuts the output in another way: by rule, where the reference's answer changes, or as it is typed.
+//! Changes the cuts of the output: by rule, where the reference's answer changes, or by typing.
 
 use super::chunking::{ChunkRule, Chunking};
 use super::playback::{RunningSearch, Showing};
@@ -6,7 +6,7 @@ use super::session::{Edit, Session};
 use crate::replay::{CutSearch, CutSearchResult};
 use std::time::{Duration, Instant};
 
-/// How long the search may keep the screen waiting.
+/// How long the search may block the screen.
 const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Cuts the output in another way, or where the reference's answer changes.
@@ -23,7 +23,7 @@ impl Session {
         self.notice = Some(self.playback.chunking.to_string());
     }
 
-    /// Cuts the output as a text says, in the syntax of the command line.
+    /// Cuts the output by a rule in the syntax of the command line.
     pub fn rechunk_as(&mut self, text: &str) {
         match text.parse() {
             Ok(chunking) => self.rechunk(chunking),
@@ -42,7 +42,7 @@ impl Session {
         self.playback.cut_search = Some(RunningSearch { search, began: Instant::now() });
     }
 
-    /// Searches on for a while; true if the screen changes.
+    /// Continues the search for a while; true if the screen changes.
     pub fn go_on_searching(&mut self, now: Instant) -> bool {
         let Some(running) = &mut self.playback.cut_search else { return false };
         let deadline = now + PATIENCE;
@@ -83,7 +83,7 @@ impl Session {
 }
 
 impl RunningSearch {
-    /// About how long the search goes on, judged by the cuts that were tried. None before the first.
+    /// The estimated remaining time of the search, from the cuts tried so far. `None` before the first.
     pub fn remaining(&self, now: Instant) -> Option<Duration> {
         let (tried, _) = self.search.progress();
         let each = now.saturating_duration_since(self.began).checked_div(u32::try_from(tried).ok()?)?;
@@ -91,9 +91,9 @@ impl RunningSearch {
     }
 }
 
-/// Types on an output: each key is a chunk, and nothing is written to a file.
+/// Typing more output: each key is a chunk, and nothing is written to a file.
 impl Session {
-    /// Makes keys text, from the end of the output on.
+    /// Switches to typing at the end of the output.
     pub fn start_typing(&mut self) {
         if self.playback.sides.is_empty() || self.awaits_more() {
             return;
@@ -103,7 +103,7 @@ impl Session {
         self.notice = Some("type or paste; each key is a chunk, esc ends".to_owned());
     }
 
-    /// Whether an operation has to wait for the end of the output; says so.
+    /// Whether an operation has to wait for the end of the output; shows a notice if so.
     pub(super) fn awaits_more(&mut self) -> bool {
         self.notice = match self.library.percent_read() {
             Some(percent) => Some(format!("{percent} % of this output was read; that has to wait for its end")),
@@ -164,7 +164,7 @@ impl Session {
         lengths.collect()
     }
 
-    /// Records the output anew, with its chunks as they were typed.
+    /// Records the output again, with its chunks as typed.
     fn retype(&mut self, lengths: Vec<usize>) {
         self.editing
             .edits
@@ -176,7 +176,7 @@ impl Session {
         self.set_moment(|recording, _| recording.before_end());
     }
 
-    /// Undoes what was typed: shows the output as its file has it.
+    /// Undoes typing: shows the output of the file.
     pub(super) fn untype(&mut self) {
         match self.editing.edits.remove(&self.library.output) {
             Some(_) => {

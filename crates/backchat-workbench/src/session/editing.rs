@@ -1,4 +1,4 @@
-//! What keys do to templates and fixtures: edit, derive, bless, verify, copy. Each gives what is to be shown or done.
+//! Operations on templates and fixtures: edit, derive, bless, verify, copy. Each returns what to show or do.
 
 use super::material::{Material, Proof};
 use super::outputs::View;
@@ -27,7 +27,7 @@ pub fn new_fixture(
     fixture::write_case(&template, &material.prefix, tools, &material.output, message)
 }
 
-/// What a case gives now: the message, what is wrong, the events.
+/// The actual result of a case: the message, the problems, the events.
 pub fn actual(material: &Material) -> Result<Actual, Problem> {
     let options = Options::default().tools(material.tools.clone());
     let options = options.recover(material.recovery.policies).validate(material.recovery.validate);
@@ -60,9 +60,8 @@ pub struct Change {
 }
 
 impl Session {
-    /// The file and the line to open in an editor: those of the problem; of the finding at the event that happened
-    /// last; of the part of the template that is the cause of that event; of the output itself if the template has no
-    /// file.
+    /// The file and the line to open in an editor: those of the problem; of the finding at the last event; of the part
+    /// of the template that caused that event; of the output itself if the template has no file.
     pub fn place_to_edit(&mut self) -> Option<(PathBuf, usize)> {
         let problem = self.library.problem.as_ref();
         if let Some(place) = problem.and_then(|problem| problem.diagnostics.first()?.place.clone())
@@ -85,8 +84,7 @@ impl Session {
         place
     }
 
-    /// The byte of the template's file at which what happened last is to be changed: not where it shows, but where it
-    /// comes from.
+    /// The byte of the template's file at which to fix the last event: its cause, not its symptom.
     fn byte_to_edit(&self) -> Option<usize> {
         let side = self.side()?;
         let last = side.recording.last_event(side.moment)?;
@@ -109,7 +107,7 @@ impl Session {
         found.or_else(|| places.at(&path)).map(|found| found.key.clone().unwrap_or_else(|| found.value.clone()))
     }
 
-    /// The field that acted last, and the keys of the template that made it act.
+    /// The field that acted last, and the keys of the template that caused it.
     pub fn acting(&self) -> Option<(String, &'static [&'static str])> {
         let side = self.side()?;
         let event = side.recording.event(side.recording.last_event(side.moment)?)?;
@@ -122,7 +120,7 @@ impl Session {
         Some((side.recording.field_name(event.field).to_owned(), keys))
     }
 
-    /// Derives the template again; gives what changes, if anything does.
+    /// Derives the template again; returns the change, if any.
     pub fn derive(&mut self) -> Result<Option<Change>, Problem> {
         if !self.editing.can_derive {
             self.notice = Some("the chat template is not known: name it with --chat-template SOURCE".to_owned());
@@ -141,7 +139,7 @@ impl Session {
         Ok(Some(Change { title: format!("Derived again: {}", derived.status), old, new }))
     }
 
-    /// What blessing would change in the fixture, if it can be done and changes anything.
+    /// The change that blessing would make in the fixture, if any.
     pub fn blessing(&mut self) -> Option<Change> {
         if self.awaits_more() {
             return None;
@@ -229,12 +227,12 @@ impl Session {
         }
     }
 
-    /// The proof of the template as it is now, once it is finished. None if its chat template is not known.
+    /// The proof of the template as it is now, once it is finished. `None` if its chat template is not known.
     pub fn proof(&self) -> Option<&Proof> {
         self.library.prover.done()
     }
 
-    /// Starts to verify the template, unless that was done.
+    /// Starts verifying the template, unless that was done.
     pub(super) fn start_proof(&mut self) {
         let library = &mut self.library;
         if !library.prover.is_about(&library.material.template) {
@@ -253,7 +251,7 @@ impl Session {
         is_news
     }
 
-    /// Appends the conversations that fail to the outputs and opens the first; gives its index.
+    /// Appends the failing conversations to the outputs and opens the first; returns its index.
     pub fn open_failures(&mut self) -> Option<usize> {
         let Some(proof) = self.proof() else {
             self.notice = Some(match self.library.prover.is_running() {

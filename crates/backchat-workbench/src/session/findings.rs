@@ -1,4 +1,4 @@
-//! Finds what lint and the proof say about the template of the open output, repairs it, and walks through the problems.
+//! Findings of lint and the proof about the open output's template, their repairs, and navigation through problems.
 
 use super::material::{Finding, Material, PROOF, RepairTask, Task, Written};
 use super::playback::Showing;
@@ -13,25 +13,25 @@ use backchat_parser::parser::{self, Mode, RecoveryPolicy};
 use backchat_parser::template::source;
 use std::sync::Arc;
 
-/// Of an output longer than this, in bytes, no repair is tried out to find the event that it changes.
+/// For outputs longer than this, in bytes, repairs are not tried out to find the event that they change.
 const LONGEST: usize = 1 << 14;
 
 /// The most repairs that are tried out.
 const MOST: usize = 16;
 
-/// Finds what is wrong.
+/// Finding problems.
 impl Session {
     /// The findings about the template, the most important first.
     pub fn findings(&self) -> &[Finding] {
         &self.library.inspection.findings
     }
 
-    /// A number that changes as soon as other findings are in the list, or in another order.
+    /// A number that changes whenever the list of findings or its order changes.
     pub fn findings_version(&self) -> usize {
         self.library.inspection.version
     }
 
-    /// Whether more may be found.
+    /// Whether more findings may come.
     pub fn is_inspecting(&self) -> bool {
         let inspection = &self.library.inspection;
         inspection.lint.is_running() || inspection.repairs.is_running() || self.library.prover.is_running()
@@ -42,8 +42,8 @@ impl Session {
         self.findings().iter().filter(move |finding| finding.event == Some(event))
     }
 
-    /// The finding at hand: one at the event that happened last, with a repair if there is one; or else the last that
-    /// has changed what came up to here; or else the first.
+    /// The current finding: one at the last event, preferably with a repair; or else the last one before the position;
+    /// or else the first.
     pub fn finding_here(&self) -> Option<usize> {
         let here = self.side().and_then(|side| side.recording.last_event(side.moment));
         let findings = self.findings();
@@ -71,7 +71,7 @@ impl Session {
         }
     }
 
-    /// Takes what was found, and goes on to repairs once lint and proof are done; true if the screen changes.
+    /// Collects findings, and continues with repairs once lint and proof are done; true if the screen changes.
     pub(super) fn go_on_inspecting(&mut self) -> bool {
         let library = &mut self.library;
         let is_linted = library.inspection.lint.hear();
@@ -92,7 +92,7 @@ impl Session {
         is_linted || is_repaired || (is_moved && !self.findings().is_empty())
     }
 
-    /// Looks for repairs once it is known that there is something to repair.
+    /// Starts the search for repairs once there is something to repair.
     fn start_repairs(&mut self) {
         let library = &mut self.library;
         let (Some(linted), Some(proof)) = (library.inspection.lint.done(), library.prover.done()) else { return };
@@ -108,7 +108,7 @@ impl Session {
     /// Finds the event of each finding in the recording as it is now.
     fn place_findings(&mut self) {
         let mut findings = std::mem::take(&mut self.library.inspection.findings);
-        // An output that changes at every moment is not read again for every repair.
+        // A growing output is not parsed again for every repair.
         let is_still = !self.library.is_partial() && !self.editing.is_typing;
         for (index, finding) in findings.iter_mut().enumerate() {
             let may_try = is_still && index < MOST && self.recording().is_some_and(|now| now.text().len() <= LONGEST);
@@ -123,7 +123,7 @@ impl Session {
         self.library.inspection.of = Some(self.playback.generation);
     }
 
-    /// The event at which a repair shows: the first whose region it reads otherwise.
+    /// The event at which a repair shows: the first whose region it reads differently.
     fn first_change(&self, repaired: &Recording) -> Option<usize> {
         let recording = self.recording()?;
         let difference = first_difference(recording, repaired)?;
@@ -131,13 +131,13 @@ impl Session {
             true => recording.row(difference.row).start,
             false => recording.event_count().checked_sub(1)?,
         };
-        // What a region came to shows at its end.
+        // The result of a region shows at its end.
         let is_end = |event: &usize| recording.event(*event).is_some_and(|event| event.kind != Kind::Chunk);
         (first..recording.event_count()).find(is_end).or(Some(first))
     }
 
-    /// The event at which a finding shows whose repair is not tried out: one of the field and the delimiter that it is
-    /// about. Advice is about the template, whatever the output.
+    /// The event at which a finding without a tried repair shows: one of its field and delimiter. Advice is about the
+    /// template, not the output.
     fn event_of(&self, finding: &Finding) -> Option<usize> {
         if finding.fix().is_none() && finding.said.severity < Severity::Warning {
             return None;
@@ -186,7 +186,7 @@ fn linted(file: &str, text: &str) -> Vec<Finding> {
     found.into_iter().map(|said| Finding { said, effect: None, event: None, settles: false }).collect()
 }
 
-/// The repairs of a template, the best first, and what lint found with the effect of each of its repairs.
+/// The repairs of a template, the best first, and lint's findings with the effects of their repairs.
 pub(super) fn repairs(chat_template: String, options: Options, material: &Material, linted: &[Finding]) -> RepairTask {
     let (file, text) = written(material);
     let linted = linted.to_vec();
@@ -218,14 +218,14 @@ fn of_repair(repair: Repair) -> Finding {
     }
 }
 
-/// The field and its key that a path of a template is about: `fields.NAME.KEY`, at any depth.
+/// The field and the key in a path of a template: `fields.NAME.KEY`, at any depth.
 fn field_and_key(path: &str) -> Option<(&str, &str)> {
     let (_, rest) = path.split_once("fields.")?;
     let mut parts = rest.split('.');
     Some((parts.next()?, parts.next().unwrap_or("")))
 }
 
-/// The events that a key of a field makes.
+/// The events that a key of a field causes.
 fn kinds(key: &str) -> &'static [Kind] {
     match key {
         "open" | "open_pattern" => &[Kind::Open],
@@ -234,7 +234,7 @@ fn kinds(key: &str) -> &'static [Kind] {
     }
 }
 
-/// Repairs it.
+/// Repairing.
 impl Session {
     /// Applies the repair of a finding.
     pub fn repair(&mut self, finding: usize) -> Result<(), Problem> {
@@ -266,7 +266,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes back what was typed on the open output, or else the repair that was applied last.
+    /// Undoes typing on the open output, or else the last repair.
     pub fn undo(&mut self) -> Result<(), Problem> {
         if self.editing.edits.contains_key(&self.library.output) {
             self.untype();
@@ -284,7 +284,7 @@ impl Session {
         Ok(())
     }
 
-    /// What the first proof after a repair says of it.
+    /// The result of the first proof after a repair.
     pub(super) fn proof_of_repair(&mut self) -> Option<String> {
         let proof = self.library.prover.done()?;
         let now = &self.library.material.template_text;
@@ -304,7 +304,7 @@ impl Session {
     }
 }
 
-/// Walks through the problems of the output.
+/// Navigating the problems of the output.
 impl Session {
     /// Shows the output without policies and with all of them, side by side; or again as it was read.
     pub fn switch_recovery(&mut self) {
@@ -345,7 +345,7 @@ impl Session {
     }
 }
 
-/// A problem in a line: its kind, its field, why, and the policies that read it.
+/// A problem in one line: its kind, its field, the reason, and the policies that recover it.
 fn described(problem: &parser::Problem) -> String {
     let mut words = problem.kind.as_str().to_owned();
     if let Some(field) = &problem.field {

@@ -1,4 +1,4 @@
-//! What is read, derived, verified and found about an output: plain data; and the background work that makes it.
+//! The data that is read, derived, verified and found for an output, and the background work that produces it.
 
 use super::chunking::Chunking;
 use crate::repair::Effect;
@@ -30,15 +30,15 @@ pub struct Material {
     pub other: Option<OtherTemplate>,
     /// The prompt that the output continues.
     pub prefix: String,
-    /// What the model wrote.
+    /// The output.
     pub output: String,
     /// The lengths of the chunks it came in, in characters, if they were recorded.
     pub chunks: Option<Vec<usize>>,
-    /// The tools whose schemas say what types arguments have.
+    /// The tools whose schemas give the types of arguments.
     pub tools: Option<Arc<Tools>>,
-    /// How text is read that departs from the format.
+    /// The recovery options.
     pub recovery: Recovery,
-    /// The message it should give, if that is known.
+    /// The expected message, if known.
     pub expected: Option<Object>,
     /// Whether a fixture allows it to give another message.
     pub is_excused: bool,
@@ -57,7 +57,7 @@ impl Material {
         }
     }
 
-    /// The template's text as it is shown: as in its file, or in several lines if it is one long line there.
+    /// The template's text as shown: as in its file, or pretty-printed if it is one long line there.
     pub fn shown_template(&self) -> Cow<'_, str> {
         let written = slice(&self.template_text, self.template_span.clone());
         match written.trim().contains('\n') {
@@ -93,13 +93,13 @@ pub struct OtherTemplate {
 /// The result of a derivation.
 #[derive(Clone, Debug)]
 pub struct Derived {
-    /// Whether it was verified, in a word.
+    /// Its status, in a word.
     pub status: String,
     /// The template, if there is one.
     pub template: Option<Value>,
 }
 
-/// Verifies a template on generated conversations. Gives nothing if the chat template cannot be rendered.
+/// Verifies a template on generated conversations. `None` if the chat template cannot be rendered.
 pub type ProofTask = Task<Proof>;
 
 /// The result of a proof.
@@ -107,18 +107,18 @@ pub type ProofTask = Task<Proof>;
 pub struct Proof {
     /// How many conversations were rendered and parsed back.
     pub cases: usize,
-    /// How many came back, or lost only what their wire format cannot carry.
+    /// How many parsed back, or lost only what their wire format cannot carry.
     pub passed: usize,
-    /// The first thing that is wrong.
+    /// The first problem.
     pub wrong: Option<String>,
     /// The smallest conversation of each failure.
     pub failures: Vec<Conversation>,
 }
 
-/// A conversation that does not come back as it went in.
+/// A conversation that does not parse back.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// What was said, and what differs.
+    /// The answer, and the difference.
     pub name: String,
     /// The prompt.
     pub prefix: String,
@@ -130,12 +130,12 @@ pub struct Conversation {
     pub expected: Option<Object>,
 }
 
-/// Something that is to be said about a template.
+/// A finding about a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The words of lint, or of a repair that makes the proof better.
+    /// The diagnostic of lint, or of a repair with which more conversations parse back.
     pub said: Diagnostic,
-    /// What its repair does to the conversations of the proof; none if that is not known.
+    /// The effect of its repair on the conversations of the proof; `None` if unknown.
     pub effect: Option<Effect>,
     /// The event at which it shows in the open output.
     pub event: Option<usize>,
@@ -143,7 +143,7 @@ pub struct Finding {
     pub settles: bool,
 }
 
-/// The id of what the proof finds; what lint finds has the id of its rule.
+/// The id of the proof's findings; lint's have the id of their rule.
 pub const PROOF: &str = "proof";
 
 impl Finding {
@@ -152,12 +152,12 @@ impl Finding {
         self.said.fix.as_ref()
     }
 
-    /// Whether it is about conversations that do not come back.
+    /// Whether it is about failing conversations.
     pub fn is_proof(&self) -> bool {
         self.said.id == PROOF
     }
 
-    /// It in one line.
+    /// The finding in one line.
     pub fn line(&self) -> String {
         match self.is_proof() {
             true => self.said.message.clone(),
@@ -166,7 +166,7 @@ impl Finding {
     }
 }
 
-/// The task that finds the repairs of a refuted template, and what those of lint do.
+/// The task that finds the repairs of a refuted template, and the effects of lint's.
 pub type RepairTask = Task<Vec<Finding>>;
 
 /// A template as its file has it: the file and its text.
@@ -175,23 +175,23 @@ pub(super) type Written = (String, String);
 /// The findings about the template of the open output.
 #[derive(Default)]
 pub(super) struct Inspection {
-    /// What lint says, and then all of it with the effects of the repairs.
+    /// Lint's findings, and then all with the effects of the repairs.
     pub lint: Background<Written, Vec<Finding>>,
     pub repairs: Background<Written, Vec<Finding>>,
     /// The findings, each at its event.
     pub findings: Vec<Finding>,
-    /// How often others took their places.
+    /// How often the list was replaced.
     pub version: usize,
     /// The recording in which the events were looked up.
     pub of: Option<u64>,
 }
 
-/// What takes long; it gives nothing if it cannot be done.
+/// A long-running task; it returns `None` if it cannot be done.
 pub type Task<T> = Box<dyn FnOnce() -> Option<T> + Send>;
 
-/// Work about something, and its result.
+/// Background work for a key, and its result.
 pub(super) struct Background<K, T> {
-    /// What it is or was about.
+    /// Its key.
     of: Option<K>,
     running: Option<Receiver<Option<T>>>,
     done: Option<T>,
@@ -224,18 +224,18 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
         self.of.as_ref() == Some(of)
     }
 
-    /// Starts a task and forgets the one before. Without a task there is nothing to hear.
+    /// Starts a task and drops the previous one. Without a task there will be no result.
     pub fn start(&mut self, of: K, task: Option<Task<T>>) {
         let running = task.map(|task| {
             let (sender, receiver) = channel();
-            // If the receiver is gone, another task was started.
+            // If the receiver was dropped, another task was started.
             thread::spawn(move || drop(sender.send(task())));
             receiver
         });
         *self = Self { of: Some(of), running, done: None };
     }
 
-    /// Takes the result once it is there; true if it just came.
+    /// Collects the result once it is ready; true if it just arrived.
     pub fn hear(&mut self) -> bool {
         let Some(running) = &self.running else { return false };
         let done = match running.try_recv() {

@@ -1,5 +1,5 @@
-//! A session of the workbench: outputs that are replayed, edited, blessed and verified. Data and operations; it prints
-//! nothing, and holds nothing of a terminal.
+//! A session of the workbench: outputs that are replayed, edited, blessed and verified. Data and operations,
+//! independent of the terminal; it prints nothing.
 //!
 //! [`Session`] is the state; [`Outputs`] is what it works on, and [`OutputSet`] the outputs of a command line. `tui`
 //! draws a session, and `cli/replay` opens one.

@@ -18,7 +18,7 @@ pub enum Step {
 
 /// Moves.
 impl Session {
-    /// Takes a number of steps; fewer if the recording ends before.
+    /// Takes a number of steps, fewer at the end of the recording.
     pub fn step(&mut self, step: Step, count: usize) {
         let every_event = self.playback.every_event;
         let one = |recording: &Recording, moment: Moment| match step {

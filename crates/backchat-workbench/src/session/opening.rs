@@ -1,4 +1,4 @@
-//! Reads outputs: at the start, from the list, after their files changed, while they arrive; and judges each.
+//! Opens outputs: at the start, from the list, after their files changed, while they arrive; and judges each.
 
 use super::chunking::ChunkRule;
 use super::material::Material;
@@ -23,7 +23,7 @@ impl Session {
                 self.take(material);
                 self.set_verdict_notice();
                 match (notice, is_same) {
-                    // Files that were not changed are not news.
+                    // Unchanged files are not reported.
                     (Some(notice), true) => self.notice = Some(notice),
                     _ if self.editing.edits.contains_key(&self.library.output) => {
                         self.notice = Some("read again; what was typed is kept, u undoes it".to_owned());
@@ -44,7 +44,7 @@ impl Session {
         }
     }
 
-    /// An output as its files have it, with what was typed on it.
+    /// An output from its files, with typed text added.
     fn read(&self, output: usize) -> Result<Material, Problem> {
         let mut material = self.library.outputs.material(output)?;
         if let Some(edit) = self.editing.edits.get(&output) {
@@ -63,8 +63,7 @@ impl Session {
             && now.expected == material.expected
     }
 
-    /// Reads what arrived of an output since it was read; true if the screen changes. At its end, the replay stays at
-    /// its end.
+    /// Reads newly arrived text of an output; true if the screen changes. A replay at the end stays at the end.
     pub(super) fn take_more(&mut self, now: Instant) -> bool {
         let was_awaited = self.library.is_awaited;
         let arrival = self.library.outputs.arrival(self.library.output);
@@ -95,13 +94,13 @@ impl Session {
                 self.library.problem = Some(problem);
             }
         }
-        // The whole text is parsed again each time: leave most of the time to the keyboard.
+        // The whole text is parsed again each time: leave most of the time for the keyboard.
         self.library.rest_until = Some(now + now.elapsed() * 4);
         true
     }
 
-    /// Takes outputs that were added to the list; true if there are some. Whoever is at the end of the last output goes
-    /// to the end of the newest.
+    /// Adds new outputs to the list; true if there are some. A view at the end of the last output moves to the end of
+    /// the newest.
     pub(super) fn take_added(&mut self) -> bool {
         let added = self.library.outputs.take_added();
         if added.is_empty() {
@@ -123,7 +122,7 @@ impl Session {
         true
     }
 
-    /// Goes to the position that was asked for at the start, once the output is that long.
+    /// Goes to the requested start position, once the output is that long.
     pub(super) fn go_to_opening(&mut self) {
         let Some(at) = self.playback.opening_at else { return };
         let has_come = match (at, self.recording()) {
@@ -160,7 +159,7 @@ impl Session {
         self.library.problem = Some(problem);
     }
 
-    /// Opens the output that many places on or back in the list.
+    /// Opens the output this many entries forward or back in the list.
     pub fn turn_to(&mut self, forward: bool, count: usize) {
         let wanted = match forward {
             true => self.library.output.saturating_add(count).min(self.library.names.len().saturating_sub(1)),
@@ -199,7 +198,7 @@ impl Session {
         }
     }
 
-    /// Finds out what can be done to the open output, and verifies its template.
+    /// Determines the available operations on the open output, and verifies its template.
     pub(super) fn look_around(&mut self) {
         self.editing.can_edit =
             self.library.material.has_template_file() || self.library.outputs.place(self.library.output).is_some();
@@ -208,7 +207,7 @@ impl Session {
         self.start_inspection();
     }
 
-    /// Whether an output needs looking at.
+    /// Whether an output has a problem.
     pub fn has_failed(&self, output: usize) -> bool {
         matches!(self.library.verdicts.get(output), Some(Some(Verdict::Failed | Verdict::Odd | Verdict::Broken)))
     }
@@ -237,13 +236,13 @@ impl Session {
     /// Judges the output that is shown.
     pub(super) fn judge_shown(&mut self) {
         match self.library.reading {
-            // A large output is judged where it is read.
+            // A large output is judged by its background task.
             Some(_) => self.library.shown_verdict = None,
             None => self.judged(judge(&self.library.material)),
         }
     }
 
-    /// Takes note of the verdict on the output that is shown.
+    /// Updates the verdict on the output that is shown.
     pub(super) fn judged(&mut self, verdict: Verdict) {
         // The answer of the stable mode is the same for all chunks; that of the reference belongs to these.
         let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
@@ -254,7 +253,7 @@ impl Session {
         }
     }
 
-    /// The verdict on the answer that is shown. None if no message is expected.
+    /// The verdict on the answer that is shown. `None` if no message is expected.
     pub fn verdict(&self) -> Option<Verdict> {
         self.library.material.expected.as_ref()?;
         self.library.shown_verdict

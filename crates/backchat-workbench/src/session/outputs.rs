@@ -1,4 +1,4 @@
-//! What a session works on: outputs, the templates that parse them, and what can be done to either.
+//! The interface to what a session works on: outputs, the templates that parse them, and their operations.
 //!
 //! [`OutputSet`](super::OutputSet) implements this for files; tests and benchmarks bring their own.
 
@@ -25,7 +25,7 @@ pub trait Outputs {
         Arrival::Whole
     }
 
-    /// Takes the outputs that were added since this was asked last; gives their indices. Those after them move on.
+    /// Adds the outputs that are new since the last call; returns their indices. Later ones are renumbered.
     fn take_added(&mut self) -> Range<usize> {
         0..0
     }
@@ -33,7 +33,7 @@ pub trait Outputs {
     /// The files that an output is read from; the workbench reads an output again when one changes.
     fn files(&self, index: usize) -> Vec<PathBuf>;
 
-    /// The file of the output itself and the line it starts on, counted from 1. None if it is in no file.
+    /// The file of the output itself and the line it starts on, counted from 1. `None` if it is in no file.
     fn place(&self, index: usize) -> Option<(PathBuf, usize)>;
 
     /// Whether [`derive`](Self::derive) has a chat template to work with.
@@ -45,7 +45,7 @@ pub trait Outputs {
     /// Derives the template from the chat template again.
     fn derive(&self, index: usize) -> Result<Derived, Problem>;
 
-    /// The task that verifies a template against the chat template of an output. None if that is not known.
+    /// The task that verifies a template against the chat template of an output. `None` if that is not known.
     fn proof_task(&self, _index: usize, _template: &Template) -> Option<ProofTask> {
         None
     }
@@ -72,24 +72,24 @@ pub trait Outputs {
     fn command(&self, index: usize, view: &View) -> Result<String, String>;
 }
 
-/// How much of an output is there.
+/// How much of an output has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// All of it.
     Whole,
-    /// As much as was read; more may come.
+    /// Everything so far; more may arrive.
     Awaited,
-    /// More than was read.
+    /// Not all of it.
     More,
 }
 
-/// What is on the screen, as far as a command line can say it.
+/// The current view, as far as a command line can express it.
 #[derive(Clone, Debug)]
 pub struct View {
     /// The position in the replay.
     pub at: Position,
     /// How the output is cut.
     pub chunking: Chunking,
-    /// Whose answer is shown.
+    /// Which answer is shown.
     pub showing: Showing,
 }

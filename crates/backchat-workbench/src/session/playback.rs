@@ -1,5 +1,5 @@
-//! What is being replayed, the position in it, and the clock that plays it: plain data, which the operations of a session
-//! move.
+//! The state of a replay: recordings, the position, and the clock that plays it. Plain data, changed by the operations
+//! of a session.
 
 use super::chunking::Chunking;
 use super::search::Search;
@@ -9,13 +9,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// The recordings of an output, and the way through them.
+/// The recordings of an output, and the position in them.
 pub struct Playback {
     /// How the output is cut.
     pub chunking: Chunking,
     /// Whether the user chose the chunking, rather than left it to the default.
     pub is_cut_as_asked: bool,
-    /// Whose answer is shown.
+    /// Which answer is shown.
     pub showing: Showing,
     /// One recording, or two side by side; none while the output cannot be read.
     pub sides: Vec<Side>,
@@ -27,17 +27,17 @@ pub struct Playback {
     pub every_event: bool,
     /// The breakpoints.
     pub stops: Vec<Stop>,
-    /// What was searched for, and where it is.
+    /// The search and its matches.
     pub search: Option<Search>,
     /// When the next chunk is due.
     pub clock: Clock,
     /// The search for a cut that changes the reference's answer.
     pub cut_search: Option<RunningSearch>,
-    /// Counts the recordings that were made or changed.
+    /// A counter of new and changed recordings.
     pub generation: u64,
-    /// Counts the moves: equal counts mean no move in between, not even to the same moment.
+    /// A counter of moves: equal counts mean no move in between, not even to the same moment.
     pub moves: u64,
-    /// The byte of the output that was gone to, and the nearest moment that the chunks allow.
+    /// The requested byte of the output, and the nearest moment that the chunks allow.
     pub(super) target: Option<(usize, Moment)>,
     /// Where to open, until that is reached.
     pub(super) opening_at: Option<Position>,
@@ -93,7 +93,7 @@ pub enum Showing {
     Modes,
     /// The template and a second one, side by side.
     Templates(Mode),
-    /// Without policies of recovery and with all of them, side by side.
+    /// Without recovery policies and with all of them, side by side.
     Recovery,
 }
 
@@ -108,7 +108,7 @@ impl Showing {
         }
     }
 
-    /// Whose answer a command line would show.
+    /// Which answer a command line would show.
     pub fn mode(self) -> Mode {
         match self {
             Showing::One(mode) | Showing::Templates(mode) => mode,
@@ -117,7 +117,7 @@ impl Showing {
     }
 }
 
-/// What a mode is called.
+/// The name of a mode.
 pub fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Stable => "stable",
@@ -223,7 +223,7 @@ impl Clock {
             *due += pause;
             steps += 1;
         }
-        // After a standstill nothing is made up for.
+        // A stall is not caught up.
         *due = (*due).max(now);
         steps
     }

@@ -1,4 +1,5 @@
-//! Reads a large output in the background, and judges each: whether its message is the expected one, or looks right.
+//! Parses a large output in the background, and judges outputs: whether the message is the expected one, or looks
+//! right.
 
 use super::chunking::Chunking;
 use super::material::{Background, Material};
@@ -19,16 +20,16 @@ pub enum Verdict {
     Failed,
     /// It gives another one, and a fixture allows that.
     Excused,
-    /// Nothing is expected; every region gave a value, nothing is missing, and no event looks wrong.
+    /// There is no expectation; no region is malformed, nothing is missing, and no event looks wrong.
     InOrder,
-    /// Nothing is expected, and an event looks wrong or a required field is missing.
+    /// There is no expectation, and an event looks wrong or a required field is missing.
     Odd,
     /// It cannot be read.
     Broken,
 }
 
 impl Verdict {
-    /// It in a word or two.
+    /// The verdict in a word or two.
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Passed => "passed",
@@ -40,7 +41,7 @@ impl Verdict {
         }
     }
 
-    /// It as a sign.
+    /// The verdict as a symbol.
     pub fn mark(self) -> &'static str {
         match self {
             Verdict::Passed | Verdict::Excused => "✓",
@@ -85,7 +86,7 @@ const FIRST: usize = 1 << 15;
 /// An output that is being read.
 pub(super) struct Reading {
     task: Background<(), Read>,
-    /// The byte up to which it was read; the rest is not needed once only the task holds this.
+    /// The byte up to which it was parsed; the task stops once only it holds this.
     reached: Arc<AtomicUsize>,
     /// How many bytes are to be read, those of each side.
     size: usize,
@@ -126,7 +127,7 @@ impl Reading {
         (self.reached.load(Ordering::Relaxed) * 100 / self.size.max(1)).min(99)
     }
 
-    /// Whether the percentage changed since it was asked last.
+    /// Whether the percentage changed since the last call.
     pub fn has_advanced(&mut self) -> bool {
         let now = self.percent();
         std::mem::replace(&mut self.shown, now) != now
@@ -147,16 +148,16 @@ impl Reading {
 /// How much of a text is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All of it, and its end is its end.
+    /// All of it; its end is final.
     Whole,
-    /// All that has come, but more may.
+    /// All that has arrived; more may follow.
     Open,
     /// Its beginning.
     Start,
 }
 
-/// The recordings that are shown of an output whose prompt and text are one text. `watched` is told where each chunk
-/// ends, and says whether to go on.
+/// The recordings of an output whose prompt and text are one text. `watched` is called with the end of each chunk, and
+/// returns whether to continue.
 pub(super) fn recordings(
     material: &Material,
     chunking: &Chunking,

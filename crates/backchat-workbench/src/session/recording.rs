@@ -12,7 +12,7 @@ use backchat_parser::template::Template;
 /// An expected value and the actual one, as lines of JSON that differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// What they are values of.
+    /// The name of the compared value.
     pub title: String,
     /// The expected value; empty if nothing is expected.
     pub expected: String,
@@ -30,7 +30,7 @@ const AFTER: usize = 2000;
 const MOST: usize = 400;
 
 impl Session {
-    /// Whether the answer departs from the expectation here: by the last event, or by the whole message at its end.
+    /// Whether the answer differs from the expectation here: in the last event, or in the whole message at its end.
     pub fn departs(&self) -> bool {
         let Some(side) = self.side().filter(|_| self.library.material.expected.is_some()) else { return false };
         match side.recording.has_ended(side.moment) {
@@ -42,7 +42,7 @@ impl Session {
         }
     }
 
-    /// What was expected here and what came instead. None if nothing departs.
+    /// The expected and the actual value here. `None` if nothing differs.
     pub fn departure(&self) -> Option<Departure> {
         let expected = self.library.material.expected.as_ref().filter(|_| self.departs())?;
         let side = self.side()?;
@@ -136,7 +136,7 @@ fn around(text: &str, from: usize) -> String {
 }
 
 impl Session {
-    /// Parses anew and keeps the place: the same text has come, and at the end it is the end.
+    /// Parses again and keeps the position: the same text has arrived, and the end stays the end.
     pub(super) fn record(&mut self) {
         let sides = self.recordings();
         self.show(sides, None);
@@ -160,8 +160,7 @@ impl Session {
             return self.set_moment(|recording, _| recording.start());
         };
         let has_same_text = |new: &Recording| new.text() == before.text();
-        // Longer chunks may have carried the moment on from the place that was gone to, or only the beginning was
-        // there.
+        // Longer chunks may have moved the moment past the requested position, or only the beginning had been read.
         let target = self.playback.target.filter(|(_, target)| *target == moment).map(|(byte, _)| byte);
         if target.is_none() && moment == before.end() {
             self.set_moment(|recording, _| recording.end());
@@ -176,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Takes note of recordings that are new, or were changed.
+    /// Updates state for new or changed recordings.
     pub(super) fn look_over(&mut self) {
         self.playback.generation += 1;
         self.playback.difference = match self.playback.sides.as_slice() {
@@ -187,10 +186,10 @@ impl Session {
         self.playback.moves += 1;
     }
 
-    /// Finds the events that are wrong, or look it.
+    /// Finds the events that are wrong or look wrong.
     pub(super) fn judge_events(&mut self) {
         self.playback.wrong = match (&self.library.material.expected, self.recording()) {
-            // What more text would make good is not wrong yet.
+            // An event that more text may correct is not wrong yet.
             _ if self.library.is_partial() => Vec::new(),
             (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
             (Some(expected), Some(recording)) => recording.wrong_events(expected),
@@ -219,7 +218,7 @@ impl Session {
             false if material.output.len() > LARGE => Extent::Start,
             false => Extent::Whole,
         };
-        // What still reads another output, or this one in another way, is not waited for.
+        // A task for another output, or another way of parsing this one, is dropped.
         self.library.reading = None;
         let material = &self.library.material;
         let sides = recordings(material, chunking, showing, &text, extent, |_| true)?;
@@ -278,8 +277,8 @@ impl Session {
         }
     }
 
-    /// Moves to the next place worth a look: of one side, the next event that is wrong; of two, where they part, and
-    /// from there to their end, where the messages show what became of it.
+    /// Moves to the next point of interest: for one side, the next wrong event; for two, their first difference, and
+    /// from there to their end, where the messages show the result.
     pub fn show_next_difference(&mut self) {
         let has_parted = self.playback.difference.zip(self.side()).is_some_and(|(difference, side)| {
             side.moment >= difference.first && !side.recording.has_ended(side.moment)
@@ -292,7 +291,7 @@ impl Session {
         }
     }
 
-    /// Moves to where the two sides part, or to the next event that is not as expected.
+    /// Moves to the first difference of the two sides, or to the next event that is not as expected.
     pub fn show_difference(&mut self) {
         if self.playback.sides.len() < 2 {
             return self.show_wrong();
@@ -317,7 +316,7 @@ impl Session {
         });
     }
 
-    /// Moves to the next event that is wrong or looks it, and from the last to the first.
+    /// Moves to the next event that is wrong or looks wrong, wrapping around.
     fn show_wrong(&mut self) {
         let Some(side) = self.side() else { return };
         let next =
@@ -342,7 +341,7 @@ impl Session {
         }
     }
 
-    /// Sets the notice of an output that was opened: whether it needs looking at.
+    /// Sets the notice of an opened output: whether it has a problem.
     pub(super) fn set_verdict_notice(&mut self) {
         let verdict = self.verdict();
         let (mark, one, several) = match verdict {

@@ -1,22 +1,22 @@
-//! What is searched for, a text or a pattern between slashes, and its matches: plain data; `searching` fills it.
+//! A search for a text or a pattern between slashes, and its matches: plain data, filled by `searching`.
 
 use backchat_parser::pattern::Pattern;
 use std::fmt;
 use std::ops::Range;
 
-/// A search: what is sought, and all places where it is.
+/// A search and all its matches.
 #[derive(Debug)]
 pub struct Search {
     pub(super) sought: Sought,
-    /// Those of the output, then those of the events, then those of the template, each in its order.
+    /// The matches in the output, then in the events, then in the template, each in order.
     pub(super) hits: Vec<Hit>,
     /// The recording and the text of the template that were searched.
     pub(super) of: (u64, String),
-    /// The match that was gone to last, and how often anyone had moved by then.
+    /// The match that was visited last, and the move counter at that time.
     pub(super) at: Option<(usize, u64)>,
 }
 
-/// A place where the sought text is.
+/// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// Bytes of the recorded text.
@@ -57,10 +57,10 @@ pub enum Sought {
 }
 
 impl Sought {
-    /// Reads what was typed; the error says what is wrong with a pattern.
+    /// Parses what was typed; the error is about an invalid pattern.
     pub fn read(typed: &str) -> Result<Self, String> {
         match typed.strip_prefix('/') {
-            // A lone slash is a text like any other.
+            // A single slash is searched as text.
             Some(pattern) if !pattern.is_empty() => {
                 let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
                 Pattern::new(pattern).map(Self::Pattern).map_err(|error| error.to_string())
@@ -83,7 +83,7 @@ impl Sought {
                     false => of(&text.to_ascii_lowercase(), &sought.to_ascii_lowercase()),
                 }
             }
-            // What takes too much work ends the search.
+            // A step limit ends the search.
             Self::Pattern(pattern) => {
                 let found = pattern.matches(text).map_while(Result::ok).map(|found| found.span());
                 found.filter(|(start, end)| start < end).map(|(start, end)| start..end).collect()

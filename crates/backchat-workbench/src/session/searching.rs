@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::replay::{Kind, Recording, quoted};
 
 impl Session {
-    /// Searches for what was typed, and goes to the first match from here on.
+    /// Runs the typed search, and goes to the first match from here on.
     pub fn search(&mut self, typed: &str) {
         self.playback.search = None;
         match Sought::read(typed) {
@@ -24,7 +24,7 @@ impl Session {
         search.hits.get(at)
     }
 
-    /// Goes to the next or the previous match; goes on from the other end after the last.
+    /// Goes to the next or the previous match, wrapping around.
     pub fn go_to_match(&mut self, forward: bool) {
         let Some(mut search) = self.playback.search.take() else {
             self.notice = Some("nothing to search for yet; / asks for a text".to_owned());
@@ -71,7 +71,7 @@ impl Session {
         }
     }
 
-    /// Goes to a match; gives its place in words.
+    /// Goes to a match; returns its position in words.
     fn show_hit(&mut self, hit: &Hit) -> String {
         match hit {
             Hit::Output(span) => {
@@ -91,7 +91,7 @@ impl Session {
         }
     }
 
-    /// What a search looks through.
+    /// The texts to search.
     fn searchable(&self) -> (u64, String) {
         (self.playback.generation, self.library.material.shown_template().into_owned())
     }
@@ -113,7 +113,7 @@ impl Session {
     }
 }
 
-/// An event as it is searched: its kind, its field and its value. Chunks are the text of the output once more.
+/// The searchable text of an event: its kind, its field and its value. Chunks repeat the text of the output.
 fn in_words(recording: &Recording, event: usize) -> Option<String> {
     let seen = recording.event(event).filter(|seen| seen.kind != Kind::Chunk)?;
     let value = match seen.value {

@@ -1,5 +1,5 @@
 //! The state of a workbench: outputs, replay and edits. It reads and writes files and prints nothing; a screen draws
-//! it, and keys call its operations, which the other files of this room add.
+//! it, and keys call its operations, which are in the other files of this module.
 
 use super::chunking::{ChunkRule, Chunking};
 use super::material::{Background, Inspection, Material, Proof};
@@ -13,18 +13,18 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// With what a session opens.
+/// The options of a new session.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The output, counted from 0.
     pub output: usize,
-    /// Where to go.
+    /// The start position.
     pub at: Option<Position>,
     /// How the output is cut; by default as recorded, or else one character at a time.
     pub chunking: Option<Chunking>,
-    /// Whose answer is shown.
+    /// Which answer is shown.
     pub showing: Showing,
-    /// What to say first.
+    /// The first notice.
     pub notice: Option<String>,
     /// Whether the user types the output, from its end on.
     pub typing: bool,
@@ -34,15 +34,15 @@ pub struct Start {
 pub struct Session {
     /// The outputs, and what was read of the open one.
     pub library: Library,
-    /// The recordings, and the way through them.
+    /// The recordings, and the position in them.
     pub playback: Playback,
-    /// What was typed.
+    /// The edits.
     pub editing: Editing,
-    /// What to say until the next key.
+    /// The notice shown until the next key.
     pub notice: Option<String>,
 }
 
-/// How often to look whether more of an output has arrived.
+/// How often to check whether more of an output has arrived.
 const AWAITED: Duration = Duration::from_millis(40);
 
 impl Session {
@@ -110,17 +110,17 @@ impl Session {
         }
     }
 
-    /// The recording that is moved through, and its moment. A second side follows it.
+    /// The recording that is stepped through, and its moment. A second side follows it.
     pub fn side(&self) -> Option<&Side> {
         self.playback.sides.first()
     }
 
-    /// The recording that is moved through.
+    /// The recording that is stepped through.
     pub fn recording(&self) -> Option<&Recording> {
         self.side().map(|side| &side.recording)
     }
 
-    /// Does a little of what takes long; true if the screen changes.
+    /// Does a slice of background work; true if the screen changes.
     pub fn work(&mut self, now: Instant) -> Worked {
         let grown = self.take_more(now) | self.take_added() | self.take_read();
         let played = self.play(now);
@@ -149,7 +149,7 @@ impl Session {
     }
 }
 
-/// The result of a little work.
+/// The result of a slice of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worked {
     /// Whether what is shown of the open output changed.
@@ -160,15 +160,15 @@ pub struct Worked {
 
 /// The outputs of a session.
 pub struct Library {
-    /// What can be read and done.
+    /// The outputs and their operations.
     pub(super) outputs: Box<dyn Outputs>,
     /// The names of the outputs.
     pub names: Vec<String>,
     /// The open output, counted from 0.
     pub output: usize,
-    /// What was read of it; the last state that could be read.
+    /// Its material, from the last successful read.
     pub material: Material,
-    /// Why the files cannot be shown as they are now.
+    /// Why the current files cannot be read.
     pub problem: Option<Problem>,
     /// The verdict on each output, in stable mode, as far as they were judged.
     pub verdicts: Vec<Option<Verdict>>,
@@ -176,7 +176,7 @@ pub struct Library {
     pub(super) shown_verdict: Option<Verdict>,
     /// The proof of the template.
     pub(super) prover: Background<Template, Proof>,
-    /// What is to be said about the template.
+    /// The findings about the template.
     pub(super) inspection: Inspection,
     /// Whether more of the open output may arrive.
     pub is_awaited: bool,
@@ -201,9 +201,9 @@ impl Library {
 /// The edits of a session.
 #[derive(Debug, Default)]
 pub struct Editing {
-    /// Whether keys are text.
+    /// Whether keys are typed as text.
     pub is_typing: bool,
-    /// The repairs that were applied, the last of them last.
+    /// The applied repairs, in order.
     pub(super) applied: Vec<Applied>,
     /// The outputs that were typed on, as they are now.
     pub edits: HashMap<usize, Edit>,

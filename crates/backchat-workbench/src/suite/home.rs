@@ -1,4 +1,4 @@
-//! Where a suite lives, and the repository around it.
+//! The location of a suite, and the repository around it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ pub const CHAT_TEMPLATE: &str = "chat_template.jinja";
 /// The folder of the fixtures.
 pub const FIXTURES: &str = "fixtures";
 
-/// Names of files that say nothing about the model; that of their folder does.
+/// Generic file names, for which the name of the folder is used.
 const NAMELESS: [&str; 3] = [CONFIG, CHAT_TEMPLATE, "chat_template.json"];
 
 /// The folder of a suite.
@@ -22,7 +22,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// The folder of a suite: the one that was asked for, the model's own, or a new one called after the model.
+    /// The folder of a suite: the requested one, the model's own, or a new one named after the model.
     pub fn choose(model: &str, asked: Option<&Path>) -> Self {
         let path = Path::new(model);
         let own = match path.file_name().and_then(|name| name.to_str()) {

@@ -1,6 +1,6 @@
-//! The files of a suite: a model's template and fixtures, and what checks them in a repository.
+//! The files of a suite: a model's template and fixtures, and the CI configuration of a repository.
 //!
-//! Paths in a suite are relative to the file that holds them, so that it passes wherever it is moved as a whole.
+//! Paths in a suite are relative to the file that contains them, so that the suite can be moved.
 
 mod home;
 mod recorded;

@@ -9,7 +9,7 @@ use backchat_derive::derive::{Explained, Sample};
 use backchat_parser::parser::{self, Tools};
 use backchat_parser::template::Template;
 
-/// A file of recorded outputs, and how many of its cases fail.
+/// A file of recorded outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// Its text.
@@ -18,9 +18,9 @@ pub struct Recorded {
     pub failing: usize,
 }
 
-/// A case for each sample. The message of a sample that the template explains, or that has none, is the one that is
-/// read; any other keeps the message that came with it, so that the case fails until one of the two is right. If an
-/// output that is cut off reads as another call, which the format itself brings about, the file says that this is known.
+/// A case for each sample. A sample that the template explains, or that has no message, gets the parsed message; any
+/// other keeps its own message, so that the case fails until one of the two is corrected. If a prefix of an output
+/// parses as another call, as the format itself implies, the file marks this as known.
 ///
 /// `prefix` is the prompt of samples that come without one.
 pub fn recorded(

@@ -1,4 +1,4 @@
-//! What a repository needs to check a suite: its workflow, its hooks, its attributes, and a badge.
+//! The files with which a repository checks a suite: workflow, hooks, attributes, and a badge.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ repos:
     .to_owned()
 }
 
-/// A text that has a line, which is added at its end; nothing if it has it already.
+/// The text with a line added at its end; `None` if it already has the line.
 pub fn with_line(text: &str, line: &str) -> Option<String> {
     if text.lines().any(|known| known.trim() == line) {
         return None;

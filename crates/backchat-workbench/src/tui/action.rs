@@ -1,4 +1,4 @@
-//! The actions of keys on the workbench, and the effects of the workbench outside of it.
+//! The actions of keys, and the effects of the workbench on the outside.
 
 use std::path::PathBuf;
 
@@ -70,11 +70,11 @@ pub enum Action {
 /// The effect of an action outside the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Give the terminal back and end.
+    /// Restore the terminal and exit.
     Quit,
-    /// Give the terminal back until the shell continues the process.
+    /// Restore the terminal and suspend the process.
     Suspend,
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
     /// Open an editor on a line of a file.
     Edit {

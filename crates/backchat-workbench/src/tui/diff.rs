@@ -17,7 +17,7 @@ const CONTEXT: usize = 3;
 /// A part of the comparison.
 enum Part<'t> {
     Same(&'t [&'t str]),
-    /// Equal lines that are left out.
+    /// Omitted equal lines.
     Gap(usize),
     /// Lines of one text, and the lines of the other in their place.
     Changed(&'t [&'t str], &'t [&'t str]),
@@ -82,7 +82,7 @@ fn parts<'t>(ops: &[DiffOp], old: &'t [&'t str], new: &'t [&'t str]) -> Vec<Part
             continue;
         }
         let range = op.old_range();
-        // Before the first change and after the last only one side of a gap is near a change.
+        // Before the first change and after the last, only one side of a gap is next to a change.
         let (head, tail) = (if at == 0 { 0 } else { CONTEXT }, if at == last { 0 } else { CONTEXT });
         let gap = range.len().saturating_sub(head + tail);
         if gap < 2 {
@@ -96,7 +96,7 @@ fn parts<'t>(ops: &[DiffOp], old: &'t [&'t str], new: &'t [&'t str]) -> Vec<Part
     parts
 }
 
-/// A line with the part that its counterpart does not have set off.
+/// A line with the part that differs from its counterpart highlighted.
 fn parted<'l>(line: &'l str, other: Option<&str>, style: Style) -> Vec<(&'l str, Style)> {
     let Some(other) = other else { return vec![(line, style)] };
     let same = |(a, b): &(char, char)| a == b;

@@ -8,8 +8,8 @@ const JOINER: char = '\u{200d}';
 /// No emoji has more code points than this.
 const LONGEST: usize = 12;
 
-/// The bytes at the start of a text that belong to the emoji that begins with `base`, right before the text; 0 if it stands
-/// alone. `combines` says which characters are shown in the place of the one before.
+/// The bytes at the start of a text that belong to the emoji that begins with `base`, right before the text; 0 if it
+/// stands alone. `combines` says which characters are shown in the place of the one before.
 pub fn rest_of(base: char, text: &str, combines: impl Fn(char) -> bool) -> usize {
     let first = text.chars().next();
     if is_regional(base) {
@@ -31,7 +31,7 @@ pub fn rest_of(base: char, text: &str, combines: impl Fn(char) -> bool) -> usize
     end
 }
 
-/// A text with the characters that a terminal would obey spelled out by `escape`, but for those that join emoji.
+/// A text with control characters escaped by `escape`, except for those that join emoji.
 pub fn escaped<'t>(text: &'t str, escape: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
     let is_plain = !text.contains(|c: char| c == JOINER || is_tag(c));
     if is_plain {

@@ -1,4 +1,4 @@
-//! Every key, once: the table that is looked up, that the help lists and that the bottom bar is made of.
+//! The single table of keys, for lookup, help, and the bottom bar.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
@@ -7,13 +7,13 @@ use crate::session::Step;
 
 /// A key and its action.
 pub struct Binding {
-    /// The keys, any of which will do.
+    /// The keys, any of which triggers it.
     pub keys: &'static [Key],
     /// Their action.
     pub action: Action,
-    /// Where the help lists it.
+    /// Its group in the help.
     pub group: Group,
-    /// Its label in the bottom bar; empty if it is not worth the room.
+    /// Its label in the bottom bar; empty if it is not shown there.
     pub short: &'static str,
     /// Its action, in a few words.
     pub words: &'static str,
@@ -144,7 +144,7 @@ pub const KEYS: &[Binding] = &[
 
 /// The action of a key.
 pub fn action(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
-    // A capital letter already says that shift is held.
+    // A capital letter already implies shift.
     let modifiers = match code {
         KeyCode::Char(_) => modifiers - KeyModifiers::SHIFT,
         _ => modifiers,
@@ -162,7 +162,7 @@ impl Binding {
     }
 }
 
-/// The mouse: what is done with it, and its effect.
+/// The mouse actions and their effects.
 pub const MOUSE: &[(&str, &str)] = &[
     ("click", "on an event or a character goes there, on a pane selects it"),
     ("drag", "a title or the line between panes resizes them"),

@@ -85,7 +85,7 @@ impl Cluster<'_> {
         slice(text, self.at..self.at + self.base.len_utf8() + self.marks.len())
     }
 
-    /// As the screen shows it. A lone mark is put on a circle.
+    /// The displayed form. A lone combining mark is put on a circle.
     pub fn glyph(&self, whitespace: bool) -> Cow<'static, str> {
         match (combines(self.base), self.marks) {
             (false, "") => glyph(self.base, whitespace),
@@ -95,18 +95,18 @@ impl Cluster<'_> {
     }
 }
 
-/// Whether a character is shown in the place of the one before it.
+/// Whether a character combines with the one before it.
 fn combines(c: char) -> bool {
     !c.is_ascii() && c.width() == Some(0) && matches!(escape(c.encode_utf8(&mut [0; 4])), Cow::Borrowed(_))
 }
 
-/// Whether a character is only shown by a mark of ours.
+/// Whether a character is shown only by a visible escape.
 pub fn is_mark(c: char, whitespace: bool) -> bool {
     let mut bytes = [0; 4];
     matches!(c, '\n' | '\t' | ' ') && whitespace || matches!(escape(c.encode_utf8(&mut bytes)), Cow::Owned(_))
 }
 
-/// As much of a text as is looked at to fill a line: marks that combine take no room.
+/// The part of a text that is examined to fill a line: combining marks take no columns.
 fn head(text: &str, width: usize) -> &str {
     text.char_indices().nth(width * 4 + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }
@@ -116,7 +116,7 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     emoji::escaped(text, escape)
 }
 
-/// A text on one line, safe to show. None if it is wider than `width` columns.
+/// A text on one line, safe to show. `None` if it is wider than `width` columns.
 pub fn whole(text: &str, width: usize) -> Option<Cow<'_, str>> {
     let head = head(text, width);
     Some(safe(head)).filter(|safe| head.len() == text.len() && safe.width() <= width)

@@ -1,7 +1,6 @@
 //! The workbench: a terminal screen on which an output is replayed through the parser, step by step.
 //!
-//! [`App`] is a session and its layout on the screen, changed by keys alone; `view` draws it; `term` owns the terminal;
-//! [`run`] puts them together. [`review`] is a second screen.
+//! [`App`] is a session and its layout on the screen, changed only by keys and the mouse; `view` draws it; `term` owns the terminal; [`run`] connects them. [`review`] is a second screen.
 
 mod action;
 mod app;

@@ -1,4 +1,4 @@
-//! Which panes there are, and where.
+//! The panes and their layout.
 
 use ratatui::layout::{Position, Rect};
 
@@ -11,7 +11,7 @@ pub enum Pane {
     Template,
 }
 
-/// The panes: their order, which are folded, how they share the room.
+/// The panes: their order, which are folded, and their sizes.
 #[derive(Clone, Debug)]
 pub struct Panes {
     /// Stream and events are on the left, message and template on the right, unless they were moved.
@@ -31,13 +31,13 @@ pub struct Panes {
 
 #[derive(Clone, Copy, Debug)]
 enum Drag {
-    /// The title of a pane: the room of the pane above it changes.
+    /// The title of a pane: dragging it resizes the pane above.
     Row { above: Pane, below: Pane },
     /// The line between the columns.
     Column(Rect),
 }
 
-/// From this size on, all four panes have their place.
+/// From this size on, all four panes are shown.
 const WIDE: (u16, u16) = (120, 20);
 /// Below this size, only one pane is shown.
 const NARROW: (u16, u16) = (60, 12);
@@ -77,13 +77,13 @@ impl Pane {
 }
 
 impl Panes {
-    /// Gives each pane its place; `stacked` puts one above another, each as wide as the screen.
+    /// Lays out the panes; `stacked` puts one above another, each as wide as the screen.
     pub fn lay_out(&mut self, area: Rect, stacked: bool) -> Vec<(Pane, Rect)> {
         let [a, b, c, d] = self.order;
         self.areas = if self.is_zoomed || area.width < NARROW.0 || area.height < NARROW.1 {
             vec![(self.focus, area)]
         } else if stacked && area.height < 30 {
-            // Two sides need the width; the template gives way unless it is looked at.
+            // Two sides need the width; the template is hidden unless it is selected.
             let gone = if self.focus == Pane::Template { Pane::Message } else { Pane::Template };
             let shown: Vec<Pane> = self.order.into_iter().filter(|pane| *pane != gone).collect();
             self.column(area, &shown)
@@ -92,7 +92,7 @@ impl Panes {
         } else if area.width >= WIDE.0 && area.height >= WIDE.1 {
             let is_gone = |panes: [Pane; 2]| panes.iter().all(|pane| self.is_folded(*pane));
             match is_gone([a, b]) || is_gone([c, d]) {
-                // A column of nothing but titles would leave its room empty.
+                // A column of only titles would waste its space.
                 true => self.column(area, &self.order),
                 false => {
                     let (left, right) = self.columns(area);
@@ -114,7 +114,7 @@ impl Panes {
         self.areas.clone()
     }
 
-    /// The last two share a place where there is little room: the one that is looked at has it.
+    /// The last two share a place on small screens: the selected one is shown.
     fn shared(&self) -> Pane {
         let [_, _, c, d] = self.order;
         if self.focus == d { d } else { c }
@@ -180,7 +180,7 @@ impl Panes {
         }
     }
 
-    /// Changes places with the pane next to it.
+    /// Swaps it with the pane next to it.
     pub fn swap(&mut self, back: bool) {
         let at = self.order.iter().position(|pane| *pane == self.focus).unwrap_or(0);
         self.order.swap(at, (at + if back { 3 } else { 1 }) % 4);
@@ -208,7 +208,7 @@ impl Panes {
         self.scrolled = [None; 4];
     }
 
-    /// Takes hold of a border; false where there is none.
+    /// Grabs a border; false if there is none.
     pub fn grab(&mut self, place: Position) -> bool {
         let above = |below: Rect| {
             let over = |area: &Rect| area.bottom() == below.y && area.x <= place.x && place.x < area.right();
@@ -226,9 +226,9 @@ impl Panes {
         self.drag.is_some()
     }
 
-    /// Moves the border that is held; false where none is.
+    /// Moves the grabbed border; false if there is none.
     pub fn drag(&mut self, place: Position) -> bool {
-        // A pane that is not shown takes no room.
+        // A hidden pane takes no space.
         let shown = |pane: Pane| self.areas.iter().find(|(known, _)| *known == pane);
         let height = |pane: Pane| shown(pane).map_or_else(Rect::default, |(_, area)| *area);
         match self.drag {
@@ -238,7 +238,7 @@ impl Panes {
                 self.left = (percent as u16).clamp(15, 85);
             }
             Some(Drag::Row { above, below }) => {
-                // Rows are the measure from now on, so that the border stays under the mouse.
+                // From now on sizes are in rows, so that the border stays under the mouse.
                 let (upper, lower) = (height(above), height(below));
                 let rows = upper.height + lower.height;
                 let share = place.y.saturating_sub(upper.y).clamp(2, rows.saturating_sub(2).max(2));

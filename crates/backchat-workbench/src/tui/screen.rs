@@ -1,4 +1,4 @@
-//! The loop: wait, take the next event, draw the changes.
+//! The main loop: wait, handle the next event, draw the changes.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use super::term::Term;
 /// How often files and signals are checked.
 const BEAT: Duration = Duration::from_millis(150);
 
-/// The shortest wait for a key. Without a wait, crossterm does not look at the terminal at all (`use-dev-tty`), and
-/// keys would be dead as long as there is work.
+/// The shortest wait for a key. Without a wait, crossterm does not poll the terminal at all (`use-dev-tty`), and keys
+/// would be ignored as long as there is work.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// Runs the workbench until the user leaves it, or a signal ends it; gives the signal.
+/// Runs the workbench until the user leaves it, or a signal ends it; returns the signal.
 pub fn run(app: &mut App) -> io::Result<Option<i32>> {
     let signals = Signals::install()?;
     let mut term = Term::take("backchat replay")?;
     match run_in(app, &mut term, &signals) {
-        // A terminal that is gone fails before its signal is looked at.
+        // A closed terminal fails before its signal is checked.
         Err(error) => signals.end().map(Some).ok_or(error),
         ended => ended,
     }
@@ -86,7 +86,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
     }
 }
 
-/// Takes an event of the terminal; returns whether the screen changes, and the effect to perform.
+/// Handles a terminal event; returns whether the screen changes, and the effect to perform.
 fn take(app: &mut App, event: Event) -> (bool, Option<Effect>) {
     match event {
         Event::Key(key) => {
@@ -129,7 +129,7 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) ->
     Ok(false)
 }
 
-/// The terminal as the standard input of another program. None if standard input is the terminal already.
+/// The terminal as the standard input of another program. `None` if standard input is the terminal already.
 #[cfg(unix)]
 fn own_terminal() -> Option<std::fs::File> {
     use std::io::IsTerminal;

@@ -1,4 +1,4 @@
-//! The signals that reach the screen: none of them leaves the terminal as the screen had it.
+//! Handles signals so that none of them leaves the terminal in raw mode.
 
 use std::io;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The signals that end the process or stop it for a while.
 pub struct Signals {
-    /// Whether another program has the terminal, for which they are meant then.
+    /// Whether another program has the terminal and should get the signals.
     lent: Arc<AtomicBool>,
     end: Arc<AtomicUsize>,
     suspend: Arc<AtomicBool>,
@@ -22,8 +22,8 @@ impl Signals {
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
             signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
         }
-        // The wish is noted before the process stops. Noted after it continues, by whichever thread took the signal, it
-        // could come after the main thread has dropped the input meant for the program that had the terminal.
+        // The request is recorded before the process stops. If the signal's thread recorded it after continuing, the
+        // main thread might already have dropped the input meant for the program that had the terminal.
         signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
         // A signal that stops the program with the terminal stops the one that waits for it, or the shell waits
         // forever.
@@ -46,7 +46,7 @@ impl Signals {
         Self { lent: Arc::default(), end: Arc::default(), suspend: Arc::default(), resumed: Arc::default() }
     }
 
-    /// Runs another program in the terminal. Its user's interrupts are its own.
+    /// Runs another program in the terminal, which gets the user's interrupts.
     pub fn give_way<T>(&self, run: impl FnOnce() -> T) -> T {
         self.lent.store(true, Ordering::Relaxed);
         let result = run();
@@ -65,18 +65,18 @@ impl Signals {
         i32::try_from(self.end.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
     }
 
-    /// Whether the process is to stop; said once.
+    /// Whether the process should stop; true once per request.
     pub fn suspend(&self) -> bool {
         self.suspend.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the process continues after it was stopped; said once.
+    /// Whether the process was continued; true once.
     pub fn resumed(&self) -> bool {
         self.resumed.swap(false, Ordering::Relaxed)
     }
 }
 
-/// Stops the process as the terminal would, until the shell continues it.
+/// Suspends the process as the terminal would, until the shell continues it.
 #[cfg(unix)]
 pub fn suspend() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)

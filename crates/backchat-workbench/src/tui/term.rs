@@ -1,4 +1,4 @@
-//! Takes the terminal, and gives it back however the program ends.
+//! Takes over the terminal, and restores it however the program ends.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, BufWriter, Write, stderr, stdout};
@@ -21,20 +21,21 @@ pub type Screen = Terminal<CrosstermBackend<io::BufWriter<io::Stdout>>>;
 
 /// The reports of panics while the workbench had the terminal; none while it does not.
 ///
-/// Not every panic ends the program: some are caught where they are expected. So a panic says nothing and leaves the
-/// terminal alone; if it reaches [`Term`], that gives the terminal back first and then reports it.
+/// Not every panic ends the program: some are caught. So the panic hook prints nothing and leaves the terminal alone;
+/// if the panic reaches [`Term`], that restores the terminal first and then reports it.
 static PANICS: Mutex<Option<String>> = Mutex::new(None);
 
-/// The terminal while the workbench has it. Dropping it gives it back.
+/// The terminal while the workbench has it. Dropping it restores the terminal.
 pub struct Term {
-    /// Not dropped: it would panic where it cannot show the cursor, because the terminal is gone. Giving back shows it.
+    /// Not dropped: it would panic if it cannot show the cursor because the terminal is gone. Restoring shows the
+    /// cursor.
     screen: ManuallyDrop<Screen>,
-    /// The title of the terminal's window meanwhile.
+    /// The title of the terminal's window.
     title: &'static str,
 }
 
 impl Term {
-    /// Takes the terminal. A panic gives it back before it reports.
+    /// Takes over the terminal. A panic restores it before it is reported.
     pub fn take(title: &'static str) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -68,7 +69,7 @@ impl Term {
         &mut self.screen
     }
 
-    /// Gives the terminal back for as long as something else runs.
+    /// Restores the terminal while something else runs.
     pub fn lend<T>(&mut self, run: impl FnOnce() -> T) -> io::Result<T> {
         give_back();
         let result = run();
@@ -77,8 +78,8 @@ impl Term {
         Ok(result)
     }
 
-    /// Redraws everything, whatever the screen shows now. This asks the terminal nothing: not
-    /// every terminal answers.
+    /// Redraws everything, whatever the screen shows. This does not query the terminal, because not every terminal
+    /// answers.
     pub fn anew(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;
         self.screen = ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::new(stdout())))?);
@@ -105,7 +106,7 @@ fn panics() -> std::sync::MutexGuard<'static, Option<String>> {
     PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the terminal remember its title, or take back the one it remembered (xterm's window operations 22 and 23).
+/// Saves or restores the terminal's title (xterm's window operations 22 and 23).
 const KEEP_TITLE: Print<&str> = Print("\x1b[22;2t");
 const TITLE_BACK: Print<&str> = Print("\x1b[23;2t");
 
@@ -119,7 +120,7 @@ fn enter(title: &str) -> io::Result<()> {
     taken
 }
 
-/// Gives the terminal back as it was. If that fails, no one is left to report it to.
+/// Restores the terminal. A failure cannot be reported to anyone.
 fn give_back() {
     if is_raw_mode_enabled().unwrap_or(true) {
         let _ = execute!(stdout(), TITLE_BACK, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);

@@ -210,7 +210,7 @@ impl Bench {
         rows.collect::<Vec<_>>().join("\n")
     }
 
-    /// How many characters of the output have come.
+    /// How many characters of the output have arrived.
     fn at(&self) -> isize {
         let side = self.app.session.side().unwrap();
         side.recording.offset_of(side.recording.arrived(side.moment))

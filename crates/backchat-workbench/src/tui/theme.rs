@@ -1,8 +1,8 @@
-//! How things are marked on the screen. No meaning is carried by color alone.
+//! The styles of the screen. No meaning is conveyed by color alone.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// How things are marked. No meaning is carried by color alone.
+/// The styles. No meaning is conveyed by color alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// Colors that read well on a dark background.
@@ -20,7 +20,7 @@ const DARK: [Color; 6] =
 const LIGHT: [Color; 6] = [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black];
 
 impl Theme {
-    /// The theme for a terminal that names its colors in `COLORFGBG`; dark where it does not.
+    /// The theme for a terminal that reports its colors in `COLORFGBG`; dark if it does not.
     pub fn guess(foreground_background: Option<&str>) -> Self {
         let background = foreground_background.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
         match background {
@@ -46,7 +46,7 @@ impl Theme {
         palette.get(index % palette.len()).map_or(Style::new(), |color| Style::new().fg(*color))
     }
 
-    /// The text that opened or closed a field's region.
+    /// A delimiter of a field's region.
     pub fn delimiter(self, index: usize) -> Style {
         self.field(index).add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
     }
@@ -60,7 +60,7 @@ impl Theme {
         }
     }
 
-    /// A sign for an invisible character.
+    /// A symbol for an invisible character.
     pub fn faint(self) -> Style {
         match self {
             Self::Light => Style::new().add_modifier(Modifier::ITALIC),
@@ -73,11 +73,11 @@ impl Theme {
         self.quiet().add_modifier(Modifier::ITALIC)
     }
 
-    /// Text that is held back.
+    /// Held text.
     pub fn held(self) -> Style {
         let held = Style::new().add_modifier(Modifier::DIM | Modifier::REVERSED);
         match self {
-            // Many terminals dim the background of reversed text, which on white leaves nothing to read.
+            // Many terminals dim the background of reversed text, which is unreadable on white.
             Self::Light => Style::new().fg(Color::White).bg(Color::DarkGray),
             Self::Dark | Self::Plain => held,
         }
@@ -120,7 +120,7 @@ impl Theme {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// The row that is at hand.
+    /// The current row.
     pub fn current(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

@@ -18,7 +18,7 @@ pub(super) struct Channels<'w> {
 }
 
 impl<'w> Channels<'w> {
-    /// Finds it; nothing if one of the parts has no such header, or two have the same word.
+    /// Finds it; `None` if one of the parts has no such header, or two have the same word.
     pub fn of(wire: &'w WireFormat) -> Option<Self> {
         let header = |text| header(wire.segmentation, text);
         let (before, thought, after) = header(wire.reasoning.as_ref()?.open.trim())?;

@@ -103,7 +103,7 @@ impl Missing {
     }
 }
 
-/// The options with a value for each variable that the template needs, and these values; nothing if it needs none, or
+/// The options with a value for each variable that the template needs, and these values; `None` if it needs none, or
 /// none helps.
 fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Object)> {
     let mut search = Search {

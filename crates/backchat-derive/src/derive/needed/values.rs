@@ -43,7 +43,7 @@ pub(super) fn kinds(constants: &[Value]) -> Vec<Value> {
     kinds
 }
 
-/// Puts a value at a path such as `documents[].title`; nothing if the values on the way are of other kinds.
+/// Puts a value at a path such as `documents[].title`; `None` if the values on the way are of other kinds.
 pub(super) fn put(variables: &Object, path: &str, value: Value) -> Option<Object> {
     let mut variables = variables.clone();
     let mut steps = steps(path).into_iter();

@@ -104,7 +104,7 @@ pub(super) struct Proof<'t> {
 }
 
 impl<'t> Proof<'t> {
-    /// Renders the cases; nothing if no answer leaves a trace in any render.
+    /// Renders the cases; `None` if no answer leaves a trace in any render.
     pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
         let mut proof = Self::without_cases(template, variables, now)?;
         let foreign = conversations::foreign(template.literals());

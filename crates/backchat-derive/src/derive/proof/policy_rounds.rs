@@ -45,7 +45,7 @@ impl PolicyRounds {
         self.refused.iter().map(|(policy, _)| *policy).collect()
     }
 
-    /// The rounds in one line; nothing if nothing was tried.
+    /// The rounds in one line; `None` if nothing was tried.
     pub fn describe(&self) -> Option<String> {
         if self.conforming == 0 {
             return None;

@@ -128,7 +128,7 @@ pub(super) fn arguments_of(call: &Value) -> Option<&Object> {
     function_of(call).get("arguments").and_then(Value::as_object)
 }
 
-/// The message with the arguments that are the JSON text of an object as that object, and those texts; nothing if there
+/// The message with the arguments that are the JSON text of an object as that object, and those texts; `None` if there
 /// are none.
 pub(super) fn with_decoded_arguments(message: &Object) -> Option<(Object, Vec<String>)> {
     let mut decoded = message.clone();

@@ -105,7 +105,7 @@ pub(super) fn turn(prober: &Prober<'_>, history: &History, setting: &Setting, an
     Some(Turn { head, text, whole })
 }
 
-/// A turn without the marks that end the history's last message; nothing if it has none of its own. A template may
+/// A turn without the marks that end the history's last message; `None` if it has none of its own. A template may
 /// write the message before a prompt with other marks than an earlier one: those of an earlier one are not in the
 /// prompt, and any message may follow them.
 fn without_closing(prober: &Prober<'_>, history: &History, setting: &Setting, turn: &str) -> Option<String> {

@@ -24,7 +24,7 @@ pub(in crate::derive) struct Missed {
 }
 
 impl Tolerance {
-    /// The tolerance in one line; nothing if nothing was tried.
+    /// The tolerance in one line; `None` if nothing was tried.
     pub fn describe(&self) -> Option<String> {
         let Self { tried, tolerated, missed } = self;
         let missed: Vec<String> = missed.iter().map(|missed| missed.what.clone()).collect();

@@ -58,7 +58,7 @@ struct Removal {
     cost: usize,
 }
 
-/// The ways to remove the first look-around; nothing if there is none.
+/// The ways to remove the first look-around; `None` if there is none.
 fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
     for (i, branch) in branches.0.iter().enumerate() {
         for (j, item) in branch.0.iter().enumerate() {
@@ -124,7 +124,7 @@ fn changes(
     found
 }
 
-/// The branches without those that are the end of the text; nothing if no other is left, or none was one.
+/// The branches without those that are the end of the text; `None` if no other is left, or none was one.
 fn without_end(inside: &Branches) -> Option<Branches> {
     let is_end =
         |branch: &Branch| matches!(branch.0.as_slice(), [Item::Atom(atom)] if ["\\Z", "$"].contains(&atom.as_str()));

@@ -37,7 +37,7 @@ impl Item {
 }
 
 impl Branches {
-    /// Cuts a pattern; nothing if it contains an unknown construct.
+    /// Cuts a pattern; `None` if it contains an unknown construct.
     pub fn read(pattern: &str) -> Option<Self> {
         let mut rest = pattern;
         let branches = read(&mut rest, 0)?;

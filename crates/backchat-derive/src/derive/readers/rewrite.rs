@@ -21,7 +21,7 @@ pub struct Rewritten {
 }
 
 /// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation
-/// of its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
+/// of its chat template as well as it does now. `None` where there is none, or no reader refuses it.
 pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let audience = ReaderSet::new(&options.targets);

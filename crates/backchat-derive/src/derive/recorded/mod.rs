@@ -96,7 +96,7 @@ pub struct Prompt {
 }
 
 impl Explained {
-    /// How many samples are explained, and after which prompt; nothing if there are none.
+    /// How many samples are explained, and after which prompt; `None` if there are none.
     pub fn describe(&self) -> Option<String> {
         let explained = self.samples.saturating_sub(self.departures.len());
         let mut line = format!("samples: {explained} of {} explained", self.samples);
@@ -146,7 +146,7 @@ pub(super) fn explain(samples: &[Sample], template: &Template, prompts: &[Prompt
     explained
 }
 
-/// The mismatch of a sample after this prompt; nothing if it is explained.
+/// The mismatch of a sample after this prompt; `None` if it is explained.
 fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
     let depart =
         |at: usize, why: String, got: Option<Value>| Some(Departure { sample: sample.name.clone(), at, why, got });

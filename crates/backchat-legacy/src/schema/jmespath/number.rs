@@ -12,7 +12,7 @@ pub(super) enum Num {
 }
 
 impl Num {
-    /// The number of a JSON number; none for an integer too large to compute with.
+    /// The number of a JSON number; `None` for an integer too large to compute with.
     pub fn of(number: &Number) -> Option<Self> {
         if number.is_integer() { number.as_str().parse().ok().map(Num::Int) } else { Some(Num::Float(number.as_f64())) }
     }
@@ -37,7 +37,7 @@ pub(super) fn integer(digits: &str) -> Value {
     Value::Number(Number::from_text(if digits == "-0" { "0" } else { digits }))
 }
 
-/// The integer that a float without a fraction is; none for NaN and infinities.
+/// The integer that a float without a fraction is; `None` for NaN and infinities.
 pub(super) fn whole(value: f64) -> Option<Value> {
     value.is_finite().then(|| integer(&format!("{value:.0}")))
 }

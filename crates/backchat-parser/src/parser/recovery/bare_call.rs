@@ -27,7 +27,7 @@ pub(in crate::parser) struct Found {
     pub field: usize,
     /// Where its JSON ends.
     pub end: usize,
-    /// The closer of its field after it; none if nothing comes after it.
+    /// The closer of its field after it; `None` if nothing comes after it.
     pub closer: Option<(usize, usize)>,
 }
 

@@ -142,7 +142,7 @@ impl CallRun {
         if waits { Verdict::Waits } else { Verdict::IsNot }
     }
 
-    /// Reads the body of a call; gives where the call ends.
+    /// Reads the body of a call; returns where the call ends.
     fn read_body(&mut self, view: View<'_>, known: &Known<'_>, call: &CallField) -> Verdict<usize> {
         let Phase::Body { json, json_end, search, from, opener, .. } = &mut self.phase else { return Verdict::IsNot };
         let place = view.after_blanks(*from);

@@ -9,7 +9,7 @@ use super::{MAX_REPEAT, ReReader, Width};
 const MAX_GROUPS: u32 = 1 << 30;
 
 impl ReReader<'_> {
-    /// The item that a parenthesis opens; nothing if it is a comment or sets flags.
+    /// The item that a parenthesis opens; `None` if it is a comment or sets flags.
     pub(super) fn group(&mut self, start: usize, front: bool) -> Result<Option<Node>, PatternError> {
         if !self.text.eat('?') {
             return self.capture(None, start).map(Some);

@@ -213,7 +213,7 @@ impl<'p> ReReader<'p> {
         Ok(())
     }
 
-    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, after the `{`; nothing if it is a literal `{`.
+    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, after the `{`; `None` if it is a literal `{`.
     fn counts(&mut self, start: usize) -> Result<Option<(u32, Option<u32>)>, PatternError> {
         let here = self.text;
         if self.text.peek() == Some('}') {

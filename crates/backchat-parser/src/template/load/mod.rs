@@ -124,7 +124,7 @@ impl Template {
 /// The largest template that is loaded, in bytes of its text: it bounds the time and memory of every later step.
 pub(crate) const LARGEST: usize = 1 << 20;
 
-/// The rest of `room` after the text of a value; nothing if it does not fit.
+/// The rest of `room` after the text of a value; `None` if it does not fit.
 fn fits(value: &Value, room: usize) -> Option<usize> {
     let room = room.checked_sub(1)?;
     match value {

@@ -61,7 +61,7 @@ struct Layout {
     gap: String,
     /// The text between a key and its value.
     colon: String,
-    /// One level of indentation; nothing if all is on one line.
+    /// One level of indentation; `None` if all is on one line.
     indent: Option<String>,
     newline: &'static str,
 }

@@ -14,7 +14,7 @@ const MOST_RENDERS: usize = 6000;
 /// How many tools a text may define.
 const MOST_TOOLS: usize = 64;
 
-/// Renders messages with tools; nothing if the template refuses them.
+/// Renders messages with tools; `None` if the template refuses them.
 pub(super) type Render<'r> = &'r dyn Fn(&[Value], &Value) -> Option<String>;
 
 /// A text, and the messages it is a render of.

@@ -38,7 +38,7 @@ pub(super) struct Match {
 }
 
 impl<'p> Pattern<'p> {
-    /// Cuts a render at its needles; nothing if one of them is not written as its slot asks.
+    /// Cuts a render at its needles; `None` if one of them is not written as its slot asks.
     pub fn new(rendered: &'p str, needles: &Needles, slots: &'p [Slot], reach: Reach) -> Option<Self> {
         let mut first = None;
         let mut rest: Vec<(usize, &str)> = Vec::new();

@@ -63,8 +63,8 @@ const KINDS: [(&str, Option<&str>); 11] = [
     ("object", None),
 ];
 
-/// How far a search looks: parameters that are texts at first, and texts that end at the first place they could; or
-/// parameters of any kind, and any end.
+/// The effort of a search: only string parameters and texts that end at the first possible place, or parameters of any
+/// type and any end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Near,
@@ -156,7 +156,7 @@ impl Schema {
         Self { is_described: !self.is_described, ..self.clone() }
     }
 
-    /// The same of a property or an item, which may also be of another kind.
+    /// The same for a property or an item, whose type may also change.
     fn changed(&self, depth: usize, reach: Reach) -> Vec<Self> {
         let mut all = vec![self.described()];
         let kinds = KINDS.iter().map(|kind| Self { is_described: self.is_described, ..Self::of(*kind) });

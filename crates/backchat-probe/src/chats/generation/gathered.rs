@@ -1,5 +1,5 @@
-//! Blocks for spans whose ends no place of the source has: the text of a turn is gathered in a variable, and divided where
-//! the model's part begins and ends.
+//! Blocks for spans whose ends are at no position of the source: the text of a turn is captured in a variable, and
+//! split where the model's part begins and ends.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ const MOST_AROUND: usize = 200;
 /// How many pairs are tested on every conversation for each choice.
 const MOST_CHECKS: usize = 300;
 
-/// Chooses pairs whose texts have the model's part always at the same distance from their start and end, or behind the same
-/// text that only some of them have.
+/// Chooses pairs whose texts have the model's part always at the same distance from their start and end, or after the
+/// same text that only some of them have.
 pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Option<Vec<Pair>> {
     let mut candidates = candidates(pieces, cases, traces);
     add_leads(&mut candidates, cases);
@@ -53,7 +53,7 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Opti
     Some(chosen)
 }
 
-/// What a pair is around.
+/// What a pair encloses.
 #[derive(Default)]
 struct Around {
     /// The spans: the case and the span's number.

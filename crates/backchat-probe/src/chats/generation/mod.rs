@@ -1,7 +1,7 @@
 //! A template with generation blocks: the same renders, byte for byte, and spans of the assistant's text.
 //!
 //! Markers between the pieces of the source show where each piece writes; the pieces whose markers are at the ends of
-//! the masked spans get the tags. Nothing is printed that was not rendered and compared.
+//! the masked spans get the tags. The result is always rendered and compared first.
 
 mod gathered;
 mod reason;
@@ -26,9 +26,9 @@ pub struct Patched {
     pub template: String,
     /// How many conversations render to the same bytes and have the spans of the mask.
     pub conversations: usize,
-    /// Expressions that had to be divided, or repeated under a condition: the blocks could not go around them.
+    /// Expressions that had to be split, or duplicated under a condition, because no block could enclose them.
     pub rewritten: Vec<String>,
-    /// Whether the template had blocks of its own, which were checked and left.
+    /// Whether the template already had blocks, which were checked and left unchanged.
     pub had_blocks: bool,
 }
 
@@ -90,7 +90,7 @@ struct Case {
 }
 
 impl Case {
-    /// Whether the text between two places is beside a span: white space, and the token that ends the whole chat.
+    /// Whether the text between two positions is insignificant: white space, and the token that ends the whole chat.
     fn is_beside(&self, from: usize, to: usize) -> bool {
         let Some(text) = self.text.get(from..to).map(str::trim) else { return false };
         let eos = self.context.get("eos_token").and_then(Value::as_str);
@@ -172,7 +172,7 @@ impl Stretch {
 }
 
 /// Compares a template's own generation blocks with [`mask`](super::mask()): the number of conversations in which they
-/// mark the assistant's text, or the first text they get wrong. Nothing if the template has no blocks, or renders no
+/// mark the assistant's text, or the first text they get wrong. `None` if the template has no blocks, or renders no
 /// conversation.
 pub fn check_generation_blocks(
     template: &ChatTemplate,
@@ -186,7 +186,7 @@ pub fn check_generation_blocks(
     (!cases.is_empty()).then(|| prove(template.source(), &cases, options, true))
 }
 
-/// Puts generation blocks into a template.
+/// Adds generation blocks to a template.
 pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderOptions) -> Result<Patched, NotPatched> {
     let not = |message: String| NotPatched { message };
     let template = ChatTemplate::compile(source).map_err(|error| not(error.to_string()))?;
@@ -292,7 +292,7 @@ fn trace(pieces: &[Piece], source: &str, cases: &[Case], options: &RenderOptions
         let gathers = |block: &Piece| matches!(block.keyword(), "macro" | "set" | "call" | "filter");
         source::body_at(pieces, at).is_some_and(|body| body.iter().any(|block| pieces.get(*block).is_some_and(gathers)))
     };
-    // Texts that are gathered before they are written may be stripped or compared: then only the others are marked.
+    // Texts that are captured before they are written may be stripped or compared: then only the others are marked.
     [false, true].into_iter().find_map(|outside_only| {
         let tag = |at: usize| {
             if outside_only && captured(at) {
@@ -325,7 +325,7 @@ fn read_trace(traced: &str, plain: &str) -> Option<Trace> {
     (at == plain.len()).then_some(trace)
 }
 
-/// How well a stretch of a render fits a span: 0 is exact; none if it does not. White space after the stop is not the
+/// How well a stretch of a render fits a span: 0 is exact; `None` if it does not. White space after the stop is not the
 /// model's.
 fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
     let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
@@ -410,12 +410,12 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
     Some(chosen)
 }
 
-/// How many expressions a pair divides.
+/// How many expressions a pair splits.
 fn divided(pieces: &[Piece], pair: &Pair) -> usize {
     [pair.from, pair.to].into_iter().filter(|at| divides(pieces, *at).is_some()).count()
 }
 
-/// The expression that a tag in front of a piece would divide.
+/// The expression that a tag in front of a piece would split.
 fn divides(pieces: &[Piece], at: usize) -> Option<usize> {
     let expression = pieces.get(at)?.expression()?;
     let before = pieces.get(at.checked_sub(1)?)?;
@@ -490,7 +490,7 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
                 }
             }
         }
-        // A place in the middle of an expression divides it there.
+        // A position inside an expression splits it there.
         let none = |place: usize| (place == pair.from).then(String::new);
         template += &source::join(pieces, at, pair.from, &none);
         let inside = source::join(pieces, pair.from, pair.to, &|_| None);
@@ -528,8 +528,8 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
 
 /// Renders every conversation with the patched template: the same bytes, and the spans of the mask.
 ///
-/// A template's own blocks may begin earlier, inside the header, and end later, after white space or the token that ends
-/// all: these are conventions, not errors.
+/// A template's own blocks may begin earlier, inside the header, and end later, after white space or the token that
+/// ends all: these are conventions, not errors.
 fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool) -> Result<usize, String> {
     let template = ChatTemplate::compile(source).map_err(|error| error.to_string())?;
     for case in cases {

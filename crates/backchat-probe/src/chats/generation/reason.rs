@@ -1,5 +1,5 @@
-//! Why no blocks can be placed: the first text of the assistant's at whose start or end the source has no place, whose
-//! ends are in different bodies, or whose source also writes other text.
+//! Explains why no blocks can be placed: the first text of the assistant whose start or end is at no position of the
+//! source, whose ends are in different bodies, or whose source also writes other text.
 
 use super::source::{self, Piece};
 use super::{Case, Pair, Span, Trace, fit, marks_only_answers};
@@ -53,7 +53,7 @@ fn line(pieces: &[Piece], at: usize) -> usize {
     1 + pieces.iter().take(at).map(|piece| piece.text.matches('\n').count()).sum::<usize>()
 }
 
-/// What the source lacks for a span.
+/// Why the source has no position for a span.
 fn missing(case: &Case, trace: &Trace, span: &Span) -> Option<&'static str> {
     if starts(case, trace, span).next().is_none() {
         return Some("one expression writes the header and the beginning of");

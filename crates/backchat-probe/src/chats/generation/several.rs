@@ -1,4 +1,4 @@
-//! Blocks for spans that no single block can hold: several that follow each other, each in one body of the source.
+//! Blocks for spans that no single block can cover: several in a row, each in one body of the source.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use backchat_core::text::slice;
 
 /// How many blocks a template may need.
 const MOST_BLOCKS: usize = 16;
-/// How many pairs are weighed.
+/// How many pairs are considered.
 const MOST_PAIRS: usize = 6000;
 
 /// A pair, and the text it marks: the case and the bytes of its render.
@@ -111,12 +111,12 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bo
 /// The text that a pair marks.
 enum Marked {
     Spans(Vec<(usize, usize, usize)>),
-    /// Something else, and so does every longer pair.
+    /// It marks other text, and so does every longer pair.
     Other,
 }
 
-/// The text that a pair marks; under a condition, given by where the iterations over the messages of each case begin, it
-/// may write other messages.
+/// The text that a pair marks; under a condition, given by where the iterations over the messages of each case begin,
+/// it may write other messages.
 fn marked(
     cases: &[Case],
     starts: &[(usize, usize)],

@@ -1,4 +1,4 @@
-//! A template's source cut into pieces, and put together again with tags between them that change no white space.
+//! Splits a template's source into pieces, and joins them again with tags in between that change no white space.
 
 use backchat_core::text::slice;
 
@@ -18,7 +18,7 @@ pub(super) struct Piece {
     pub text: String,
     /// The bodies around it: the pieces that opened them.
     pub body: Vec<usize>,
-    /// Its place in the expression that it is an operand of, if it is not a whole tag.
+    /// Its position in the expression that it is an operand of, if it is not a whole tag.
     pub operand: Option<Operand>,
 }
 
@@ -60,7 +60,7 @@ impl Piece {
     }
 }
 
-/// Cuts a source. Expressions that add texts are cut between the operands, data and literals after markers.
+/// Splits a source. Expressions that concatenate texts are split between the operands, data and literals after markers.
 pub(super) fn cut(source: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut rest = source;
@@ -131,8 +131,8 @@ fn tag_length(text: &str) -> usize {
     text.len()
 }
 
-/// Text cut after everything that may end a marker and before the white space at its end, but never inside white space: a
-/// tag strips it as a whole.
+/// Text cut after everything that may end a marker and before the white space at its end, but never inside white space:
+/// a tag strips it as a whole.
 fn after_markers(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = text.chars().peekable();
@@ -156,7 +156,7 @@ fn after_markers(text: &str) -> Vec<String> {
     parts
 }
 
-/// The operands of an expression that adds texts; none if it does anything else.
+/// The operands of an expression that concatenates texts; none if it does anything else.
 fn operands(tag: &str, expression: usize) -> Vec<Operand> {
     let Some(inner) = tag.strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}")) else { return Vec::new() };
     let body = inner.strip_prefix(['-', '+']).unwrap_or(inner);
@@ -208,7 +208,7 @@ pub(super) fn expression(pieces: &[Piece], number: usize) -> String {
     written(&operands.filter(|operand| operand.expression == number).collect::<Vec<_>>())
 }
 
-/// The texts that `~` and `+` add at the top of an expression, with the operator before each; none if it has other
+/// The texts that `~` and `+` add at the top of an expression, with the operator before each; `None` if it has other
 /// operators there.
 fn addends(inner: &str) -> Option<Vec<(&'static str, String)>> {
     let mut terms: Vec<(&'static str, String)> = vec![("", String::new())];

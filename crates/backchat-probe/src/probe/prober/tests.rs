@@ -4,7 +4,7 @@ use super::super::request_shape::Absent;
 use super::*;
 use backchat_chat::RenderErrorKind;
 
-/// Works with the prober of a chat template, in the request shape that the template accepts.
+/// Runs a closure with the prober of a chat template, in the request shape that the template accepts.
 fn with_prober(source: &str, work: impl FnOnce(&Prober<'_>)) {
     let template = ChatTemplate::compile(source).unwrap();
     let variables = Object::new();
@@ -38,7 +38,7 @@ fn a_prober_settles_on_the_first_request_shape_that_shows_content() {
         ("{% for m in messages %}{{ m.content }}{% endfor %}", Some((RequestShape::USUAL, false))),
         (parts, Some((RequestShape { content_parts: true, ..RequestShape::USUAL }, false))),
         (demanding, Some((RequestShape { offer: Offer::Always, ..RequestShape::USUAL }, true))),
-        // The prompt alone does not do: content has to show, too.
+        // The prompt alone is not enough: content has to show as well.
         ("{{ messages[0].content }}", None),
         ("{{ raise_exception('no') }}", None),
     ];
@@ -181,7 +181,7 @@ fn requests_that_come_to_one_context_are_rendered_once() {
         let messages = said(Answer::content("Hello"));
         let shown = prober.render(&messages, &Setting::new(), false);
         let renders = prober.renders();
-        // No content is absent, and nobody asks for tools.
+        // No content is absent, and the template does not read tools.
         let other =
             prober.with_shape(RequestShape { absent: Absent::Null, offer: Offer::Always, ..RequestShape::USUAL });
         assert_eq!(other.render(&messages, &Setting::new(), false), shown);

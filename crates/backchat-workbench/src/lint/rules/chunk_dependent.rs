@@ -1,9 +1,9 @@
-//! RT001: an answer of transformers that depends on how the text is cut, found by running it.
+//! RT001: transformers' answer depends on how the text is cut, found by running it.
 //!
-//! For every delimiter texts are made of what it matches, of beginnings and ends of that, and of plain words. They are
-//! read with that delimiter alone, whole and one character at a time, as transformers reads them. What differs there is
-//! read with the template (inside a region if the delimiter closes one), whole and cut in two. The smallest text that
-//! shows a difference goes into the finding.
+//! For every delimiter, texts are made from its matches, prefixes and suffixes of them, and plain words. They are
+//! parsed with that delimiter alone, whole and one character at a time, as transformers does. Those that differ are
+//! parsed with the template (inside a region if the delimiter closes one), whole and cut in two. The finding quotes the
+//! smallest text that shows a difference.
 
 use crate::lint::rule::{Page, Rule, Source};
 use crate::lint::subject::{Side, Subject};
@@ -30,7 +30,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
 /// How many texts are tried for a delimiter, at least and at most.
 const TEXTS: usize = 80;
 const MOST_TEXTS: usize = 100;
-/// How many of the texts that a delimiter alone reads otherwise in pieces are read with the whole template.
+/// How many of the texts that differ with the delimiter alone are parsed with the whole template.
 const SUSPECTS: usize = 16;
 /// Texts up to this many bytes are cut in two at every place, longer ones at a few.
 const SHORT: usize = 48;
@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         if delimiter.literals().is_some_and(|literals| literals.len() == 1) {
             continue;
         }
-        // A text may show what another delimiter does: only what a delimiter does alone is its own doing.
+        // A text may show the effect of another delimiter: only what differs with the delimiter alone is its fault.
         let Some(alone) = alone(field, side) else { continue };
         let texts = texts(subject, delimiter);
         let suspects: Vec<&String> = texts.iter().filter(|text| differs(&alone, text)).collect();
@@ -59,7 +59,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let shows = |text: &str, how| shown(&reader, &format!("{before}{text}"), how);
         let is_own = |text: &str| shown(&alone, text, How::Anyhow).is_some();
         let first = |how| suspects.iter().find(|text| shows(text, how).is_some()).map(|text| (*text, how));
-        // A message that changes says more than regions that do.
+        // A changed message matters more than changed regions.
         let Some((text, how)) = first(How::Message).or_else(|| first(How::Anyhow)) else {
             found.extend(by_shape(subject, rule, field, side, delimiter));
             continue;
@@ -76,8 +76,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// A problem that no run shows here: the engine of transformers loses a match of full case folding that a chunk's end
-/// cuts.
+/// A problem that runs here do not show: the engine of transformers loses a match of full case folding that is cut by
+/// the end of a chunk.
 fn by_shape(
     subject: &Subject<'_>,
     rule: &Rule,
@@ -93,7 +93,7 @@ fn by_shape(
     })
 }
 
-/// The text before a close that makes it count.
+/// The text that must precede a close for it to count.
 fn before_close(subject: &Subject<'_>, field: &Field) -> String {
     let marks = subject.fields().find(|(other, _)| other.name == field.name);
     marks.and_then(|(_, marks)| marks.open.first().cloned()).unwrap_or_default()
@@ -123,7 +123,7 @@ fn alone(field: &Field, side: Side) -> Option<Parser> {
     parser(&loaded.template, Mode::Reference)
 }
 
-/// Whether a text read one character at a time, or in two halves, gives something else than the whole.
+/// Whether a text parsed one character at a time, or in two halves, differs from the whole.
 fn differs(reader: &Parser, text: &str) -> bool {
     let whole = read(reader.clone(), [text]);
     let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
@@ -140,7 +140,7 @@ enum How {
     Anyhow,
 }
 
-/// Whether the answer to a text depends on how it is cut, said to a person.
+/// Whether the answer to a text depends on how it is cut, as a message.
 fn shown(reader: &Parser, text: &str, how: How) -> Option<String> {
     let differs = |one: &Answer, other: &Answer| match how {
         How::Message => one.message != other.message,
@@ -243,7 +243,7 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     texts.retain(|text| !text.is_empty() && text.len() <= LONGEST);
     texts.sort_by(|one, other| one.len().cmp(&other.len()).then_with(|| one.cmp(other)));
     texts.dedup();
-    // Short ones show as much, and cost less to read one character at a time.
+    // Short ones show as much, and are cheaper to parse one character at a time.
     texts.truncate(MOST_TEXTS);
     texts
 }
@@ -276,7 +276,7 @@ fn with_advice(
     }
 }
 
-/// Whether whole texts mean the same with another spelling of a delimiter.
+/// Whether whole texts parse the same with another spelling of a delimiter.
 fn same_whole(subject: &Subject<'_>, field: &Field, side: Side, pattern: &str, texts: &[String]) -> Option<bool> {
     let mut value = subject.template.to_value();
     let delimiter = side.delimiter(field)?;

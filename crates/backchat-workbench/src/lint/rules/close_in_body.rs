@@ -19,7 +19,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     source: Source::Check(check),
 };
 
-/// Bodies as they may well be, by how they are read.
+/// Typical bodies, for each content parser.
 const JSON_BODY: &str =
     "{\"name\": \"f\", \"arguments\": {\"a\": {\"b\": [1, 2]}, \"c\": \"x, (y) [z].\\n`k`: 'v' <b>\"}, \"d\": {}}";
 const TEXT_BODY: &str = "Hello, world.\n\nIt's 3 < 4 & 5 > 2: `code` [1] (see {x}).\n- one\n- two\n\n```\nf(\"a\")\n```\n# Title\n<b>bold</b> | 7%\n";
@@ -35,7 +35,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             ContentSpec::KvLines(args) => kv_body(args.line_sep.as_deref(), args.kv_sep.as_deref().unwrap_or(":")),
             _ => continue,
         };
-        // A close at the end of the text, or one of nothing, is another rule's.
+        // A close at the end of the text, or an empty one, is covered by another rule.
         let inside = close.pattern().find_at(&body, 0).ok().flatten();
         let Some(inside) = inside.filter(|inside| inside.span().1 < body.len() && !inside.text().is_empty()) else {
             continue;

@@ -42,13 +42,13 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// Whether a pattern can match nothing before the end of one of the texts it is about, or of plain text.
+/// Whether a pattern has an empty match before the end of one of its example texts, or of plain text.
 fn matches_nothing(pattern: &Pattern) -> bool {
     let probes = pattern.examples().into_iter().chain(["ab c\n<x>".to_owned()]);
     probes.into_iter().any(|probe| matches_nothing_in(pattern, &format!("{probe}~z")))
 }
 
-/// Whether a pattern matches nothing inside a text, its start and its end aside.
+/// Whether a pattern has an empty match inside a text, apart from its start and its end.
 fn matches_nothing_in(pattern: &Pattern, text: &str) -> bool {
     let is_inside = |at: usize| at > 0 && at + 1 < text.len();
     pattern.can_be_empty()

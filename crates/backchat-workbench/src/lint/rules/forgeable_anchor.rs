@@ -38,14 +38,14 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let in_prose = pattern.find_at(PROSE, 0).ok().flatten().map(|found| found.text().to_owned());
     let Some(text) = in_prose.or_else(|| plain.cloned()) else { return Vec::new() };
     let message = format!("the anchor is plain text, such as {}, which an earlier turn can hold", Value::from(text));
-    // Some chat templates write nothing but words before an answer. Only their author knows whether there is more to
-    // take in, so this is a note, not a warning.
+    // Some chat templates write only words before an answer. Only their author knows whether a longer anchor exists, so
+    // this is a note, not a warning.
     let finding =
         rule.finding(message).at(place).help("include a marker that only the chat template writes, if there is one");
     vec![Diagnostic { severity: Severity::Note, ..finding }]
 }
 
-/// Whether a character is one that people write.
+/// Whether a character occurs in ordinary text.
 fn is_plain(c: char) -> bool {
     c.is_ascii() && !c.is_ascii_control() && !"<>[]{}|\\".contains(c) || c == '\n'
 }

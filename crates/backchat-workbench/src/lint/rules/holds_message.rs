@@ -43,8 +43,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             let finding = rule.finding(message).at(subject.place(&path));
             let mut finding =
                 finding.help("use a marker that begins where the region begins, and no look-ahead without end");
-            // An open at the beginning of the text that looks ahead for its close is the only sign of a region that
-            // nothing opens. Its text is shown once that close has come.
+            // An open at the beginning of the text that looks ahead for its close is the only way to detect a region
+            // without opening marker. Its text is released once that close has come.
             if side == Side::Open && field.open.as_ref().is_some_and(|open| open.pattern().begins_the_text()) {
                 finding.severity = Severity::Note;
             }

@@ -1,4 +1,4 @@
-//! RT004: a later region of a field takes the place of an earlier one, found by running it.
+//! RT004: a later region of a field replaces an earlier one, found by running it.
 
 use crate::lint::rule::{Page, Rule, Source};
 use crate::lint::subject::{Marks, Subject};
@@ -59,7 +59,7 @@ fn around(subject: &Subject<'_>, field: &Field, other: &Field, marks: &Marks) ->
     lost(subject, field, format!("{earlier}{open}{{}}{close}{later}"))
 }
 
-/// The text with the value of the field, if that has the later words and not the earlier.
+/// The text with the value of the field, if that has only the later words.
 fn lost(subject: &Subject<'_>, field: &Field, text: String) -> Option<(String, Value)> {
     let answer = read_whole(subject.template, &text)?;
     let regions = answer.regions.iter().filter(|(name, _)| *name == field.name);

@@ -39,7 +39,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             );
             let finding = rule.finding(message).at(subject.key_place(&Subject::path(implicit)));
             let finding = finding.help("give it a `close` with the token that ends the turn");
-            // Chat templates that write no such token exist, and only who knows the tokenizer knows one.
+            // Some chat templates write no such token; then only the tokenizer's author knows one.
             vec![Diagnostic { severity: Severity::Note, ..finding }]
         }
         None => Vec::new(),

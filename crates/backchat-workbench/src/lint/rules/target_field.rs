@@ -43,7 +43,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             None => finding.help("leave it out for this target, or keep a file for each target"),
         });
     }
-    // Of two names for the reasoning only one can become the other.
+    // With two names for the reasoning only one can be renamed to the other.
     let names = subject.template.fields().iter().filter(|field| REASONING.contains(&field.name.as_str()));
     if names.count() > 1 {
         found.iter_mut().for_each(|finding| finding.fix = None);

@@ -18,8 +18,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     source: Source::Check(check),
 };
 
-/// Whether the text of a value says that it is a string: with a dialect's marks, or with quotes that the pattern itself
-/// asks for.
+/// Whether the text of a value shows that it is a string: by a dialect's marks, or by quotes in the pattern itself.
 fn marks_strings(spec: &ContentSpec) -> bool {
     let has_marks = |spec: &Option<std::sync::Arc<ContentSpec>>| matches!(spec.as_deref(), Some(ContentSpec::Json(args)) if !args.string_delims.is_empty());
     match spec {

@@ -20,7 +20,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     source: Source::Run(check),
 };
 
-/// Texts that may follow a marker: a pattern may look ahead for white space, a sign or a word.
+/// Texts that may follow a marker: a pattern may look ahead for white space, punctuation or a word.
 const FOLLOWS: [&str; 4] = ["x", " x", "\nx", "{x"];
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

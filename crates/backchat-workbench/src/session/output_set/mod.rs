@@ -1,7 +1,7 @@
 //! The outputs that a command line names, read from files, standard input or pipes, and what they are parsed with.
 //!
-//! Everything is read when it is asked for, so that what is shown is what the files say now. Standard input and pipes,
-//! which give their text once, are kept.
+//! Everything is read on demand, so that the screen shows the current files. Standard input and pipes, which can be
+//! read only once, are kept.
 
 mod operations;
 mod proof;
@@ -36,7 +36,7 @@ pub struct Request {
     pub template: String,
     /// An output, or a list of outputs.
     pub output: Option<String>,
-    /// A file whose rows are the outputs, those that are still to come included.
+    /// A file whose rows are the outputs, including future ones.
     pub follow: Option<String>,
     /// The prompt that the output continues.
     pub prefix: Option<String>,
@@ -52,7 +52,7 @@ pub struct Request {
     pub now: Option<String>,
 }
 
-/// What becomes of standard input if it is an output.
+/// How standard input is read if it is an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stdin {
     /// It is shown while it arrives.
@@ -115,10 +115,10 @@ pub struct OutputSet {
     read: RefCell<HashMap<PathBuf, Read>>,
 }
 
-/// What is said of an index beyond the list.
+/// The error for an index out of range.
 const NO_OUTPUT: &str = "there is no output";
 
-/// A file of cases, and when it and the prompt were last modified before it was read.
+/// A file of cases, and the modification times of it and the prompt when it was read.
 type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
 
 /// An output.
@@ -299,7 +299,7 @@ impl OutputSet {
         fixture::read_with(path, |shared| self.standing_in(shared))
     }
 
-    /// What a folder shares, with the template and the prompt of the command line for cases that have none.
+    /// The defaults of a folder, with the template and the prompt of the command line for cases that have none.
     fn standing_in(&self, shared: Shared) -> Shared {
         let Some(template) = &self.template else { return shared };
         let stand_in = TemplateSource::File(PathBuf::from(template));
@@ -397,7 +397,7 @@ impl OutputSet {
         Ok(Some(input::json_of(path, self.text(path)?)?))
     }
 
-    /// What standard input held. It was read before anything that is named `-` is asked for.
+    /// The text of standard input, which is read before any input named `-` is requested.
     fn standard_input(&self) -> String {
         debug_assert!(self.stdin.is_some(), "standard input is read when the set is opened");
         self.stdin.clone().unwrap_or_default()
@@ -464,12 +464,12 @@ impl OutputSet {
     }
 }
 
-/// What a derivation gave, as the workbench shows it.
+/// The result of a derivation, for the workbench.
 pub fn derived(derivation: &derive::Derivation) -> Derived {
     Derived { status: derivation.headline(), template: derivation.response_template.clone() }
 }
 
-/// Whether a file is a pipe, which gives its text once.
+/// Whether a file is a pipe, which can be read only once.
 fn is_pipe(path: &str) -> bool {
     path != "-" && std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }

@@ -1,4 +1,4 @@
-//! What can be done to the outputs: read, bless, derive, verify, and name the command that shows them.
+//! Operations on outputs: read, bless, derive, verify, and format the command that shows them.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl Outputs for OutputSet {
             }
             Some(Item::Broken { file, .. }) => add(&file.display().to_string()),
             Some(Item::Failing { of, .. }) => return self.files(*of),
-            // That rows are appended to its file does not change this one.
+            // Rows appended to its file do not change this one.
             Some(Item::Row(_) | Item::Given(_)) | None => {}
         }
         files
@@ -266,7 +266,7 @@ impl Outputs for OutputSet {
 }
 
 impl OutputSet {
-    /// What a case says.
+    /// The material of a case.
     fn of_case(&self, case: Case) -> Result<Material, Problem> {
         let opened = self.template_of(Some(&case))?;
         let expected = case.expected.message.map(|message| message.value);

@@ -58,7 +58,7 @@ impl OutputSet {
     }
 }
 
-/// A proof as the workbench shows it.
+/// A proof, for the workbench.
 fn proof(proven: &Proven) -> Option<Proof> {
     let verdict = &proven.verdict;
     (proven.status != Status::Failed).then(|| Proof {
@@ -69,7 +69,7 @@ fn proof(proven: &Proven) -> Option<Proof> {
     })
 }
 
-/// The boundary that is wrong, or else what came back differently.
+/// The wrong boundary, or else the part that differs.
 fn what_is_wrong(failure: &Failure) -> String {
     match &failure.boundary {
         Some(boundary) => boundary.describe(),

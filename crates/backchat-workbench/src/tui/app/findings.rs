@@ -1,4 +1,4 @@
-//! Shows a finding about the template with its repair, applies the repair, and takes it back.
+//! Shows a finding about the template with its repair; applies and undoes repairs.
 
 use backchat_core::diagnostic::escape;
 use crossterm::event::KeyCode;
@@ -10,7 +10,7 @@ use super::session_actions::difference;
 use crate::session::Finding;
 
 impl App {
-    /// Shows the finding at hand.
+    /// Shows the current finding.
     pub(super) fn show_findings(&mut self) {
         match self.session.finding_here() {
             Some(index) => {
@@ -41,7 +41,7 @@ impl App {
         };
     }
 
-    /// Applies the repair of the finding at hand.
+    /// Applies the repair of the current finding.
     pub(super) fn repair_here(&mut self) {
         match self.session.finding_here() {
             Some(index) => self.apply(index),
@@ -55,7 +55,7 @@ impl App {
         }
     }
 
-    /// Takes back what was typed, or else the last repair.
+    /// Undoes typing, or else the last repair.
     pub(super) fn undo(&mut self) {
         if let Err(problem) = self.session.undo() {
             self.show_problem("Undo", &problem);
@@ -70,7 +70,7 @@ impl App {
         }
     }
 
-    /// A finding in lines that are safe to show: its words, its place, what its repair does and changes.
+    /// A finding in lines that are safe to show: its message, its position, the effect and the diff of its repair.
     pub(in super::super) fn finding_in_full(&self, finding: &Finding) -> Vec<String> {
         let material = &self.session.library.material;
         let mut lines = vec![escape(&finding.line()).into_owned()];

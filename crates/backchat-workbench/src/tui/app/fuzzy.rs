@@ -1,6 +1,6 @@
-//! Matches what was typed against the names of a list: each word's letters in their order, not necessarily adjacent.
+//! Fuzzy matching of typed words against the names of a list: each word's letters in order, not necessarily adjacent.
 
-/// The places of the texts that fit, the best first; those that fit equally well keep their order.
+/// The indices of the matching texts, the best first; equal ones keep their order.
 pub fn ranked<'t>(texts: impl Iterator<Item = &'t str>, typed: &str) -> Vec<usize> {
     let mut found: Vec<(usize, i64)> =
         texts.enumerate().filter_map(|(at, text)| Some((at, score(text, typed)?))).collect();
@@ -8,10 +8,10 @@ pub fn ranked<'t>(texts: impl Iterator<Item = &'t str>, typed: &str) -> Vec<usiz
     found.into_iter().map(|(at, _)| at).collect()
 }
 
-/// More of a text than this is not looked at.
+/// The rest of longer texts is ignored.
 const LONGEST: usize = 1_000;
 
-/// How well a text fits: none if a word does not occur in it.
+/// The score of a text; `None` if a word does not match.
 fn score(text: &str, typed: &str) -> Option<i64> {
     let text: Vec<char> = text.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
     let mut total = 0;
@@ -22,9 +22,9 @@ fn score(text: &str, typed: &str) -> Option<i64> {
     Some(total)
 }
 
-/// A word that occurs as it was typed is better than any whose letters are scattered.
+/// A literal occurrence scores higher than scattered letters.
 const WHOLE: i64 = 1_000;
-/// It is better still where a word of the text begins.
+/// It scores even higher at the start of a word.
 const AT_START: i64 = 100;
 
 fn whole(text: &[char], word: &[char]) -> Option<i64> {

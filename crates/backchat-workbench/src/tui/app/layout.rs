@@ -16,7 +16,7 @@ pub struct Layout {
     /// Whether text that has not arrived is shown.
     pub show_future: bool,
     pub drawn: Drawn,
-    /// The moves of the session that the panes have followed.
+    /// The move counter that the panes have followed.
     followed: u64,
 }
 

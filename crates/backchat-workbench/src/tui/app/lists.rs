@@ -1,4 +1,4 @@
-//! Keys and clicks in the lists that are filtered as one types: the outputs, and every action.
+//! Keys and clicks in the filtered lists: outputs and actions.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position as Cell;
@@ -11,7 +11,7 @@ use super::palette::{Command, commands};
 use super::picker::{Picked, Picker};
 
 impl App {
-    /// The outputs that fit what was typed, the best first. Their verdicts can be typed, too.
+    /// The outputs that match the filter, the best first. Verdicts match as well.
     pub(in super::super) fn outputs_found(&self, picker: &Picker) -> Vec<usize> {
         let library = &self.session.library;
         if picker.typed.trim().is_empty() {
@@ -80,7 +80,7 @@ impl App {
         }
     }
 
-    /// Moves the mark of a list.
+    /// Moves the selection of a list.
     pub(super) fn move_mark(&mut self, rows: isize) {
         let count = match &self.layout.overlay {
             Some(Overlay::Outputs(picker)) => self.outputs_found(picker).len(),

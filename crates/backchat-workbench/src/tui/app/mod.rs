@@ -1,4 +1,4 @@
-//! The workbench: a session, and how it is laid out on the screen. Keys and the mouse change both; nothing else does.
+//! The workbench: a session and its layout on the screen. Only keys and the mouse change them.
 
 mod findings;
 mod fuzzy;
@@ -39,7 +39,7 @@ impl App {
         Ok(Self { session: Session::new(outputs, start)?, layout: Layout::new(theme) })
     }
 
-    /// Takes a key; gives the effect that the caller has to perform.
+    /// Handles a key; returns the effect that the caller has to perform.
     pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         if key.kind == KeyEventKind::Release {
             return None;
@@ -162,7 +162,7 @@ impl App {
         None
     }
 
-    /// Takes the mouse; gives whether anything changes, and the effect that the caller has to perform.
+    /// Handles the mouse; returns whether anything changes, and the effect that the caller has to perform.
     pub fn mouse(&mut self, event: MouseEvent) -> (bool, Option<Effect>) {
         let place = Cell::new(event.column, event.row);
         match self.layout.overlay {
@@ -171,7 +171,7 @@ impl App {
         }
     }
 
-    /// Takes the mouse on the panes; false where nothing changes.
+    /// Handles the mouse on the panes; false if nothing changes.
     fn pane_mouse(&mut self, kind: MouseEventKind, place: Cell) -> bool {
         match kind {
             MouseEventKind::Down(MouseButton::Left) => {
@@ -246,7 +246,7 @@ impl App {
         self.session.reload();
     }
 
-    /// Takes a key while the output is typed.
+    /// Handles a key while the output is typed.
     fn typed(&mut self, key: KeyEvent) {
         match key.code {
             KeyCode::Esc => self.session.stop_typing(),
@@ -262,7 +262,7 @@ impl App {
         }
     }
 
-    /// Takes text that was pasted.
+    /// Handles pasted text.
     pub fn paste(&mut self, text: &str) {
         match &mut self.layout.overlay {
             Some(Overlay::Ask { typed, .. }) => typed.push_str(text),

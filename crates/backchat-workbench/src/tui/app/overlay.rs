@@ -1,4 +1,4 @@
-//! Overlays of the screen: questions, choices, lists, texts. Plain data; `overlay_keys` takes the keys.
+//! Overlays of the screen: questions, choices, lists, texts. Plain data; `overlay_keys` handles the keys.
 
 use super::picker::Picker;
 use crate::session::Departure;
@@ -11,7 +11,7 @@ pub enum Overlay {
         /// The first line that is shown.
         top: usize,
     },
-    /// A question that a line of text answers.
+    /// A question answered by a line of text.
     Ask {
         /// The question.
         ask: Ask,

@@ -1,4 +1,4 @@
-//! Takes keys and the mouse while something lies over the screen.
+//! Handles keys and the mouse while an overlay is open.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 use ratatui::layout::Position as Cell;
@@ -10,7 +10,7 @@ use crate::session::{ChunkRule, Chunking};
 use backchat_parser::parser::Chunks;
 
 impl App {
-    /// Takes a key while something lies over the screen.
+    /// Handles a key while an overlay is open.
     pub(super) fn overlay_key(&mut self, key: KeyEvent) -> Option<Effect> {
         let overlay = self.layout.overlay.take()?;
         if key.code == KeyCode::Esc {
@@ -37,7 +37,7 @@ impl App {
                     moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Help { top });
             }
             Overlay::Text { title, departure, lines, top } => {
-                // How many rows a comparison takes is known once it is drawn.
+                // The height of a comparison is known once it is drawn.
                 let last = if departure.is_some() { usize::MAX } else { lines.len().saturating_sub(1) };
                 self.layout.overlay = moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Text {
                     title,
@@ -129,7 +129,7 @@ impl App {
         }
     }
 
-    /// Takes the mouse while something lies over the screen.
+    /// Handles the mouse while an overlay is open.
     pub(super) fn overlay_mouse(&mut self, kind: MouseEventKind, place: Cell) -> (bool, Option<Effect>) {
         let by: isize = match kind {
             MouseEventKind::ScrollDown => 3,
@@ -155,7 +155,7 @@ impl App {
     }
 }
 
-/// Where a key moves to in a list or a text. None if it closes it.
+/// The target of a key in a list or a text. `None` if it closes it.
 pub(super) fn moved(at: usize, key: KeyCode, page: usize) -> Option<usize> {
     Some(match key {
         KeyCode::Char('j') | KeyCode::Down => at + 1,

@@ -1,4 +1,4 @@
-//! Every action by its words, and any place of the output by its number.
+//! The palette: actions by description, and positions of the output by number.
 
 use super::super::action::Action;
 use super::super::keys::{Binding, KEYS};
@@ -17,7 +17,7 @@ pub enum Command {
 /// The rows for what was typed, the best first.
 pub fn commands(typed: &str) -> Vec<Command> {
     let place = typed.trim().parse::<Position>().ok().map(Command::Go);
-    // Closing the palette is no action to choose from it.
+    // Closing the palette is not an action to choose from it.
     let bindings: Vec<&Binding> = KEYS.iter().filter(|binding| binding.action != Action::Leave).collect();
     let named: Vec<String> = bindings.iter().map(|binding| format!("{} {}", binding.words, binding.short)).collect();
     let found = ranked(named.iter().map(String::as_str), typed)
@@ -27,7 +27,7 @@ pub fn commands(typed: &str) -> Vec<Command> {
 }
 
 impl Command {
-    /// What it does.
+    /// Its description.
     pub fn words(self) -> String {
         match self {
             Command::Go(Position::Character(offset)) => format!("go to character {offset}"),

@@ -1,4 +1,4 @@
-//! A list that is filtered as one types: the text so far, and which of the rows that fit is marked.
+//! A filtered list: the filter text, and the selected one of the matching rows.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -7,26 +7,26 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub struct Picker {
     /// The text typed so far.
     pub typed: String,
-    /// The row that is marked, of those that fit.
+    /// The index of the selected row among those that match.
     pub selected: usize,
 }
 
-/// What a key does to a list.
+/// The effect of a key on a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Picked {
-    /// The text or the mark changed, if anything did.
+    /// The filter or the selection changed, if anything did.
     Stays,
-    /// The marked row is taken.
+    /// The selected row is chosen.
     Taken,
 }
 
 impl Picker {
-    /// A list with this row marked.
+    /// A list with this row selected.
     pub fn at(selected: usize) -> Self {
         Self { typed: String::new(), selected }
     }
 
-    /// Takes a key; `rows` fit, and `page` of them are on the screen.
+    /// Handles a key; `rows` match, and `page` of them are on the screen.
     pub fn key(&mut self, key: KeyEvent, rows: usize, page: usize) -> Picked {
         let at = self.selected;
         match (key.code, key.modifiers - KeyModifiers::SHIFT) {
@@ -48,13 +48,13 @@ impl Picker {
         Picked::Stays
     }
 
-    /// Adds text: what fits best is marked.
+    /// Adds text and selects the best match.
     pub fn add(&mut self, text: &str) {
         self.typed.push_str(text);
         self.selected = 0;
     }
 
-    /// Moves the mark by some rows.
+    /// Moves the selection by some rows.
     pub fn move_by(&mut self, rows: isize, count: usize) {
         self.selected = self.selected.saturating_add_signed(rows).min(count.saturating_sub(1));
     }

@@ -74,7 +74,7 @@ impl App {
         Some(Effect::Copy(text))
     }
 
-    /// Shows all there is to say about the problem at hand, or about the last event.
+    /// Shows the details of the current problem, or of the last event.
     pub(super) fn show_details(&mut self) {
         if let Some(problem) = self.session.library.problem.clone() {
             return self.show_problem("The files as they are now", &problem);
@@ -112,7 +112,7 @@ pub(super) fn difference(old: &str, new: &str) -> Vec<String> {
     unified(old, new, 3, None).lines().map(|line| escape(line).into_owned()).collect()
 }
 
-/// All about an event, in lines that are safe to show.
+/// The details of an event, in lines that are safe to show.
 fn event_in_full(recording: &Recording, event: usize) -> Vec<String> {
     let Some(seen) = recording.event(event) else { return Vec::new() };
     let safe = |text: &str| escape(text).into_owned();

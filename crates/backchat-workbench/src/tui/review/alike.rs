@@ -1,10 +1,10 @@
-//! Which differences are the same: cases that lose and gain the same lines are decided as one.
+//! Groups equal differences: cases that lose and gain the same lines are decided together.
 
 use super::Section;
 use backchat_probe::diff::unified;
 
-/// What a case loses and gains, section by section. Its position in the section makes no difference, nor does the
-/// comma that parts a value from the next.
+/// The lines that a case loses and gains, section by section, ignoring their position and the comma that separates a
+/// value from the next.
 pub fn difference(sections: &[Section]) -> String {
     let mut key = String::new();
     for section in sections {
@@ -14,7 +14,7 @@ pub fn difference(sections: &[Section]) -> String {
             lines.map(|line| line.trim().trim_end_matches(',')).collect::<Vec<_>>()
         };
         let (mut lost, mut gained) = (lines('-'), lines('+'));
-        // A line that only got a comma, or lost it, is the same.
+        // A line that only gained or lost a comma is the same.
         lost.retain(|line| match gained.iter().position(|other| other == line) {
             Some(same) => {
                 gained.remove(same);

@@ -1,4 +1,4 @@
-//! The decisions of a review: one case or all that are alike, the way back, and undoing.
+//! The decisions of a review: one case or all with the same difference, going back, and undoing.
 
 use super::alike::difference;
 use super::{Decision, Review};
@@ -6,16 +6,16 @@ use super::{Decision, Review};
 /// A decision that can be undone.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
-    /// The case at hand then.
+    /// The current case at that time.
     index: usize,
-    /// The cases it was about, and what had been decided about each.
+    /// The cases it applied to, and the previous decision about each.
     before: Vec<(usize, Option<Decision>)>,
     /// How many of them were written.
     written: usize,
 }
 
 impl Review<'_> {
-    /// The cases that differ as the one at hand does and are undecided or skipped, the one at hand included.
+    /// The undecided or skipped cases with the difference of the current one, including it.
     pub(super) fn alike(&self) -> Vec<usize> {
         let group = self.docket.group(self.index);
         let is_open = |index: &usize| {
@@ -42,7 +42,7 @@ impl Review<'_> {
         }
     }
 
-    /// Accepts every case that differs as the one at hand does.
+    /// Accepts every case with the difference of the current one.
     pub(super) fn accept_alike(&mut self) {
         if self.is_accepted() {
             return;
@@ -54,7 +54,7 @@ impl Review<'_> {
         for index in self.alike() {
             let change = match self.docket.change(index) {
                 Ok(Some(change)) if difference(&change.sections) == wanted => change,
-                // It is not like the others any more: it is shown when its turn comes.
+                // It no longer has the same difference: it is shown later.
                 _ => continue,
             };
             if let Err(problem) = self.docket.accept() {
@@ -78,7 +78,7 @@ impl Review<'_> {
         self.notify(failed.unwrap_or(done));
     }
 
-    /// Decides about the case at hand, and goes on to the next that is undecided.
+    /// Decides about the current case, and moves to the next undecided one.
     pub(super) fn pass(&mut self, decision: Decision, written: usize) {
         if written == 0 && self.is_accepted() {
             return;
@@ -88,7 +88,7 @@ impl Review<'_> {
         self.go_on();
     }
 
-    /// Takes back the last decision, and what it wrote.
+    /// Undoes the last decision, and what it wrote.
     pub(super) fn undo(&mut self) {
         let Some(mut made) = self.made.pop() else { return self.notify("nothing was decided yet".to_owned()) };
         while made.written > 0 {
@@ -98,7 +98,7 @@ impl Review<'_> {
                 return self.notify(problem.line());
             }
             made.written -= 1;
-            // Those that were written last are taken back first.
+            // Undone in reverse order of writing.
             if let Some((index, before)) = made.before.pop() {
                 self.restore(index, before);
             }
@@ -128,7 +128,7 @@ impl Review<'_> {
 
     /// Goes on to the next case that is undecided.
     pub(super) fn go_on(&mut self) {
-        // Whoever went back has decided what comes after already; what is left is before.
+        // After going back, later cases are already decided; the rest is before.
         while let Some(index) = self.next_open().or_else(|| self.decisions.iter().position(Option::is_none)) {
             self.index = index;
             if self.show() {
@@ -142,7 +142,7 @@ impl Review<'_> {
         (self.index..self.decisions.len()).find(|index| self.decisions.get(*index) == Some(&None))
     }
 
-    /// Notes a decision; gives the one before.
+    /// Records a decision; returns the previous one.
     pub(super) fn decide(&mut self, index: usize, decision: Decision) -> Option<Decision> {
         self.decisions.get_mut(index).and_then(|decided| decided.replace(decision))
     }
@@ -154,7 +154,7 @@ impl Review<'_> {
         }
     }
 
-    /// Whether the case at hand was written already; says so.
+    /// Whether the current case was already written; shows a notice if so.
     fn is_accepted(&mut self) -> bool {
         let is_accepted = self.decisions.get(self.index) == Some(&Some(Decision::Accepted));
         if is_accepted {

@@ -1,7 +1,6 @@
 //! The review: the pending differences of fixtures, one at a time, each accepted, rejected or skipped.
 //!
-//! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences
-//! there are, and the text that accepting one writes, is the caller's [`Docket`].
+//! [`Review`] is the state, changed only by keys; `view` draws it; [`run`] connects it to the terminal. The caller's [`Docket`] supplies the differences and writes accepted ones.
 
 mod alike;
 mod deciding;
@@ -27,16 +26,16 @@ pub trait Docket {
     /// The cases, by name.
     fn names(&self) -> &[String];
 
-    /// The difference of a case as the files are now; nothing if none is left.
+    /// The difference of a case in the current files; `None` if there is none.
     fn change(&mut self, index: usize) -> Result<Option<Change>, Problem>;
 
-    /// Cases of one group differ alike.
+    /// Cases of one group have the same difference.
     fn group(&self, index: usize) -> usize;
 
     /// Writes the last result of [`Docket::change`].
     fn accept(&mut self) -> Result<(), Problem>;
 
-    /// Takes back what was written last, if its file is still as it was written.
+    /// Undoes the last write, if the file has not changed since.
     fn take_back(&mut self) -> Result<(), Problem>;
 
     /// Whether the workbench can show the case.
@@ -46,7 +45,7 @@ pub trait Docket {
 /// A difference between the expectation of a case and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The words of the check about it, a sentence each.
+    /// The findings of the check about it, one sentence each.
     pub reasons: Vec<String>,
     /// The sections that would be written.
     pub sections: Vec<Section>,
@@ -72,7 +71,7 @@ pub enum Decision {
     Rejected,
     /// Nothing yet.
     Skipped,
-    /// There was nothing left to decide when its turn came.
+    /// There was nothing left to decide.
     Settled,
 }
 
@@ -83,9 +82,9 @@ pub enum ReviewEffect {
     End,
     /// Show this case in the workbench.
     Open(usize),
-    /// Give the terminal back until the shell continues the process.
+    /// Restore the terminal and suspend the process.
     Suspend,
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
 }
 
@@ -107,15 +106,15 @@ pub struct Review<'d> {
     decisions: Vec<Option<Decision>>,
     /// The decisions in their order.
     made: Vec<Made>,
-    /// What was accepted: written, it is no difference any more.
+    /// The accepted differences, which no longer exist once written.
     accepted: HashMap<usize, Change>,
     /// The difference at hand, or why it cannot be shown.
     shown: Result<Change, Problem>,
     /// Side by side or line by line; chosen by the width until the user chooses.
     side_by_side: Option<bool>,
-    /// Whether the screen had room for two sides when it was drawn last.
+    /// Whether two sides fitted when the screen was last drawn.
     is_wide: bool,
-    /// The first row of the difference that is shown, the last that can be, and how many there are on a page.
+    /// The first shown row of the difference, the last possible first row, and the rows per page.
     top: usize,
     last: usize,
     page: usize,
@@ -123,7 +122,7 @@ pub struct Review<'d> {
     theme: Theme,
     /// Whether every case is decided.
     is_over: bool,
-    /// Whether the user is asked if the review is to end.
+    /// Whether the user is being asked to confirm leaving.
     asks: bool,
 }
 
@@ -168,15 +167,15 @@ impl<'d> Review<'d> {
         self.is_over
     }
 
-    /// Reads the case at hand again, as after the workbench changed it. A case with nothing left to decide is settled,
-    /// and the next one takes its place.
+    /// Reads the current case again, for instance after the workbench changed it. A case with nothing left to decide is
+    /// done, and the next one takes its place.
     pub fn look(&mut self) {
         if !self.show() {
             self.go_on();
         }
     }
 
-    /// Shows the case at hand; false if nothing is left to decide about it.
+    /// Shows the current case; false if nothing is left to decide about it.
     fn show(&mut self) -> bool {
         self.top = 0;
         let accepted = self.accepted.get(&self.index).cloned();
@@ -191,12 +190,12 @@ impl<'d> Review<'d> {
         true
     }
 
-    /// Says something until the next key.
+    /// Shows a notice until the next key.
     pub fn notify(&mut self, message: String) {
         self.notice = Some(message);
     }
 
-    /// Takes a key; returns the effect to perform.
+    /// Handles a key; returns the effect to perform.
     pub fn key(&mut self, key: KeyEvent) -> Option<ReviewEffect> {
         if key.kind == KeyEventKind::Release {
             return None;

@@ -1,4 +1,4 @@
-//! The loop of the review: wait for a key, take it, draw.
+//! The loop of the review: wait for a key, handle it, draw.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::super::signals::{Signals, suspend};
 use super::super::term::Term;
 use super::{Ended, Review, ReviewEffect};
 
-/// How often signals are looked at.
+/// How often signals are checked.
 const BEAT: Duration = Duration::from_millis(150);
 
 /// Runs the review until every case was seen, the user leaves it or opens a case, or a signal ends it.
@@ -20,7 +20,7 @@ pub fn run(review: &mut Review<'_>) -> io::Result<Ended> {
     let signals = Signals::install()?;
     let mut term = Term::take("backchat review")?;
     match run_in(review, &mut term, &signals) {
-        // A terminal that is gone fails before its signal is looked at.
+        // A closed terminal fails before its signal is checked.
         Err(error) => signals.end().map(Ended::Signal).ok_or(error),
         ended => ended,
     }

@@ -44,7 +44,7 @@ impl Review<'_> {
         header(buffer, row(0, 1), self);
         let mut at = 1;
         let width = usize::from(area.width);
-        // The reasons take no more than a third of the screen: the difference shows the rest.
+        // The reasons take at most a third of the screen; the rest is for the difference.
         let reasons = self.reasons(width);
         let most = usize::from(area.height / 3).max(1);
         for reason in reasons.iter().take(most) {
@@ -74,7 +74,7 @@ impl Review<'_> {
         }
     }
 
-    /// The decision about the case at hand, and how many are like it.
+    /// The decision about the current case, and how many have the same difference.
     fn about(&self, width: usize) -> Vec<String> {
         if self.is_over {
             return Vec::new();

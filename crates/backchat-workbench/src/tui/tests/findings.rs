@@ -1,4 +1,4 @@
-//! What lint and the proof find, at its event and its line, and the repairs.
+//! Findings of lint and the proof at their events and lines, and the repairs.
 
 use super::*;
 use backchat_core::diagnostic::{Edit, Fix};

@@ -1,4 +1,4 @@
-//! Outputs that take a while to read: their beginning is there at once, and keys work.
+//! Large outputs: the beginning is shown at once, and keys work.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Lists that are filtered as one types: outputs and actions.
+//! Filtered lists: outputs and actions.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Moving about.
+//! Stepping.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Writes texts into cells, and shares the room between two sides.
+//! Writes texts into cells, and splits an area between two sides.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -7,8 +7,8 @@ use ratatui::text::Line;
 
 use super::super::line::fit;
 
-/// The rooms of one side and the other, equally wide, so that one text has the same rows in both; the whole where there
-/// is one side only.
+/// The areas of both sides, equally wide, so that a text has the same rows in both; the whole area if there is only one
+/// side.
 pub fn halves(area: Rect, sides: usize) -> Vec<Rect> {
     if sides < 2 {
         return vec![area];
@@ -33,7 +33,7 @@ pub fn put_line(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
     }
 }
 
-/// Writes any text on one line, cut to its room.
+/// Writes any text on one line, cut to the area.
 pub fn put_fitted(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
     if row < area.height {
         put(buffer, area.x, area.y + row, area.width, &fit(text, usize::from(area.width)), style);

@@ -1,5 +1,4 @@
-//! The last drawing: where a click hits, how far a pane can be scrolled, and the results that need not be computed
-//! again.
+//! A record of the last drawing: targets of clicks, scroll limits, and cached results.
 
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
@@ -12,14 +11,14 @@ use super::wrapping::Wrapping;
 pub struct Drawn {
     pub streams: Vec<StreamPlace>,
     pub events: Vec<EventsPlace>,
-    /// Of each side, which may not be of one width.
+    /// For each side, as their widths may differ.
     pub wrappings: Vec<Wrapping>,
     pub message: MessageCache,
-    /// The first row and the last that can be first, of each pane.
+    /// The first row, and the last possible first row, of each pane.
     rows: Vec<(Pane, usize, usize)>,
     pages: Vec<(Pane, u16)>,
     pub overlay_height: u16,
-    /// The rows of the list that lies over the screen.
+    /// The rows of the list in the overlay.
     pub list: Option<ListPlace>,
     /// The screen, and how many rows the words have on it.
     pub words: (Rect, u16),
@@ -59,9 +58,9 @@ impl Drawn {
         usize::from(self.overlay_height.saturating_sub(1).max(1))
     }
 
-    /// Keeps how far a pane is scrolled, and gives the row to begin with.
+    /// Records the scroll position of a pane, and returns the row to begin with.
     ///
-    /// A pane that was not scrolled by hand keeps its place as long as the row that counts is in view.
+    /// A pane that was not scrolled by hand stays as long as the current row is in view.
     pub fn follow(&mut self, pane: Pane, scrolled: Option<usize>, row: usize, count: usize, height: u16) -> usize {
         let height = usize::from(height.max(1));
         let last = count.saturating_sub(height);
@@ -133,7 +132,7 @@ pub struct ShownMessage {
     pub comparison: Vec<Line<'static>>,
 }
 
-/// As long as this is the same, the message is.
+/// The cache key of the message.
 #[derive(PartialEq, Eq)]
 pub struct MessageKey {
     pub recording: u64,

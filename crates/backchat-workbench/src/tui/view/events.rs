@@ -1,4 +1,4 @@
-//! The events, one a row; adjacent chunks of a region as one, unless every one is asked for.
+//! Draws the events, one per row; adjacent chunks of a region as one, unless every chunk is requested.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::replay::{Kind, Recording};
 use crate::session::Side;
 use backchat_core::text::common_start;
 
-/// From this width on, there is room for a word between an actual and an expected value.
+/// From this width on, a word fits between an actual and an expected value.
 const ROOMY: usize = 50;
 
 /// Some events of a recording: a row of the list.
@@ -51,7 +51,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             .map(|difference| difference.row);
         let fields = side.recording.template().fields();
         let letters = letters(fields.iter().map(|field| &field.name));
-        // Where room is short, the letter is name enough.
+        // If space is short, the letter is enough.
         let most = if area.width < 60 { 0 } else { 18 };
         let name_width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(most);
         let mut place = EventsPlace { area, events: Vec::new() };
@@ -201,13 +201,13 @@ impl Shown<'_> {
         is_first && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
     }
 
-    /// Whether there is something to say about the template at an event.
+    /// Whether there is a finding about the template at an event.
     fn has_finding(&self, event: usize) -> bool {
         let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
         is_first && self.app.session.findings_at(event).next().is_some()
     }
 
-    /// Whether a breakpoint on events is met in the row.
+    /// Whether a breakpoint on events is hit in the row.
     fn stops(&self, row: &Row) -> bool {
         let recording = &self.side.recording;
         !self.app.session.playback.stops.is_empty() && recording.stops_at(&self.app.session.playback.stops, row.first)
@@ -218,7 +218,7 @@ impl Shown<'_> {
 struct Said<'r> {
     /// How many chunks it joins; empty for one.
     count: String,
-    /// A text or a value, whole and as it is.
+    /// A text or a value in full.
     text: Cow<'r, str>,
 }
 
@@ -243,11 +243,11 @@ fn said<'r>(recording: &'r Recording, row: &Row) -> Said<'r> {
     Said { count, text }
 }
 
-/// An actual and an expected text in the room of one, both from a little before where they differ.
+/// An actual and an expected text in the space of one, both from shortly before their difference.
 fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
     let between = if width >= ROOMY { "  expected " } else { " ≠ " };
     let room = width.saturating_sub(between.width());
-    // Text longer than the room need not be measured.
+    // Text longer than the space need not be measured.
     let columns = |text: &str| fit(text, room).width();
     let left = columns(actual).min(room - room / 2).max(room.saturating_sub(columns(expected)));
     let same = common_start(actual, expected).len();

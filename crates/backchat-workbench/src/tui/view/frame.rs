@@ -16,7 +16,7 @@ use super::cells::{halves, letters, put};
 use super::words;
 use crate::session::{Showing, Verdict, mode_name};
 
-/// The rooms of the screen, from top to bottom.
+/// The areas of the screen, from top to bottom.
 pub struct Plan {
     pub header: Rect,
     pub panes: Rect,
@@ -61,7 +61,7 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     let how = format!("  {how}, {}", app.session.playback.chunking);
     let (place, short_place) = place(app);
     let width = usize::from(area.width);
-    // The name gives way first, then facts that are shown elsewhere.
+    // The name is shortened first, then facts that are shown elsewhere.
     let ways = [
         (verdict(app, true), how.as_str(), place.as_str(), 15),
         (verdict(app, false), &how, &place, 12),
@@ -94,7 +94,7 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_line(x, area.y, &right, area.right() - x);
 }
 
-/// What the workbench does now: typing, playing, the stops it has.
+/// The state of the workbench: typing, playing, breakpoints.
 fn badges(app: &App) -> Vec<Span<'static>> {
     let mut badges = Vec::new();
     let mut badge = |text: String| badges.extend([Span::styled(text, app.layout.theme.current()), Span::raw(" ")]);
@@ -110,7 +110,7 @@ fn badges(app: &App) -> Vec<Span<'static>> {
     badges
 }
 
-/// What came of the output, in words or as a mark alone.
+/// The verdict on the output, in words or only as a symbol.
 fn verdict(app: &App, in_words: bool) -> Span<'static> {
     let theme = app.layout.theme;
     if let Some(percent) = app.session.library.percent_read() {
@@ -151,7 +151,7 @@ pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
     let style = if is_focused { app.layout.theme.current() } else { app.layout.theme.strong() };
     let x = area.x + 1.min(area.width);
     put(buffer, x, area.y, area.width.saturating_sub(1), &name, style);
-    // Of two sides, each is named above its own half; everything else gives way.
+    // With two sides, each is named above its own half; everything else is dropped.
     let mut room = width.saturating_sub(name.width() + 4);
     if let (false, [_, right], [first, second]) = (
         pane == Pane::Template,
@@ -268,8 +268,7 @@ fn about(left: Duration) -> String {
     }
 }
 
-/// The result of the proof, beside the keys that matter: its figures, and as much else as there is room for; gives the
-/// room it takes.
+/// The result of the proof, next to the important keys: its figures, and as much else as fits; returns its width.
 fn proof(buffer: &mut Buffer, area: Rect, app: &App, keys: usize) -> u16 {
     let Some(proof) = app.session.proof() else { return 0 };
     let counted = format!("{} of {}", proof.passed, proof.cases);
@@ -284,7 +283,7 @@ fn proof(buffer: &mut Buffer, area: Rect, app: &App, keys: usize) -> u16 {
     u16::try_from(text.width()).unwrap_or(area.width).min(area.width)
 }
 
-/// Between two things in the bar.
+/// The separator in the bar.
 const GAP: &str = "  ";
 
 /// The keys of the table that have a short name.
@@ -297,12 +296,12 @@ struct Keys {
 }
 
 impl Keys {
-    /// The room of the keys that matter.
+    /// The width of the important keys.
     fn least(&self) -> usize {
         self.first.iter().chain(&self.last).map(Line::width).sum()
     }
 
-    /// As many as there is room for; the last are always among them.
+    /// As many as fit; the last are always among them.
     fn draw(self, buffer: &mut Buffer, area: Rect) {
         let last: usize = self.last.iter().map(Line::width).sum();
         let mut room = usize::from(area.width).saturating_sub(last);

@@ -1,4 +1,4 @@
-//! Draws a list that is filtered as one types.
+//! Draws a filtered list.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -22,7 +22,7 @@ struct Frames<'t> {
     /// What can be typed.
     hint: &'t str,
     keys: &'t str,
-    /// How many rows there are before any is filtered out: the box keeps its size.
+    /// The unfiltered number of rows: the box keeps its size.
     most: usize,
 }
 

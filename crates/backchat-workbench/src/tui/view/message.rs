@@ -56,7 +56,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let touched = cache.lines.iter().rposition(|row| Some(row.key.as_str()) == changed.as_deref());
         let count = cache_lines + open.len() + compared;
         let here = match touched {
-            // As much of the comparison as there is room for, from its head on.
+            // As much of the comparison as fits, from its head on.
             _ if compared > 0 => cache_lines + compared.min(usize::from(area.height.saturating_sub(1))) - 1,
             Some(row) if open.is_empty() => row,
             _ => count.saturating_sub(1),
@@ -112,7 +112,7 @@ pub fn comparison(departure: &Departure, width: usize, theme: Theme) -> Vec<Line
     std::iter::once(Line::styled(head, theme.bad())).chain(rows).collect()
 }
 
-/// The key of the message that the last event gave a value to.
+/// The key of the message that the last event changed.
 fn changed(side: &Side) -> Option<String> {
     let event = side.recording.event(side.recording.last_event(side.moment)?)?;
     (event.kind == Kind::Close).then(|| side.recording.field_name(event.field).to_owned())
@@ -160,7 +160,7 @@ fn rows(message: &Object, width: usize) -> Vec<MessageRow> {
     rows
 }
 
-/// The value with long strings cut in the middle.
+/// The value with long strings shortened in the middle.
 fn shortened(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > LONGEST => {

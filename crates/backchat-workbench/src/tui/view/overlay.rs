@@ -66,7 +66,7 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
     }
 }
 
-/// How much room an answer has at least beside the question.
+/// The minimum width of the answer beside the question.
 const ANSWER: usize = 20;
 
 /// A line to answer on, in place of the bottom bar; a long question is shown above it.
@@ -94,7 +94,7 @@ fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
 }
 
 fn choices(out: &mut Frame<'_>, area: Rect, app: &mut App, choice: Choice) {
-    // Each in one row, so that none of them is out of sight on a small screen.
+    // Each in one row, so that all of them are visible on a small screen.
     let width = usize::from(area.width).saturating_sub(8);
     let lines: Vec<Line<'_>> = choice
         .options()
@@ -109,7 +109,7 @@ fn choices(out: &mut Frame<'_>, area: Rect, app: &mut App, choice: Choice) {
     page(out, area, app, choice.title(), &lines, 0);
 }
 
-/// A box in the middle of the screen that lines are read in; gives the first line that can be shown.
+/// A box of lines in the middle of the screen; returns the first line that can be shown.
 fn page(out: &mut Frame<'_>, area: Rect, app: &mut App, title: &str, lines: &[Line<'_>], top: usize) -> usize {
     page_with(out, area, app, title, "esc closes", lines, top)
 }
@@ -148,8 +148,8 @@ fn page_with(
     top
 }
 
-/// A line in as many rows as it needs: its last part goes on under where it began, or under its head where that leaves
-/// it no room.
+/// A line wrapped into as many rows as it needs: its last part is indented to its start, or to the head if space is
+/// short.
 fn wrapped<'l>(line: &Line<'l>, width: usize) -> Vec<Line<'l>> {
     let Some((last, head)) = line.spans.split_last().filter(|_| line.width() > width) else {
         return vec![line.clone()];
@@ -225,7 +225,7 @@ fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
     page_with(out, area, app, "Breakpoints", "d removes one, D all, esc closes", &lines, top);
 }
 
-/// A line of a difference in its color; any other as it is.
+/// A line of a diff in its color; any other unchanged.
 fn diff_line(app: &App, line: &str) -> Line<'static> {
     let style = match line.chars().next() {
         Some('+') => app.layout.theme.good(),

@@ -1,4 +1,4 @@
-//! Draws the output: the kind of each stretch, held text, and text that has not arrived.
+//! Draws the output: the kind of each segment, held text, and text that has not arrived.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use super::drawn::StreamPlace;
 use crate::replay::{Recording, Segment};
 use crate::session::Search;
 
-/// The margin: the letters of the fields, and where one stops.
+/// The margin: the letters of the fields, and breakpoints.
 const MARGIN: u16 = 4;
 
-/// How many letters the margin has room for.
+/// How many letters fit into the margin.
 const LETTERS: usize = 3;
 
 /// How much of the prompt is shown, in bytes.
@@ -84,7 +84,7 @@ fn tail(recording: &Recording) -> usize {
         start += 1;
     }
     let before = recording.slice(start..recording.origin());
-    // Three lines of it are enough to know where one is.
+    // Three lines of it are enough for orientation.
     let lines = before.rmatch_indices('\n').nth(3).map_or(0, |(at, _)| at + 1);
     start + lines
 }
@@ -103,7 +103,7 @@ struct Painter<'a> {
     arrived: usize,
     found: Vec<Range<usize>>,
     show_future: bool,
-    /// The last bytes that come before the place where one stops at a character.
+    /// The last bytes before each breakpoint on a character.
     stops: Vec<usize>,
 }
 
@@ -142,7 +142,7 @@ impl Painter<'_> {
             let width = u16::try_from(cluster.width.max(1)).unwrap_or(1);
             let room = area.right().saturating_sub(x);
             let mut style = self.style(*part, place, cluster.base);
-            // A delimiter shows where a region begins; without one, its first character does.
+            // A delimiter marks the beginning of a region; without one, its first character does.
             let before = next.checked_sub(1).and_then(|before| parts.get(before)).map(|(_, part)| *part);
             let is_bare = !matches!(before, Some(Segment::Delimiter(_)));
             if matches!(part, Segment::Body(_)) && at == span.start && at > bytes.start && is_bare {
@@ -161,7 +161,7 @@ impl Painter<'_> {
         columns
     }
 
-    /// The letters of the fields whose text is in the row, one after another, and whether one stops there.
+    /// The letters of the fields whose text is in the row, and whether there is a breakpoint.
     fn margin(&self, buffer: &mut Buffer, area: Rect, bytes: &Range<usize>, fields: &[usize]) {
         let more = fields.len() > LETTERS;
         let shown = fields.iter().take(if more { LETTERS - 1 } else { LETTERS });

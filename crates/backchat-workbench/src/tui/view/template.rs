@@ -84,7 +84,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
-/// The line of each finding in the template as it is shown.
+/// The line of each finding in the template as shown.
 fn findings<'a>(app: &'a App, places: Option<&Places>, line_of: impl Fn(usize) -> usize) -> Vec<(usize, &'a Finding)> {
     let material = &app.session.library.material;
     let is_as_written = matches!(material.shown_template(), Cow::Borrowed(_));
@@ -92,7 +92,7 @@ fn findings<'a>(app: &'a App, places: Option<&Places>, line_of: impl Fn(usize) -
         let place = finding.said.place.as_ref()?;
         match (&place.span, is_as_written) {
             (Some(span), true) => span.start.checked_sub(material.template_span.start).map(&line_of),
-            // What is laid out anew is looked up by its path.
+            // A reformatted template is searched by path.
             _ => {
                 let path = place.path.as_deref()?;
                 let path = path.get(path.find("fields.")?..)?.split('.').fold(Path::root(), |path, key| path.key(key));
@@ -103,12 +103,12 @@ fn findings<'a>(app: &'a App, places: Option<&Places>, line_of: impl Fn(usize) -
     app.session.findings().iter().filter_map(|finding| Some((line(finding)?, finding))).collect()
 }
 
-/// A line, and the words of a finding beside it in what room it leaves.
+/// A line, and a finding's message in the space beside it.
 fn beside(line: &str, finding: Option<&Finding>, room: usize) -> (String, String) {
     let Some(finding) = finding else { return (fit(line, room), String::new()) };
     let text = fit(line, room.saturating_sub(3));
     let left = room.saturating_sub(text.width() + 4);
-    // A word cut to a few letters says nothing.
+    // A word cut to a few letters is useless.
     let words = if left < 12 { String::new() } else { format!(" {}", fit(&finding.line(), left)) };
     (text, format!("  ◆{words}"))
 }

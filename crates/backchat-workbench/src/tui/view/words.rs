@@ -9,9 +9,8 @@ use super::super::line::{fit, wrap};
 use super::cells::{put, put_fitted};
 use crate::session::Side;
 
-/// How many rows the words have: as many as it takes to say why text is held, or to describe two sides, within what the
-/// screen can spare. They get no fewer at the next step, so that nothing jumps back and forth; only at either end of
-/// the output.
+/// How many rows the explanation has: enough to say why text is held, or to describe two sides, within limits. It
+/// shrinks only at either end of the output, so that the layout does not jump between steps.
 pub fn height(area: Rect, app: &mut App) -> u16 {
     let most = match area.height {
         ..6 => return 1,
@@ -41,7 +40,7 @@ fn width(area: Rect) -> usize {
     usize::from(area.width).saturating_sub(2).max(1)
 }
 
-/// The last event of a side and why nothing more is released, in rows; of two sides, each in one sentence.
+/// The last event of a side and why nothing more is released, in rows; with two sides, each in one sentence.
 fn said(side: &Side, sides: usize, width: usize) -> Vec<Vec<String>> {
     if sides == 1 {
         let (happened, why) = alone(side, width);
@@ -65,7 +64,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
         [side] if room == 1 => return put_fitted(buffer, area, 0, &side.recording.why(side.moment), Style::new()),
         [side] => {
             let (happened, why) = alone(side, width);
-            // Where not all fits, why nothing more is released matters more.
+            // If not everything fits, the reason why nothing more is released has priority.
             let least = usize::from(room > 3 || side.recording.held(side.moment).is_none());
             let first = room.saturating_sub(why.len()).clamp(least, happened.len().max(1));
             rows.extend(clipped(happened, first, ("▸ ", "  ")).into_iter().map(|row| (row, Style::new())));
@@ -99,7 +98,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     }
 }
 
-/// What is found at the event that happened last.
+/// The finding at the last event.
 fn finding(app: &App) -> Option<String> {
     let side = app.session.side()?;
     let last = side.recording.last_event(side.moment)?;

@@ -1,11 +1,11 @@
-//! Where the rows of a text begin at a width; computed again only if the text or the width changed.
+//! The row starts of a text at a width, recomputed only if the text or the width changed.
 
 use std::sync::Arc;
 
 use super::super::line::clusters;
 use backchat_core::text::slice;
 
-/// Where the rows of a text begin, for the width it was last shown in.
+/// The row starts of a text, for the width it was last shown in.
 #[derive(Default)]
 pub struct Wrapping {
     text: Option<Arc<str>>,
@@ -16,7 +16,7 @@ pub struct Wrapping {
 }
 
 impl Wrapping {
-    /// Breaks a text, from `start` on, into rows of `width` columns; costs nothing if nothing changed.
+    /// Breaks a text, from `start` on, into rows of `width` columns; does nothing if nothing changed.
     pub fn update(&mut self, text: &Arc<str>, start: usize, width: u16, whitespace: bool) {
         let same = self.text.as_ref().is_some_and(|before| Arc::ptr_eq(before, text));
         if same && (self.start, self.width, self.whitespace) == (start, width, whitespace) {
@@ -30,7 +30,7 @@ impl Wrapping {
         let mut used = 0;
         for cluster in clusters(slice(text, start..text.len()), whitespace) {
             let at = start + cluster.at;
-            // The mark of a line's end never needs a row of its own.
+            // The symbol for a line break never needs its own row.
             if used + cluster.width > width && used > 0 && cluster.base != '\n' {
                 row(at);
                 used = 0;

@@ -100,7 +100,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     edits.collect()
 }
 
-/// The openings of reasoning with this mark among them; nothing if there is no mark at all.
+/// The openings of reasoning with this mark among them; `None` if there is no mark at all.
 fn reasoning_open(opens: Option<String>, mark: &str, seen: &Sighting<'_>) -> Option<String> {
     let learned = format!("{}{}", seen.start(), escape(mark));
     Some(match opens {

@@ -22,7 +22,7 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
     own().map_or_else(|| layout::layouts(text, shown, from, to), |layout| vec![layout])
 }
 
-/// How the calls between `from` and `to` are written; nothing if it is not in this way.
+/// How the calls between `from` and `to` are written; `None` if it is not in this way.
 fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> {
     let (first, last) = (calls.first()?, calls.last()?);
     let mut signs = Signs::find(text, first)?;

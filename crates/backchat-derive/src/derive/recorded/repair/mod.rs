@@ -58,7 +58,7 @@ struct Candidate {
     by_character: usize,
 }
 
-/// Looks for a template that explains more samples; nothing if there is none.
+/// Looks for a template that explains more samples; `None` if there is none.
 pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Trial) -> (Option<Value>, Lessons) {
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
