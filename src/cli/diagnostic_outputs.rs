@@ -78,7 +78,7 @@ impl From<Name> for Format {
 }
 
 /// The findings to write.
-pub struct Found<'d> {
+pub struct Results<'d> {
     pub diagnostics: &'d [Diagnostic],
     pub sources: &'d Sources,
     /// All checked items, if not only those with findings.
@@ -87,7 +87,7 @@ pub struct Found<'d> {
 
 impl Outputs {
     /// Writes the findings to all requested outputs.
-    pub fn write(&self, found: &Found<'_>, global: &Global) -> Result<(), Failure> {
+    pub fn write(&self, found: &Results<'_>, global: &Global) -> Result<(), Failure> {
         for target in &self.output {
             let text = found.render(target.format, false);
             uninterrupted(|| replace_file(&target.path, text.as_bytes()))
@@ -105,7 +105,7 @@ fn by_itself(is_terminal: bool) -> Format {
     if in_workflow && !is_terminal { Format::Github } else { Format::Full }
 }
 
-impl Found<'_> {
+impl Results<'_> {
     fn render(&self, format: Format, color: bool) -> String {
         match (format, self.suites) {
             (Format::Junit, Some(suites)) => render_junit(suites),

@@ -13,12 +13,12 @@ use super::lint_config::{rule_named, target_named};
 
 /// A parser of a value, and the possible names.
 #[derive(Clone)]
-pub struct Known<T> {
+pub struct NamedValueParser<T> {
     read: fn(&str) -> Result<T, String>,
     names: fn() -> Vec<PossibleValue>,
 }
 
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Known<T> {
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for NamedValueParser<T> {
     type Value = T;
 
     fn parse_ref(
@@ -36,22 +36,22 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Known<T> {
 }
 
 /// A value parsed by `read`, for which `names` are offered.
-pub fn known<T>(read: fn(&str) -> Result<T, String>, names: fn() -> Vec<PossibleValue>) -> Known<T> {
-    Known { read, names }
+pub fn known<T>(read: fn(&str) -> Result<T, String>, names: fn() -> Vec<PossibleValue>) -> NamedValueParser<T> {
+    NamedValueParser { read, names }
 }
 
 /// The name of a reader.
-pub fn target() -> Known<&'static Target> {
+pub fn target() -> NamedValueParser<&'static Target> {
     known(target_named, || TARGETS.iter().map(|target| PossibleValue::new(target.name)).collect())
 }
 
 /// The name of a rule.
-pub fn rule() -> Known<&'static Rule> {
+pub fn rule() -> NamedValueParser<&'static Rule> {
     known(rule_named, rules)
 }
 
 /// The name of a rule, `all` of them, or nothing for the list.
-pub fn explained_rule() -> Known<String> {
+pub fn explained_rule() -> NamedValueParser<String> {
     known(owned, || {
         let all = PossibleValue::new("all").help("every rule");
         rules().into_iter().chain([all]).collect()
@@ -75,12 +75,12 @@ pub fn policies() -> Vec<PossibleValue> {
 }
 
 /// Names of policies, which rows may override.
-pub fn recover() -> Known<String> {
+pub fn recover() -> NamedValueParser<String> {
     known(owned, policies)
 }
 
 /// The name of a fact that `doctor` finds.
-pub fn fact() -> Known<String> {
+pub fn fact() -> NamedValueParser<String> {
     known(owned, || {
         // Every template has every fact.
         let Ok(template) = ChatTemplate::compile("{{ messages }}") else { return Vec::new() };

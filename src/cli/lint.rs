@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::chat_options::{Budget, source_failure, template_name};
-use super::diagnostic_outputs::{Found, Outputs};
+use super::diagnostic_outputs::{Outputs, Results};
 use super::known_values;
 use super::lint_config::{Config, rule_named};
 use super::{Failure, Global, input};
@@ -129,7 +129,7 @@ impl Lint {
             }
         }
         if !self.diff {
-            self.outputs.write(&Found { diagnostics: &all, sources: &sources, suites: None }, global)?;
+            self.outputs.write(&Results { diagnostics: &all, sources: &sources, suites: None }, global)?;
         }
         if !global.is_quiet() {
             super::say!("{}", summary(&all, self.templates.len()));

@@ -17,7 +17,7 @@ struct Places<'s> {
 }
 
 impl<'s> Places<'s> {
-    fn of(source: &'s str) -> Self {
+    fn new(source: &'s str) -> Self {
         Self { source, known: HashMap::new() }
     }
 
@@ -29,7 +29,7 @@ impl<'s> Places<'s> {
 
 /// One line for each piece: `LINE:COLUMN  "text"`, and the expression unless the template contains the text literally.
 pub fn lines(rendered: &Rendered, source: &str) -> String {
-    let mut places = Places::of(source);
+    let mut places = Places::new(source);
     let pieces: Vec<(String, &Origin)> = rendered
         .origins
         .iter()
@@ -60,7 +60,7 @@ pub fn lines(rendered: &Rendered, source: &str) -> String {
 
 /// For a row: `[start, end, line, column]` of each piece, the text in code points.
 pub fn row(rendered: &Rendered, source: &str) -> Value {
-    let mut places = Places::of(source);
+    let mut places = Places::new(source);
     let count = |count: usize| Value::from(i64::try_from(count).unwrap_or(i64::MAX));
     let mut start = 0;
     let pieces = rendered.origins.iter().map(|origin| {

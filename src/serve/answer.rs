@@ -126,7 +126,7 @@ struct TextField {
 }
 
 impl TextField {
-    fn of(field: &Field) -> Option<Self> {
+    fn new(field: &Field) -> Option<Self> {
         let ContentSpec::Text { strip } = field.content else { return None };
         let join = field.join.clone().unwrap_or_default();
         Some(Self { name: field.name.clone(), strips: strip, join, regions: 0 })
@@ -137,7 +137,7 @@ impl Answer {
     /// Begins an answer. The parser has the prompt. A region that the prompt opened belongs to the answer, unless it
     /// `continues` a message that the client already has.
     pub fn new(parser: Parser, continues: bool, delivery: CallDelivery, sink: &mut impl FnMut(Delta<'_>)) -> Self {
-        let fields = parser.template().fields().iter().filter_map(TextField::of).collect();
+        let fields = parser.template().fields().iter().filter_map(TextField::new).collect();
         let mut state = State { prefix: parser.prefix_length(), fields, is_blank: true, delivery, ..State::default() };
         for event in parser.initial_events() {
             if continues { state.take(event.borrowed(), &mut |_| {}) } else { state.take(event.borrowed(), sink) }
@@ -339,10 +339,10 @@ mod tests {
         told_of(CallDelivery::Growing, text, size, end).0
     }
 
-    type Told = (String, String, Vec<(String, String)>, &'static str);
+    type Assembled = (String, String, Vec<(String, String)>, &'static str);
 
     /// The same, and how many deltas of arguments there were.
-    fn told_of(delivery: CallDelivery, text: &str, size: usize, end: End) -> (Told, usize) {
+    fn told_of(delivery: CallDelivery, text: &str, size: usize, end: End) -> (Assembled, usize) {
         let template = Template::load(TEMPLATE).unwrap().template;
         let (mut reasoning, mut content, mut calls) = (String::new(), String::new(), Vec::new());
         let mut pieces = 0;

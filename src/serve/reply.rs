@@ -248,10 +248,10 @@ mod tests {
     use super::*;
 
     /// The text, the end and the usage of one choice.
-    type Told = (String, Option<End>, Option<(u64, u64)>);
+    type Assembled = (String, Option<End>, Option<(u64, u64)>);
 
     /// The replies of a stream, read in pieces of this size.
-    fn read(engine: Engine, stream: &str, size: usize) -> Result<Told, String> {
+    fn read(engine: Engine, stream: &str, size: usize) -> Result<Assembled, String> {
         let mut reader = Replies::new(engine, engine != Engine::Sglang);
         let mut replies = Vec::new();
         for piece in stream.as_bytes().chunks(size) {

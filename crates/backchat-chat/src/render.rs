@@ -188,7 +188,7 @@ impl ChatTemplate {
             kind: RenderErrorKind::Syntax,
         };
         let tree = syntax::parse(&source).map_err(syntax_error)?;
-        let survey = Survey::of(&tree);
+        let survey = Survey::new(&tree);
         let program = compile(&tree);
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();

@@ -114,17 +114,17 @@ fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &
         CallPart::Id => {
             let Ids { alphabet, least, most } = ids;
             let id = Regular::Repeat { node: Box::new(class(alphabet)), min: *least, max: *most };
-            let id = Automaton::of(&id);
+            let id = Automaton::from_pattern(&id);
             let id = id.and_then(|id| id.both(&free_texts.value)).unwrap_or_else(Automaton::nothing);
             rules.text("id", id)
         }
         CallPart::NamedId => {
-            let number = Automaton::of(&digits).unwrap_or_else(Automaton::nothing);
+            let number = Automaton::from_pattern(&digits).unwrap_or_else(Automaton::nothing);
             let number = rules.text("index", number);
             Node::sequence([Node::literal(format!("functions.{}:", tool.name)), number])
         }
         CallPart::Counter(_) => {
-            let number = Automaton::of(&digits).unwrap_or_else(Automaton::nothing);
+            let number = Automaton::from_pattern(&digits).unwrap_or_else(Automaton::nothing);
             rules.text("index", number)
         }
     }
@@ -317,7 +317,7 @@ impl<'r> Paired<'r> {
         };
         if let Some(schema) = others {
             let word = Regular::Class(vec![(48, 57), (65, 90), (95, 95), (97, 122)]);
-            let word = Automaton::of(&Regular::Repeat { node: Box::new(word), min: 1, max: None });
+            let word = Automaton::from_pattern(&Regular::Repeat { node: Box::new(word), min: 1, max: None });
             let declared = properties.iter().map(|(name, _)| name.as_str());
             let free = Automaton::one_of(declared).complement();
             let keys = word.and_then(|word| word.both(&free)).unwrap_or_else(Automaton::nothing);

@@ -13,7 +13,7 @@ static TEXTS: [OnceLock<Option<Automaton>>; NAMES.len()] = [const { OnceLock::ne
 /// The texts of a format; `None` if the format is not known.
 pub(crate) fn texts(format: &str) -> Option<&'static Automaton> {
     let known = TEXTS.get(NAMES.iter().position(|name| *name == format)?)?;
-    known.get_or_init(|| Automaton::of(&of_schema(pattern(format)?).ok()??)).as_ref()
+    known.get_or_init(|| Automaton::from_pattern(&of_schema(pattern(format)?).ok()??)).as_ref()
 }
 
 /// Whether these are the texts of a format.

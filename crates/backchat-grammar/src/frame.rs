@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Lazily;
+use super::LazyStart;
 use super::marks::FreeTexts;
 use super::notes::Note;
 use super::rules::{Node, Rules};
@@ -19,7 +19,7 @@ pub(crate) struct Frame {
     pub rules: Rules,
     pub root: Node,
     pub start: Start,
-    pub lazy: Option<Lazily>,
+    pub lazy: Option<LazyStart>,
     pub notes: Vec<Note>,
     /// The rules to fill in.
     pub call: Option<usize>,

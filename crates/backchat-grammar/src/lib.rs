@@ -91,7 +91,7 @@ pub struct Grammar {
     custom: Vec<String>,
     preserved: Vec<String>,
     pub(crate) special: Vec<SpecialToken>,
-    pub(crate) lazy: Option<Lazily>,
+    pub(crate) lazy: Option<LazyStart>,
 }
 
 /// Which turns a stop ends: those with calls, those with content alone, or any.
@@ -112,7 +112,7 @@ fn custom_tools(request: &Request<'_>) -> Vec<String> {
 
 /// How a grammar starts at a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Lazily {
+pub(crate) struct LazyStart {
     pub root: Node,
     pub triggers: Vec<Trigger>,
 }
@@ -264,7 +264,7 @@ impl Builder {
         &self,
         rules: &mut Rules,
         root: &mut Node,
-        lazy: Option<&mut Lazily>,
+        lazy: Option<&mut LazyStart>,
         told: Option<&str>,
         notes: &mut Vec<Note>,
     ) {

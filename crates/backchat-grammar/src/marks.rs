@@ -152,7 +152,7 @@ impl Texts {
         }
         let message = "the markers of this template need too many states: free text may contain some of them";
         self.notes.push(Note::new(Effect::Looser, message));
-        let small = patterns.iter().filter(|(pattern, _)| Automaton::of(pattern).is_some());
+        let small = patterns.iter().filter(|(pattern, _)| Automaton::from_pattern(pattern).is_some());
         without(&small.collect::<Vec<_>>()).unwrap_or_else(Automaton::anything)
     }
 }
@@ -198,8 +198,8 @@ fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Qu
     let other = of_delimiter(r#"(?:[^\s"'\\\[{\x00-\x1F](?:[^"\\\x00-\x1F]*[^\s"'\\\x00-\x1F])?)?"#).ok()?.0;
     Some(Quoted {
         plain: Automaton::without(&[&backslash], &[])?.both(value)?,
-        escaped: Automaton::of(&escaped)?.both(nested)?,
-        other: if open == "'" { Automaton::of(&other)?.both(value)? } else { Automaton::nothing() },
+        escaped: Automaton::from_pattern(&escaped)?.both(nested)?,
+        other: if open == "'" { Automaton::from_pattern(&other)?.both(value)? } else { Automaton::nothing() },
     })
 }
 

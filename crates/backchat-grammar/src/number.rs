@@ -132,14 +132,14 @@ impl Bounds {
     /// The numbers within the bounds: those from zero up, and those below without their sign.
     pub fn automata(&self, whole: bool) -> Option<(Automaton, Automaton)> {
         let zero = Decimal { negative: false, whole: "0".to_owned(), fraction: String::new() };
-        let plain = Automaton::of(&digits(whole))?;
+        let plain = Automaton::from_pattern(&digits(whole))?;
         let side = |least: Option<(&Decimal, bool)>, most: Option<(&Decimal, bool)>| -> Option<Automaton> {
             let mut all = plain.clone();
             if let Some((least, excluded)) = least {
-                all = all.both(&Automaton::of(&at_least(least, excluded, whole))?)?;
+                all = all.both(&Automaton::from_pattern(&at_least(least, excluded, whole))?)?;
             }
             if let Some((most, excluded)) = most {
-                all = all.both(&Automaton::of(&at_most(most, excluded, whole))?)?;
+                all = all.both(&Automaton::from_pattern(&at_most(most, excluded, whole))?)?;
             }
             if let Some(multiple) = self.multiple.filter(|_| whole) {
                 all = all.both(&multiples(multiple))?;
@@ -311,11 +311,11 @@ pub(crate) static ANY_NUMBER: LazyLock<Automaton> = LazyLock::new(|| {
     let fraction = Regular::Concat(vec![minus(), any_digits(1)]);
     let exponent = maybe(Regular::Concat(vec![e, Regular::Alternate(vec![power, fraction])]));
     let number = Regular::Concat(vec![maybe(minus()), digits(false), exponent]);
-    Automaton::of(&number).unwrap_or_else(Automaton::nothing)
+    Automaton::from_pattern(&number).unwrap_or_else(Automaton::nothing)
 });
 
 /// Whole numbers of JSON.
 pub(crate) static ANY_WHOLE: LazyLock<Automaton> = LazyLock::new(|| {
     let number = Regular::Concat(vec![maybe(class('-', '-')), digits(true)]);
-    Automaton::of(&number).unwrap_or_else(Automaton::nothing)
+    Automaton::from_pattern(&number).unwrap_or_else(Automaton::nothing)
 });

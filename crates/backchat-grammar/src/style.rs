@@ -107,7 +107,7 @@ impl Style {
             return known.clone();
         }
         let blanks = if self.inside { vec![(32, 32)] } else { vec![(9, 10), (13, 13), (32, 32)] };
-        let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
+        let Some(blank) = Automaton::from_pattern(&Regular::Class(blanks)) else { return Node::empty() };
         let blank = rules.text("blank", blank);
         let space = rules.add("space", blank.repeat(0, Some(rules.blanks())));
         let [outside, within] = &mut rules.spaces;

@@ -11,7 +11,7 @@ use super::prompt_end::PromptEnd;
 use super::rules::{Node, Rules};
 use super::thinking::{self, Thinking};
 use super::varying::fixed_start;
-use super::{Lazily, Trigger};
+use super::{LazyStart, Trigger};
 use backchat_core::text::{common_start, slice};
 use backchat_derive::wire::structure::WireFormat;
 use backchat_derive::wire::written::{Group, Part, Shape, Written};
@@ -330,7 +330,7 @@ impl Turn<'_> {
     }
 
     /// The rest of the turn from the first mark of its calls on, and what starts it.
-    pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<Lazily> {
+    pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<LazyStart> {
         let content = self.free_or_answer(rules);
         let thought =
             self.free_texts.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
@@ -369,7 +369,7 @@ impl Turn<'_> {
         let root = factored(&ways);
         let root = Node::sequence([rules.add("calls", root)]);
         let mark = fixed_start(&mark);
-        Some(Lazily { root, triggers: vec![self.trigger(mark, start)] })
+        Some(LazyStart { root, triggers: vec![self.trigger(mark, start)] })
     }
 
     /// The start of the grammar at a mark that a thought may also name.
@@ -426,6 +426,6 @@ fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
 fn not_empty(automaton: &Automaton) -> Automaton {
     let any = Regular::anything();
     let word = Regular::Class(vec![(0, 8), (14, 31), (33, super::automaton::LAST)]);
-    let some = Automaton::of(&Regular::Concat(vec![any.clone(), word, any]));
+    let some = Automaton::from_pattern(&Regular::Concat(vec![any.clone(), word, any]));
     some.and_then(|some| some.both(automaton)).unwrap_or_else(|| automaton.clone())
 }

@@ -113,7 +113,7 @@ impl Signs {
 /// One or more characters of these ranges that contain no marker.
 fn repeated(rules: &mut Rules, name: &str, ranges: Vec<(u32, u32)>, free_texts: Option<&Automaton>) -> Node {
     let pattern = Regular::Repeat { node: Box::new(Regular::Class(ranges)), min: 1, max: None };
-    let text = Automaton::of(&pattern);
+    let text = Automaton::from_pattern(&pattern);
     let text = match free_texts {
         Some(free_texts) => text.and_then(|text| text.both(free_texts)),
         None => text,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cli::diagnostic_outputs::{Found, Outputs};
+use crate::cli::diagnostic_outputs::{Outputs, Results};
 use crate::cli::{Failure, Global};
 use backchat_core::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite};
 use backchat_workbench::check::fixture::TemplateSource;
@@ -41,7 +41,7 @@ pub fn write(reports: &[Report<'_>], sources: &Sources, outputs: &Outputs, globa
         }
     }
     allowed.describe(&mut diagnostics);
-    outputs.write(&Found { diagnostics: &diagnostics, sources, suites: Some(&suites) }, global)
+    outputs.write(&Results { diagnostics: &diagnostics, sources, suites: Some(&suites) }, global)
 }
 
 /// How many cases of a group are named.

@@ -426,9 +426,9 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
 
 /// The failing conversations and the unexplained samples.
 #[cfg(feature = "tui")]
-fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<session::Given> {
+fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<session::GeneratedOutput> {
     let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };
-    let failures = derivation.verdict.failures.iter().map(|failure| session::Given {
+    let failures = derivation.verdict.failures.iter().map(|failure| session::GeneratedOutput {
         name: format!("{}: {}", failure.case, failure.what),
         template: loaded.template.clone(),
         prefix: failure.prefix.clone(),
@@ -440,7 +440,7 @@ fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<sess
         .samples
         .iter()
         .filter(|sample| derivation.explained.departures.iter().any(|departure| departure.sample == sample.name));
-    let samples = unexplained.map(|sample| session::Given {
+    let samples = unexplained.map(|sample| session::GeneratedOutput {
         name: sample.name.clone(),
         template: loaded.template.clone(),
         prefix: sample.prefix.clone().unwrap_or_default(),

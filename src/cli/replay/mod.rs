@@ -18,7 +18,7 @@ use backchat_parser::template::Template;
 use backchat_workbench::replay::{Growing, Outcome, Recording, Run, TooLarge};
 use backchat_workbench::report;
 use backchat_workbench::session::{
-    Chunking, Given, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
+    Chunking, GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
     holds_cases,
 };
 use backchat_workbench::tui::{self, App, Theme};
@@ -468,7 +468,7 @@ pub fn has_screen() -> bool {
 }
 
 /// Opens generated outputs: those that a proof failed on.
-pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<ExitCode, Failure> {
+pub fn show_given(given: Vec<GeneratedOutput>, origin: Origin, global: &Global) -> Result<ExitCode, Failure> {
     let replay = Replay::new("", None);
     replay.show(OutputSet::of_given(given, Some(origin)), global)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::written::Written;
+use super::written::FileChange;
 use super::{Item, Review, exit_code, reasons};
 use crate::cli::check::write_cases;
 use crate::cli::{Failure, Global, replay, signals};
@@ -85,7 +85,7 @@ struct Docket<'r> {
     /// Cases of one group have the same difference.
     groups: Vec<usize>,
     /// The accepted changes, in order.
-    written: Vec<Written>,
+    written: Vec<FileChange>,
     /// The file and the name of the case shown last.
     shown: Option<(FixtureFile, String)>,
 }
@@ -157,7 +157,7 @@ impl screen::Docket for Docket<'_> {
             None => Ok(()),
         });
         written.unwrap_or(Ok(())).map_err(Problem::from)?;
-        self.written.push(Written::note(&file.file, &file.text)?);
+        self.written.push(FileChange::note(&file.file, &file.text)?);
         Ok(())
     }
 

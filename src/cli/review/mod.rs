@@ -64,7 +64,7 @@ impl Review {
         }
         let reports = check::run(&entries, &Loaded::new(&entries), &settings, false, &|_| ());
         let not_run = reports.iter().filter(|report| report.status == Status::NotRun).count();
-        let items: Vec<Item> = reports.iter().filter_map(Item::of).collect();
+        let items: Vec<Item> = reports.iter().filter_map(Item::pending).collect();
         #[cfg(feature = "tui")]
         if !items.is_empty() && super::replay::has_screen() {
             return self.decide(items, not_run, settings, global);
@@ -119,7 +119,7 @@ fn exit_code(pending: usize, not_run: usize) -> ExitCode {
 }
 
 impl Item {
-    fn of(report: &Report<'_>) -> Option<Self> {
+    fn pending(report: &Report<'_>) -> Option<Self> {
         #[cfg_attr(not(feature = "tui"), expect(unused_variables, reason = "nothing is grouped without a screen"))]
         let pending = report.undecided()?;
         Some(Self {

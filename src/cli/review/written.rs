@@ -8,13 +8,13 @@ use backchat_parser::template::source::replace_file;
 use backchat_workbench::session::Problem;
 
 /// A file before and after a case was written.
-pub struct Written {
+pub struct FileChange {
     file: PathBuf,
     before: String,
     after: String,
 }
 
-impl Written {
+impl FileChange {
     /// Records the old and the new text of a file.
     pub fn note(file: &str, before: &str) -> Result<Self, Problem> {
         Ok(Self { file: file.into(), before: before.to_owned(), after: read(Path::new(file))? })

@@ -154,7 +154,7 @@ pub(crate) enum LoopField {
 }
 
 impl LoopField {
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "index" => Self::Index,
             "index0" => Self::Index0,

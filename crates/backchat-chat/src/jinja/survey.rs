@@ -24,7 +24,7 @@ pub(crate) struct Survey<'s> {
 const SPECIAL: &[&str] = &["loop", "caller", "self", "super", "varargs", "kwargs"];
 
 impl<'s> Survey<'s> {
-    pub(crate) fn of(body: &Body<'s>) -> Self {
+    pub(crate) fn new(body: &Body<'s>) -> Self {
         let mut survey = Self { scopes: vec![HashSet::new()], ..Self::default() };
         survey.body(body);
         survey

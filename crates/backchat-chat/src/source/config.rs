@@ -1,6 +1,6 @@
 //! Reads the chat templates and special tokens of JSON files: `tokenizer_config.json` and `chat_template.json`.
 
-use super::{DEFAULT, Found, Named, SourceError};
+use super::{Candidates, DEFAULT, Named, SourceError};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources};
 use backchat_core::json::{self, Object, Path, Value};
 
@@ -8,7 +8,7 @@ use backchat_core::json::{self, Object, Path, Value};
 const KEY: &str = "chat_template";
 
 /// Reads the templates and the special tokens of a config, of which there must be a template.
-pub(super) fn read(file: &str, text: &str) -> Result<Found, SourceError> {
+pub(super) fn read(file: &str, text: &str) -> Result<Candidates, SourceError> {
     let found = parse(file, text)?;
     if found.templates.is_empty() {
         let (message, help) = match is_response_template(text) {
@@ -33,7 +33,7 @@ fn is_response_template(text: &str) -> bool {
 }
 
 /// Reads the templates and the special tokens of a config.
-pub(super) fn parse(file: &str, text: &str) -> Result<Found, SourceError> {
+pub(super) fn parse(file: &str, text: &str) -> Result<Candidates, SourceError> {
     let failed = |diagnostic: Diagnostic| SourceError {
         diagnostics: vec![diagnostic],
         sources: Sources::none().with(file, text),
@@ -81,7 +81,7 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Found, SourceError> {
             return Err(wrong(Path::root().key(KEY), message));
         }
     };
-    Ok(Found { templates, special_tokens: special_tokens(&config) })
+    Ok(Candidates { templates, special_tokens: special_tokens(&config) })
 }
 
 /// The special tokens of a config or a `special_tokens_map.json`: strings, or objects that hold one.

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::{DEFAULT, Found, Named, SourceError, config, from_file, read_text, unreadable};
+use super::{Candidates, DEFAULT, Named, SourceError, config, from_file, read_text, unreadable};
 use backchat_core::diagnostic::{Diagnostic, Place};
 
 const TEMPLATE: &str = "chat_template.jinja";
@@ -14,8 +14,8 @@ const PROCESSOR: &str = "chat_template.json";
 
 /// Reads a folder's templates: those in files of their own, else those of the tokenizer's config, else the
 /// processor's, else those of a `.gguf` file. The special tokens are the tokenizer's.
-pub(super) fn read(folder: &Path) -> Result<Found, SourceError> {
-    let mut found = Found::default();
+pub(super) fn read(folder: &Path) -> Result<Candidates, SourceError> {
+    let mut found = Candidates::default();
     if let Some((file, text)) = text_of(&folder.join(TOKENIZER))? {
         found = config::parse(&file, &text)?;
     }

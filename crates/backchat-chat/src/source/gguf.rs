@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use super::{DEFAULT, Found, Named, SourceError};
+use super::{Candidates, DEFAULT, Named, SourceError};
 use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, Place};
 use backchat_core::json::{Object, Value};
 
@@ -49,7 +49,7 @@ impl From<io::Error> for Problem {
 type Result<T> = std::result::Result<T, Problem>;
 
 /// Reads the templates and special tokens of a GGUF file, of which the magic number has been read.
-pub(super) fn read(file: File, name: &str) -> std::result::Result<Found, SourceError> {
+pub(super) fn read(file: File, name: &str) -> std::result::Result<Candidates, SourceError> {
     let result = Reader::new(file).and_then(|mut reader| reader.metadata(name));
     let found = result.map_err(|problem| match problem {
         Problem::Io(error) => super::unreadable(name, &error),
@@ -134,7 +134,7 @@ impl Reader {
         String::from_utf8(bytes).map_err(|_| Problem::Format(format!("{what} is not UTF-8"), start))
     }
 
-    fn metadata(&mut self, file: &str) -> Result<Found> {
+    fn metadata(&mut self, file: &str) -> Result<Candidates> {
         let version = self.u32()?;
         match version {
             1 => self.narrow = true,
@@ -167,7 +167,7 @@ impl Reader {
             Some((at, ARRAY)) => self.tokens(at, &ids)?,
             _ => Object::new(),
         };
-        Ok(Found { templates, special_tokens })
+        Ok(Candidates { templates, special_tokens })
     }
 
     fn skip_value(&mut self, kind: u32, depth: usize) -> Result<()> {

@@ -47,7 +47,7 @@ struct Named {
 
 /// The templates and special tokens of one place, before a template is chosen.
 #[derive(Debug, Default)]
-struct Found {
+struct Candidates {
     templates: Vec<Named>,
     special_tokens: Object,
 }
@@ -162,7 +162,7 @@ pub fn cached_folder(name: &str) -> Result<PathBuf, SourceError> {
     hub::snapshot(name)
 }
 
-fn find(name: &str) -> Result<Found, SourceError> {
+fn find(name: &str) -> Result<Candidates, SourceError> {
     if name == "-" {
         return from_text("<stdin>", read_text(io::stdin().lock(), "<stdin>")?);
     }
@@ -176,7 +176,7 @@ fn find(name: &str) -> Result<Found, SourceError> {
     from_file(path, name)
 }
 
-fn from_file(path: &Path, name: &str) -> Result<Found, SourceError> {
+fn from_file(path: &Path, name: &str) -> Result<Candidates, SourceError> {
     let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
     let mut start = [0; 4];
     let start = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
@@ -204,7 +204,7 @@ fn read_up_to<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'
 }
 
 /// Reads a text that is JSON with a `chat_template` in it, or else Jinja.
-fn from_text(file: &str, text: String) -> Result<Found, SourceError> {
+fn from_text(file: &str, text: String) -> Result<Candidates, SourceError> {
     let is_json = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     // A template may well begin with a brace, but never as an object does.
     let looks_like_object = || {
@@ -215,12 +215,12 @@ fn from_text(file: &str, text: String) -> Result<Found, SourceError> {
         return config::read(file, &text);
     }
     let template = Named { name: DEFAULT.to_owned(), template: text, file: file.to_owned() };
-    Ok(Found { templates: vec![template], special_tokens: Object::new() })
+    Ok(Candidates { templates: vec![template], special_tokens: Object::new() })
 }
 
 /// Takes one of the templates found.
-fn choose(place: &str, found: Found, wanted: Option<&str>) -> Result<Source, SourceError> {
-    let Found { mut templates, special_tokens } = found;
+fn choose(place: &str, found: Candidates, wanted: Option<&str>) -> Result<Source, SourceError> {
+    let Candidates { mut templates, special_tokens } = found;
     let names: Vec<String> = templates.iter().map(|named| named.name.clone()).collect();
     let position = |name: &str| names.iter().position(|known| known == name);
     let list = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::compile::Choices;
 use super::evidence::{Change, Evidence, Printed};
-use super::findings::{Found, headers};
+use super::findings::{ReportData, headers};
 use super::proof::Tried;
 use super::report::{Derivation, Status};
 use crate::wire::structure::{Arguments, CallPart, Calls, Place, Prompt, WireFormat};
@@ -267,7 +267,7 @@ const SECTIONS: [(&str, &str); 5] = [
     ("arguments", "Arguments"),
 ];
 
-fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std::fmt::Result {
+fn section(page: &mut String, found: &ReportData, finding: &str, title: &str) -> std::fmt::Result {
     let shown_by: Vec<&Evidence> = found.evidence.iter().filter(|evidence| evidence.finding == finding).collect();
     if shown_by.is_empty() {
         return Ok(());

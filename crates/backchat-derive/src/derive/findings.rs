@@ -11,12 +11,12 @@ use backchat_probe::probe::steady::readable;
 /// The findings of a derivation about the chat template.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    found: Option<Box<Found>>,
+    found: Option<Box<ReportData>>,
 }
 
 /// The data of the readable report.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct ReportData {
     pub wire: WireFormat,
     pub reasoning_field: String,
     pub evidence: Vec<Evidence>,
@@ -31,11 +31,11 @@ pub(super) struct Found {
 }
 
 impl Findings {
-    pub(super) fn new(found: Found) -> Self {
+    pub(super) fn new(found: ReportData) -> Self {
         Self { found: Some(Box::new(found)) }
     }
 
-    pub(super) fn found(&self) -> Option<&Found> {
+    pub(super) fn found(&self) -> Option<&ReportData> {
         self.found.as_deref()
     }
 
@@ -110,7 +110,7 @@ impl Calls {
     }
 }
 
-impl Found {
+impl ReportData {
     /// The input that the chat template accepts, drops and refuses.
     fn capabilities(&self) -> Value {
         let template = ChatTemplate::compile(&self.source).ok();

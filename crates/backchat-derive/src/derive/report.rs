@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::choose::Chosen;
-use super::findings::{Findings, Found};
+use super::findings::{Findings, ReportData};
 use super::needed::{Gaps, Missing};
 use super::proof::{Proof, Tried};
 use super::readers::{self, ReaderSet, Reading};
@@ -259,7 +259,7 @@ pub(super) fn report(
     diagnostics.extend(lessons.diagnostics());
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
-    let findings = Findings::new(Found {
+    let findings = Findings::new(ReportData {
         evidence: evidence::collect(prober, &wire),
         wire,
         reasoning_field,

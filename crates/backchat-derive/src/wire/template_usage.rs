@@ -33,7 +33,7 @@ const MOST_REASONING_INPUTS: usize = 32;
 pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> TemplateUsage {
     let mut settings = settings(template, prober, variables);
     let reasoning_inputs = reasoning_inputs(template, prober, &settings);
-    let mut seen: Vec<Vec<Option<Shown>>> = Vec::new();
+    let mut seen: Vec<Vec<Option<RenderedTurn>>> = Vec::new();
     settings.retain(|setting| {
         let outlook = outlook(prober, &reasoning_inputs, setting);
         let is_new = !seen.contains(&outlook);
@@ -80,7 +80,7 @@ fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
 }
 
 /// The texts that a setting could change: the ends of prompts, and turns with reasoning and a call.
-fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<Shown>> {
+fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<RenderedTurn>> {
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut outlook = vec![
         shown(prober, &user, needle::USER, setting, true),
@@ -102,17 +102,17 @@ fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setti
 /// A render as far as it matters for a turn: the text from the last words of the history on, and the marks in all text
 /// before it.
 #[derive(PartialEq)]
-struct Shown {
+struct RenderedTurn {
     named: BTreeSet<String>,
     turn: String,
 }
 
-fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, prompt: bool) -> Option<Shown> {
+fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, prompt: bool) -> Option<RenderedTurn> {
     let text = prober.render(messages, setting, prompt)?;
     let (before, turn) = text.split_at_checked(text.rfind(last).unwrap_or(0))?;
     let words = Segmentation::Words;
     let named = words.marks(before).into_iter().filter(|mark| words.is_distinctive(mark)).map(str::to_owned).collect();
-    Some(Shown { named, turn: turn.to_owned() })
+    Some(RenderedTurn { named, turn: turn.to_owned() })
 }
 
 /// The keys and content blocks that the template looks up in messages.

@@ -41,7 +41,7 @@ pub(crate) struct Leads {
 }
 
 /// The known facts about turns before the ends of prompts are known.
-struct Known<'w> {
+struct TurnFacts<'w> {
     leads: Leads,
     close: Option<&'w str>,
     last_only: Option<&'w str>,
@@ -90,7 +90,7 @@ impl Turns<'_, '_> {
         let last_only = close.and_then(|_| self.last_only());
         for after in History::ALL {
             for setting in settings {
-                let known = Known { leads: leads(self, after, setting), close, last_only: last_only.as_deref() };
+                let known = TurnFacts { leads: leads(self, after, setting), close, last_only: last_only.as_deref() };
                 let found = match comparison {
                     Comparison::Exact => self.prompt(after, setting, &known),
                     Comparison::Aligned => self.aligned_prompt(after, setting, &known),
@@ -129,8 +129,8 @@ impl Turns<'_, '_> {
 
     /// The prompt whose header is the last range that its end shares with the beginning of a turn. One kind of turn
     /// that begins otherwise changes nothing.
-    fn aligned_prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
-        let Known { leads, close, .. } = known;
+    fn aligned_prompt(&self, after: History, setting: &Setting, known: &TurnFacts<'_>) -> Option<Prompt> {
+        let TurnFacts { leads, close, .. } = known;
         let (tail, generated) = self.prompt_end(after, setting)?;
         let begin = generated.unwrap_or_else(|| self.end_of_turn(after, &tail));
         let shared = leads.all.iter().chain(&leads.thought).filter_map(|lead| {
@@ -158,8 +158,8 @@ impl Turns<'_, '_> {
         })
     }
 
-    fn prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
-        let Known { leads, close, last_only } = known;
+    fn prompt(&self, after: History, setting: &Setting, known: &TurnFacts<'_>) -> Option<Prompt> {
+        let TurnFacts { leads, close, last_only } = known;
         let (tail, generated) = self.prompt_end(after, setting)?;
         let tail = tail.as_str();
         let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
@@ -346,7 +346,7 @@ mod tests {
             let lead = |answer: &Answer| turns.trace(History::User, answer, &none).map(|trace| trace.lead().to_owned());
             // One kind of turn that begins otherwise changes nothing.
             let all = lead(&shapes::content()).into_iter().chain(["<|other|>".to_owned()]).collect();
-            let known = Known { leads: Leads { all, thought: None }, close: None, last_only: None };
+            let known = TurnFacts { leads: Leads { all, thought: None }, close: None, last_only: None };
             let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
             assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<plan>"));
             assert!(prompt.before.ends_with("Be brief.") && !prompt.header_in_prompt_only);
@@ -363,7 +363,7 @@ mod tests {
             let turns = turns(prober);
             let trace = turns.trace(History::User, &shapes::content(), &none).unwrap();
             let leads = Leads { all: vec![trace.lead().to_owned()], thought: None };
-            let known = Known { leads, close: Some("</think>"), last_only: None };
+            let known = TurnFacts { leads, close: Some("</think>"), last_only: None };
             let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
             assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<think>\n"));
         });

@@ -80,7 +80,7 @@ impl Automaton {
     fn classes(&self) -> Classes {
         let first = self.ends_in(0);
         let mut classes = Classes::new(self.states().map(|state| usize::from(state.accepts != first)).collect());
-        let before = Predecessors::of(self);
+        let before = Predecessors::new(self);
         // The states that may leave their class, because an edge of theirs leads to one that did. All others of the
         // class stay: they are still equivalent.
         let mut open: Vec<usize> = (0..self.len()).collect();
@@ -207,7 +207,7 @@ struct Predecessors {
 }
 
 impl Predecessors {
-    fn of(automaton: &Automaton) -> Self {
+    fn new(automaton: &Automaton) -> Self {
         let mut ends = vec![0; automaton.len() + 1];
         for edge in &automaton.edges {
             change(&mut ends, edge.to + 1, |count| *count += 1);

@@ -121,7 +121,7 @@ impl Automaton {
     }
 
     /// The texts that a pattern matches as a whole; `None` if there are too many states.
-    pub fn of(pattern: &Regular) -> Option<Self> {
+    pub fn from_pattern(pattern: &Regular) -> Option<Self> {
         let mut nfa = Nfa::default();
         let start = nfa.state();
         let end = nfa.add(pattern, start)?;

@@ -33,7 +33,7 @@ impl ContextFree {
     pub(super) fn new(source: Source) -> Result<Self> {
         let Source { rules, terminals, start, ignored } = source;
         let made = |terminal: Regular| -> Result<(Regular, Automaton)> {
-            let automaton = Automaton::of(&terminal).ok_or("has a terminal with too many states")?;
+            let automaton = Automaton::from_pattern(&terminal).ok_or("has a terminal with too many states")?;
             Ok((terminal, automaton))
         };
         let terminals = terminals.into_iter().map(made).collect::<Result<_>>()?;
@@ -61,7 +61,7 @@ impl ContextFree {
         let mut left = MOST_PARTS;
         let body = self.inlined(&Expr::Rule(self.start), &mut Vec::new(), &mut left)?;
         let before = self.ignored.iter().map(|(ignored, _)| ignored.clone());
-        Automaton::of(&Regular::Concat(before.chain([body]).collect()))
+        Automaton::from_pattern(&Regular::Concat(before.chain([body]).collect()))
     }
 
     fn inlined(&self, expr: &Expr, open: &mut Vec<usize>, left: &mut usize) -> Option<Regular> {
@@ -131,7 +131,7 @@ impl ContextFree {
                 _ => joined.push((low, high)),
             }
         }
-        Automaton::of(&Regular::Repeat { node: Box::new(Regular::Class(joined)), min: 0, max: None })
+        Automaton::from_pattern(&Regular::Repeat { node: Box::new(Regular::Class(joined)), min: 0, max: None })
     }
 
     fn body(&self, rule: usize) -> Option<&Expr> {
@@ -208,7 +208,7 @@ impl ContextFree {
             self.neighbors(body, (&firsts, &lasts), &empty, &mut pairs);
         }
         let any = Regular::Alternate(self.terminals.iter().map(|(own, _)| own.clone()).collect());
-        let Some(any) = Automaton::of(&any) else { return true };
+        let Some(any) = Automaton::from_pattern(&any) else { return true };
         pairs.iter().any(|(left, right)| {
             let own = |at: &usize| self.terminals.get(*at).map(|(_, own)| own);
             match (own(left), own(right)) {
@@ -351,7 +351,7 @@ impl ContextFree {
         Ok(match expr {
             Expr::Terminal(at) => {
                 let some = Regular::Repeat { node: Box::new(Regular::Class(vec![(0, 0x10_FFFF)])), min: 1, max: None };
-                let some = Automaton::of(&some);
+                let some = Automaton::from_pattern(&some);
                 let own = self.terminals.get(at).zip(some);
                 let own = own.and_then(|((regular, own), some)| Some((regular.clone(), own.both(&some)?)));
                 // The regular text of it is asked for only while nothing was taken out.

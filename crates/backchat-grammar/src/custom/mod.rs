@@ -55,7 +55,8 @@ pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Opti
     let input = match own.get("syntax").and_then(Value::as_str) {
         Some("regex") => {
             let regular = regex::whole(definition).map_err(|problem| format!("the regular expression {problem}"))?;
-            let made = Automaton::of(&regular).ok_or_else(|| format!("the regular expression {TOO_LARGE}"))?;
+            let made =
+                Automaton::from_pattern(&regular).ok_or_else(|| format!("the regular expression {TOO_LARGE}"))?;
             Input::Regular(made)
         }
         Some("lark") => {

@@ -56,7 +56,7 @@ pub(crate) struct Reader<'r> {
     pub input: Option<&'r Input>,
     pub notes: Vec<Note>,
     /// The rules of schemas already written or being written, by their places and style.
-    known: HashMap<(String, Style), Known>,
+    known: HashMap<(String, Style), RuleState>,
     depth: usize,
     /// How many values were written: a bound on schemas that multiply.
     written: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Reader<'r> {
 }
 
 #[derive(Clone, Debug)]
-enum Known {
+enum RuleState {
     /// It is being written; the number of its rule, once something names it.
     Open(Option<usize>),
     Done(Node),
@@ -155,11 +155,11 @@ impl<'r> Reader<'r> {
         let places: Vec<String> = schema.all.iter().map(|(_, path)| format!("&{path}")).collect();
         let key = (places.concat(), style.clone());
         match self.known.get(&key) {
-            Some(Known::Done(node)) => return Ok(node.clone()),
-            Some(Known::Open(Some(number))) => return Ok(Node::Rule(*number)),
-            Some(Known::Open(None)) => {
+            Some(RuleState::Done(node)) => return Ok(node.clone()),
+            Some(RuleState::Open(Some(number))) => return Ok(Node::Rule(*number)),
+            Some(RuleState::Open(None)) => {
                 let number = self.rules.reserve(name);
-                self.known.insert(key, Known::Open(Some(number)));
+                self.known.insert(key, RuleState::Open(Some(number)));
                 return Ok(Node::Rule(number));
             }
             None => {}
@@ -172,7 +172,7 @@ impl<'r> Reader<'r> {
         if self.written > MOST_VALUES {
             return Err(Problem::too_much(schema.path(), &format!("the schema has more than {MOST_VALUES} values")));
         }
-        self.known.insert(key.clone(), Known::Open(None));
+        self.known.insert(key.clone(), RuleState::Open(None));
         let shapes = self.shapes(&schema)?;
         let mut nodes = Vec::new();
         for shape in &shapes {
@@ -180,7 +180,7 @@ impl<'r> Reader<'r> {
         }
         let mut node = Node::choice(nodes);
         self.depth -= 1;
-        if let Some(Known::Open(Some(number))) = self.known.get(&key) {
+        if let Some(RuleState::Open(Some(number))) = self.known.get(&key) {
             let number = *number;
             self.rules.set(number, node);
             node = Node::Rule(number);
@@ -191,7 +191,7 @@ impl<'r> Reader<'r> {
             let native = native::free(false, style, self.rules.excludes_in_json(self.free_texts), self.rules.blanks());
             node = self.rules.add_native(name, node, native);
         }
-        self.known.insert(key, Known::Done(node.clone()));
+        self.known.insert(key, RuleState::Done(node.clone()));
         Ok(node)
     }
 

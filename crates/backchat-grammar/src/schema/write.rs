@@ -91,7 +91,11 @@ impl Reader<'_> {
                     ));
                 }
             };
-            texts.push((regular.and_then(|regular| Automaton::of(&regular)).map(Cow::Owned), path, "pattern"));
+            texts.push((
+                regular.and_then(|regular| Automaton::from_pattern(&regular)).map(Cow::Owned),
+                path,
+                "pattern",
+            ));
         }
         for (format, path) in &shape.formats {
             match format::texts(format) {
@@ -142,7 +146,7 @@ impl Reader<'_> {
             min: count(shape.min_length),
             max: shape.max_length.map(count),
         };
-        let length = Automaton::of(&length);
+        let length = Automaton::from_pattern(&length);
         Ok(length.and_then(|length| length.both(&free)).ok_or(free))
     }
 
@@ -180,7 +184,7 @@ impl Reader<'_> {
         });
         let message = "a text this long may not contain the characters that begin markers";
         self.note(Effect::Tighter, &shape.path, "maxLength", message);
-        let one = Automaton::of(&Regular::Class(begins)).unwrap_or_else(Automaton::anything);
+        let one = Automaton::from_pattern(&Regular::Class(begins)).unwrap_or_else(Automaton::anything);
         let style = &style.with_one_quote();
         let character = style.string(self.rules, &own, &one, self.free_texts);
         let character = character.and_then(|node| unquoted(&node, style)).unwrap_or_else(Node::never);
@@ -233,7 +237,7 @@ impl Reader<'_> {
             });
             let message = "a text this long may not contain the characters that begin markers";
             self.note(Effect::Tighter, &shape.path, "maxLength", message);
-            let one = Automaton::of(&Regular::Class(ranges)).unwrap_or_else(Automaton::nothing);
+            let one = Automaton::from_pattern(&Regular::Class(ranges)).unwrap_or_else(Automaton::nothing);
             let one = self.rules.text("bare-character", one);
             let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
             return Ok(one.repeat(count(shape.min_length), shape.max_length.map(count)));
@@ -369,7 +373,7 @@ impl Reader<'_> {
                     return Err(Problem::at(&shape.path, &message));
                 }
             };
-            let Some(keys) = regular.and_then(|regular| Automaton::of(&regular)) else {
+            let Some(keys) = regular.and_then(|regular| Automaton::from_pattern(&regular)) else {
                 let message = "look-around, back-references and very large patterns are not enforced";
                 self.note(Effect::Looser, &shape.path, "patternProperties", message);
                 continue;
@@ -412,7 +416,7 @@ impl Reader<'_> {
         let key = if style.bare_keys {
             let word = Regular::Class(vec![(48, 57), (65, 90), (95, 95), (97, 122)]);
             let word = Regular::Repeat { node: Box::new(word), min: 1, max: None };
-            let keys = Automaton::of(&word).and_then(|word| word.both(keys));
+            let keys = Automaton::from_pattern(&word).and_then(|word| word.both(keys));
             keys.and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.free_texts))
         } else {
             style.string(self.rules, &format!("{name}-key"), keys, self.free_texts)
@@ -442,7 +446,7 @@ impl Reader<'_> {
         for (key, schema) in &properties {
             let mut schema = schema.clone();
             for (pattern, own) in &shape.pattern_properties {
-                let matches = of_schema(pattern).ok().flatten().and_then(|regular| Automaton::of(&regular));
+                let matches = of_schema(pattern).ok().flatten().and_then(|regular| Automaton::from_pattern(&regular));
                 if matches.is_some_and(|keys| keys.accepts(key)) {
                     schema = schema.and(own);
                 }

@@ -28,7 +28,7 @@ pub(super) struct Calls {
     /// Whether the schema reads one call only.
     pub single: bool,
     /// How a call is written.
-    pub written: Written,
+    pub written: CallSyntax,
 }
 
 /// How arguments become a value.
@@ -45,7 +45,7 @@ pub(super) enum Body {
 
 /// How a call is written between its marks.
 #[derive(Clone, Debug)]
-pub(super) enum Written {
+pub(super) enum CallSyntax {
     /// A JSON object with the name and the arguments under these paths of keys.
     Object { name: String, arguments: String },
     /// The text before the name, between it and the arguments, and after these.
@@ -193,7 +193,7 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
         header: None,
         close: context.close,
         body: Body::Json(json_args(parser)),
-        written: Written::Object { name: shape.name, arguments: shape.arguments },
+        written: CallSyntax::Object { name: shape.name, arguments: shape.arguments },
         section: None,
         is_last_bare: false,
         each: shape.each,
@@ -244,7 +244,7 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
         is_last_bare: false,
         each: false,
         single: false,
-        written: Written::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() },
+        written: CallSyntax::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() },
     })
 }
 
@@ -311,7 +311,7 @@ impl TakenApart<'_> {
             is_last_bare: false,
             each: false,
             single: false,
-            written: Written::Parts { before, between, after: String::new() },
+            written: CallSyntax::Parts { before, between, after: String::new() },
         }
     }
 
@@ -533,7 +533,7 @@ impl Calls {
         let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else {
             return self.end(around, Some(group));
         };
-        if let Written::Parts { after, .. } = &mut self.written {
+        if let CallSyntax::Parts { after, .. } = &mut self.written {
             *after = own.sample().to_owned();
         }
         self.close = match self.close.as_slice() {
@@ -565,8 +565,8 @@ impl Calls {
     /// The text before the name of a call.
     pub fn lead_text(&self) -> String {
         match &self.written {
-            Written::Parts { before, .. } => format!("{}{before}", self.lead),
-            Written::Object { .. } => self.lead.clone(),
+            CallSyntax::Parts { before, .. } => format!("{}{before}", self.lead),
+            CallSyntax::Object { .. } => self.lead.clone(),
         }
     }
 
@@ -576,17 +576,17 @@ impl Calls {
         let close = self.close.first().map_or("", Mark::sample);
         // The end of the arguments is part of the close.
         let close = match &self.written {
-            Written::Parts { after, .. } => close.strip_prefix(after.as_str()).unwrap_or(close),
-            Written::Object { .. } => close,
+            CallSyntax::Parts { after, .. } => close.strip_prefix(after.as_str()).unwrap_or(close),
+            CallSyntax::Object { .. } => close,
         };
         let one = |(name, arguments): &(&str, Value)| match &self.written {
-            Written::Object { name: key, arguments: arguments_key } => {
+            CallSyntax::Object { name: key, arguments: arguments_key } => {
                 let mut call = Value::Object(Object::new());
                 put(&mut call, key, (*name).into());
                 put(&mut call, arguments_key, arguments.clone());
                 call.to_string()
             }
-            Written::Parts { before, between, after } => {
+            CallSyntax::Parts { before, between, after } => {
                 format!("{before}{name}{between}{}{after}", self.write_arguments(arguments))
             }
         };
@@ -595,7 +595,7 @@ impl Calls {
             let list: Vec<String> = calls.iter().map(one).collect();
             return format!("{open}{gap}[{}]{gap}{close}", list.join(", "));
         }
-        let gap = if matches!(self.written, Written::Object { .. }) { gap } else { "" };
+        let gap = if matches!(self.written, CallSyntax::Object { .. }) { gap } else { "" };
         let calls: Vec<String> = calls.iter().map(|call| format!("{open}{gap}{}{gap}{close}", one(call))).collect();
         let mut calls = calls.join("");
         if self.is_last_bare && gap.is_empty() {

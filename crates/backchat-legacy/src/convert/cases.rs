@@ -17,7 +17,7 @@ pub(super) struct Case {
 
 impl Case {
     /// An output that a model wrote.
-    pub fn of(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), meaning: None, is_stopped: false, is_guess: false }
     }
 }
@@ -31,7 +31,7 @@ pub(super) struct Meaning {
 }
 
 /// A piece of an output.
-struct Written {
+struct OutputPiece {
     text: String,
     meant: Option<(String, String)>,
 }
@@ -49,7 +49,7 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
     let calls = call_lists(plan);
     let mut cases = Vec::new();
     let mut turn = 0;
-    let texts: Vec<Vec<Written>> = plan.texts.iter().map(written).collect();
+    let texts: Vec<Vec<OutputPiece>> = plan.texts.iter().map(written).collect();
     let sizes: Vec<usize> = texts.iter().map(Vec::len).chain([calls.len()]).collect();
     for combination in combinations(&sizes) {
         let has_calls = combination.last().is_some_and(|pick| *pick > 0);
@@ -110,17 +110,17 @@ fn combinations(sizes: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// The ways to write a field.
-fn written(field: &TextField) -> Vec<Written> {
+fn written(field: &TextField) -> Vec<OutputPiece> {
     let values: &[&str] = match field.content {
         None => &["Let me see.", "a < b, **c**\n\nand \"d\""],
         Some(("bool", _)) => &["true", "false"],
         Some(("float", _)) => &["2.5", "3"],
         Some(_) => &["7", "12"],
     };
-    let mut ways = vec![Written { text: String::new(), meant: None }];
+    let mut ways = vec![OutputPiece { text: String::new(), meant: None }];
     let meant = |value: &str| Some((field.name.clone(), value.to_owned()));
     if field.is_implicit() {
-        ways.extend(values.iter().map(|value| Written { text: (*value).to_owned(), meant: meant(value) }));
+        ways.extend(values.iter().map(|value| OutputPiece { text: (*value).to_owned(), meant: meant(value) }));
         return ways;
     }
     for (open, closes) in field.pairs() {
@@ -130,14 +130,17 @@ fn written(field: &TextField) -> Vec<Written> {
         for (value, around, after) in [(values.first(), "\n", "\n\n"), (values.get(1), "", "")] {
             let value = value.copied().unwrap_or("");
             let around = if field.content.is_some() { "" } else { around };
-            ways.push(Written { text: format!("{open}{around}{value}{around}{close}{after}"), meant: meant(value) });
+            ways.push(OutputPiece {
+                text: format!("{open}{around}{value}{around}{close}{after}"),
+                meant: meant(value),
+            });
         }
         if field.content.is_none() && !close.is_empty() && field.name != "content" {
-            ways.push(Written { text: format!("{open}\n\n{close}\n\n"), meant: None });
+            ways.push(OutputPiece { text: format!("{open}\n\n{close}\n\n"), meant: None });
         }
         if field.context.open_optional && !close.is_empty() {
             let value = values.first().copied().unwrap_or("");
-            ways.push(Written { text: format!("{value}\n{close}\n\n"), meant: meant(value) });
+            ways.push(OutputPiece { text: format!("{value}\n{close}\n\n"), meant: meant(value) });
         }
     }
     ways

@@ -160,7 +160,7 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
         plan.texts.iter().filter(|field| !field.is_implicit()).flat_map(|field| field.closes()).collect();
     stops.retain(|stop| !closes.contains(stop));
     let mut cases = cases::cases(&plan, &plan.order(schema), &stops);
-    cases.extend(options.samples.iter().map(|text| Case::of(text)));
+    cases.extend(options.samples.iter().map(|text| Case::new(text)));
     let expected = judge::expected(&plan, schema, cases);
 
     let mut best: Option<(Score, Template, Verdict)> = None;

@@ -55,10 +55,10 @@ pub fn from_text(file: String, text: String) -> Result<Source, SourceError> {
     }
 }
 
-type Found = (Loaded, Path, json::Places);
+type LoadedSchema = (Loaded, Path, json::Places);
 
 /// The schema of a text; `None` if it holds none, or a template as well.
-fn schema_in(file: &str, text: &str) -> Option<Result<Found, Vec<Diagnostic>>> {
+fn schema_in(file: &str, text: &str) -> Option<Result<LoadedSchema, Vec<Diagnostic>>> {
     let (document, entries) = json::read_entries(text).ok()?;
     let entry = |name: &str| entries.iter().flatten().rfind(|entry| entry.name == name);
     if entry(templates::KEY).is_some() {

@@ -6,7 +6,7 @@ use super::machine::Parser;
 use super::message::{self, NoValue};
 use super::plan::{DelimiterPlan, FieldPlan, Plan};
 use super::problem::Problem;
-use super::recovery::{Known, LaterCloser, Stretch};
+use super::recovery::{Context, LaterCloser, Stretch};
 use super::region::{Ended, Origin, Region, count, ended_of};
 use super::scan::{Buffer, Scan};
 use super::signals::Malformed;
@@ -143,16 +143,16 @@ impl Parser {
         }
         let mut unclosed = self.unclosed(closing);
         let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
-        let known = Known { plan, template, tools };
+        let context = Context { plan, template, tools };
         let (body, closer, view) = (closing.body, closing.closer, self.buffer.view(true));
         if plan.implicit == Some(closing.region.field) {
             let stretch = Stretch { body, closer, may_close, has_false_opener: false };
-            self.ledger.end_stretch(stretch, view, &known, sink);
+            self.ledger.end_stretch(stretch, view, &context, sink);
             return unclosed;
         }
         self.ledger.go_on();
         if plan.roles.reasoning == Some(closing.region.field) {
-            self.ledger.end_reasoning(body, closer, &mut unclosed, view, &known);
+            self.ledger.end_reasoning(body, closer, &mut unclosed, view, &context);
         }
         unclosed
     }

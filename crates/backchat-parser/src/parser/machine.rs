@@ -11,7 +11,7 @@ use super::message::Message;
 use super::options::{ClosersInStrings, Options, Reasoning};
 use super::plan::{FieldPlan, Glance, Plan, Watch};
 use super::problem::Problem;
-use super::recovery::{Ending, Flow, Gate, Known, Ledger};
+use super::recovery::{Context, Ending, Flow, Gate, Ledger};
 use super::region::{Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::Signals;
@@ -389,8 +389,8 @@ impl Parser {
         let mut needed = begun.unwrap_or(self.position).min(self.position);
         if self.ledger.looks_ahead() {
             let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
-            let known = Known { plan: &self.plan, template: &self.template, tools };
-            needed = needed.min(self.ledger.look_ahead(self.buffer.view(ended), &known).unwrap_or(needed));
+            let context = Context { plan: &self.plan, template: &self.template, tools };
+            needed = needed.min(self.ledger.look_ahead(self.buffer.view(ended), &context).unwrap_or(needed));
         }
         if self.gate.is_some() {
             // A decision may be due at any byte.

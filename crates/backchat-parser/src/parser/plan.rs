@@ -19,7 +19,7 @@ pub(super) struct Plan {
     pub anchor: Anchor,
     pub fields: Vec<FieldPlan>,
     /// How the text of fields is shown: of the first ones, as those come last that are left out.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownField>,
     pub delimiters: Vec<DelimiterPlan>,
     /// What is watched outside of explicit regions.
     pub outside: Watch,
@@ -39,7 +39,7 @@ pub(super) struct Plan {
 
 /// How the text of a field is shown.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownField {
     pub name: Arc<str>,
     /// Whether chunks are raw text of a structured value.
     pub dirty: bool,
@@ -235,7 +235,7 @@ impl Plan {
             dirty: field.content.is_structured(),
             regions: field.regions,
             inside: Watch::new(inside, &delimiters),
-            calls: CallShape::of(field),
+            calls: CallShape::find(field),
             needs_closer: needs_closer(field),
         });
         let reaches = delimiters.iter().map(|delimiter| delimiter.pattern.reach_behind());
@@ -245,12 +245,12 @@ impl Plan {
             let places = delimiters.iter().enumerate().filter(|(_, delimiter)| is(delimiter)).map(|(place, _)| place);
             places.collect()
         };
-        let roles = Roles::of(template.fields(), &turn_marks);
+        let roles = Roles::new(template.fields(), &turn_marks);
         Self {
             closers: chosen(&|delimiter| delimiter.closes && implicit != Some(delimiter.field)),
             call_openers: chosen(&|delimiter| !delimiter.closes && roles.call(delimiter.field).is_some()),
             roles,
-            shown: shown.map(|field| Shown { name: field.name.clone(), dirty: field.dirty }).collect(),
+            shown: shown.map(|field| ShownField { name: field.name.clone(), dirty: field.dirty }).collect(),
             fields,
             turn_marks: turn_marks.clone(),
             outside: Watch::new(outside, &delimiters),

@@ -24,12 +24,12 @@ pub(in crate::parser) struct CallField {
     pub has_own_closer: bool,
     /// Whether bodies are plain JSON.
     pub is_json: bool,
-    begins: Begins,
+    begins: BodyStart,
 }
 
 /// What the body of a call can begin with.
 #[derive(Clone, Debug)]
-enum Begins {
+enum BodyStart {
     Json,
     /// One of these characters: of a tag, or of a closer.
     With(Vec<char>),
@@ -37,15 +37,15 @@ enum Begins {
 }
 
 impl Roles {
-    pub fn of(fields: &[Field], turn_marks: &[String]) -> Self {
+    pub fn new(fields: &[Field], turn_marks: &[String]) -> Self {
         let calls = fields.iter().enumerate().filter(|(_, field)| field.regions == Regions::Read && holds_calls(field));
         let calls = calls.map(|(place, field)| CallField {
             field: place,
-            form: CallForm::of(field),
+            form: CallForm::new(field),
             has_own_closer: closers::has_own(field, turn_marks),
             is_json: matches!(&field.content, ContentSpec::Json(args)
                 if !args.allow_non_json && !args.unquoted_keys && args.string_delims.is_empty()),
-            begins: Begins::of(field),
+            begins: BodyStart::new(field),
         });
         let is_reasoning = |field: &Field| {
             let has_both = field.open.is_some() && field.close.is_some();
@@ -67,33 +67,33 @@ impl CallField {
     pub fn can_begin_with(&self, text: &str) -> bool {
         let Some(first) = text.chars().next() else { return true };
         match &self.begins {
-            Begins::Json => matches!(first, '{' | '[' | '"') || text.starts_with("```"),
-            Begins::With(all) => all.contains(&first),
-            Begins::Anything => true,
+            BodyStart::Json => matches!(first, '{' | '[' | '"') || text.starts_with("```"),
+            BodyStart::With(all) => all.contains(&first),
+            BodyStart::Anything => true,
         }
     }
 }
 
-impl Begins {
-    fn of(field: &Field) -> Self {
+impl BodyStart {
+    fn new(field: &Field) -> Self {
         match &field.content {
             ContentSpec::Json(args) if field.transform.is_some() && !args.allow_non_json => {
                 let delimiters = args.string_delims.iter().filter_map(|(open, _)| open.chars().next());
                 let others: Vec<char> = delimiters.collect();
                 match others.is_empty() {
-                    true => Begins::Json,
-                    false => Begins::With(others.into_iter().chain(['{', '[', '"']).collect()),
+                    true => BodyStart::Json,
+                    false => BodyStart::With(others.into_iter().chain(['{', '[', '"']).collect()),
                 }
             }
             ContentSpec::XmlInline(args) => {
                 let closers = field.close.iter().map(|close| close.pattern());
                 let firsts = [&args.tag_pattern].into_iter().chain(closers).map(first_characters);
                 match firsts.collect::<Option<Vec<_>>>() {
-                    Some(all) => Begins::With(all.concat()),
-                    None => Begins::Anything,
+                    Some(all) => BodyStart::With(all.concat()),
+                    None => BodyStart::Anything,
                 }
             }
-            _ => Begins::Anything,
+            _ => BodyStart::Anything,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::part::part;
 use super::plan::{DelimiterPlan, Glance, Plan, Signs, Watch};
 use super::recovery::View;
 use crate::content::Mode;
-use crate::pattern::{Found, Search, TooMuchWork};
+use crate::pattern::{Search, SearchResult, TooMuchWork};
 
 /// New text up to this length is examined byte by byte.
 const GLANCE: usize = 64;
@@ -169,12 +169,12 @@ impl Scan {
             let found =
                 self.find(plan, delimiter, buffer, from, ended).map_err(|TooMuchWork| Exhausted { delimiter })?;
             match found {
-                Found::Nothing => {}
-                Found::Waits { start } => {
+                SearchResult::Nothing => {}
+                SearchResult::Waits { start } => {
                     hold = hold.min(start);
                     first_waits |= watch.is_first(delimiter);
                 }
-                Found::Match { start, end } => {
+                SearchResult::Match { start, end } => {
                     let better = |best: &Delimited| start < best.start || (start == best.start && end > best.end);
                     if best.as_ref().is_none_or(better) {
                         best = Some(Delimited { delimiter, start, end });
@@ -204,9 +204,9 @@ impl Scan {
         buffer: &Buffer,
         from: usize,
         ended: bool,
-    ) -> Result<Found, TooMuchWork> {
+    ) -> Result<SearchResult, TooMuchWork> {
         let (Some(search), Some(plan)) = (self.searches.get_mut(delimiter), plan.delimiters.get(delimiter)) else {
-            return Ok(Found::Nothing);
+            return Ok(SearchResult::Nothing);
         };
         let pattern = &plan.pattern;
         if self.mode == Mode::Stable {
@@ -216,8 +216,8 @@ impl Scan {
         }
         let found = search.look(pattern, from, &buffer.text, buffer.base, ended)?;
         Ok(match found {
-            Found::Match { start, end } if !ended && end == buffer.end() && (start == end || plan.can_grow) => {
-                Found::Waits { start }
+            SearchResult::Match { start, end } if !ended && end == buffer.end() && (start == end || plan.can_grow) => {
+                SearchResult::Waits { start }
             }
             found => found,
         })
@@ -229,7 +229,8 @@ impl Scan {
         let mut search = Search::default();
         search.begin(&plan.pattern, place, false);
         plan.pattern.can_be_empty()
-            && search.resume(&plan.pattern, text, buffer.base, true) == Ok(Found::Match { start: place, end: place })
+            && search.resume(&plan.pattern, text, buffer.base, true)
+                == Ok(SearchResult::Match { start: place, end: place })
     }
 
     /// Whether a delimiter that matches at a place does so only because the text ends, as `\}(?:<end>|$)` may. A match
@@ -242,7 +243,7 @@ impl Scan {
         let mut search = Search::default();
         search.begin(&plan.pattern, place, false);
         let found = search.resume(&plan.pattern, &longer, buffer.base, true);
-        !matches!(found, Ok(Found::Match { start, .. }) if start == place)
+        !matches!(found, Ok(SearchResult::Match { start, .. }) if start == place)
     }
 
     /// Skips an empty match: the delimiter's next match counts instead.

@@ -48,7 +48,7 @@ pub use outline::{Part, source_of};
 pub(crate) use prefilter::LeadingRun;
 pub use regular::{Regular, of_delimiter, of_schema};
 pub use scan::Taken;
-pub(crate) use search::{Found, Search};
+pub(crate) use search::{Search, SearchResult};
 
 /// A compiled pattern. Cloning it is cheap.
 #[derive(Clone)]
@@ -162,7 +162,7 @@ impl Pattern {
                 source,
                 dialect,
                 letters,
-                prefilter: Prefilter::of(&reading.node),
+                prefilter: Prefilter::new(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: reading.node.reach_behind(),
                 program: Program::compile(&reading),
@@ -262,7 +262,7 @@ impl Pattern {
 
     fn complete<'t>(&self, search: &mut Search, text: &'t str) -> Result<Option<Match<'t>>, TooMuchWork> {
         match search.advance(self, Haystack { text, base: 0, edge: Edge::End })? {
-            Found::Match { start, end } => {
+            SearchResult::Match { start, end } => {
                 let group = |&(ref name, index): &(Arc<str>, u32)| {
                     let (start, end) = search.group(index as usize)?;
                     Some((name.clone(), text.get(start..end)?))

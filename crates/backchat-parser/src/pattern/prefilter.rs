@@ -186,7 +186,7 @@ impl Bytes {
 }
 
 impl Prefilter {
-    pub fn of(node: &Node) -> Self {
+    pub fn new(node: &Node) -> Self {
         Self::with(node, run_then)
     }
 
@@ -199,7 +199,7 @@ impl Prefilter {
         let kind = if begins_the_text(node) {
             Kind::First
         } else {
-            Literals::of(node)
+            Literals::find(node)
                 .map(|literals| Kind::Literals(Box::new(literals)))
                 .or_else(|| special(node))
                 .unwrap_or_else(|| Kind::Byte { then: second_bytes(node) })
@@ -321,7 +321,7 @@ impl Literal {
 }
 
 impl Literals {
-    fn of(node: &Node) -> Option<Self> {
+    fn find(node: &Node) -> Option<Self> {
         let all: Vec<Literal> = prefixes(node)?.into_iter().map(Literal::new).collect();
         let first = &*all.first()?.text;
         let shared = |other: &[u8]| first.iter().zip(other).take_while(|(one, other)| one == other).count();
@@ -542,7 +542,7 @@ mod tests {
     #[test]
     fn runs_before_the_identifying_bytes_are_skipped() {
         let lead = |source: &str| {
-            let starts = Prefilter::of(&super::super::read_regex::read(source).unwrap().node);
+            let starts = Prefilter::new(&super::super::read_regex::read(source).unwrap().node);
             let identifying: String =
                 (0..128u8).filter(|&byte| starts.identifying_bytes().has(byte)).map(char::from).collect();
             (starts.leading_run().map(|run| run.runs.len()), identifying)
@@ -564,7 +564,7 @@ mod tests {
     #[test]
     fn places_where_no_match_can_begin_are_passed_over() {
         let places = |source: &str, text: &str, edge: Edge| {
-            let filter = Prefilter::of(&super::super::read_regex::read(source).unwrap().node);
+            let filter = Prefilter::new(&super::super::read_regex::read(source).unwrap().node);
             let hay = Haystack { text, base: 0, edge };
             let next = |at: usize| filter.next(hay, at, &mut 0);
             std::iter::successors(next(0), |at| next(at + 1)).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! Matches of a pattern in a whole text with all groups, named or not, within a step budget.
 
 use super::haystack::{Edge, Haystack};
-use super::{Found, Pattern, Search, TooMuchWork};
+use super::{Pattern, Search, SearchResult, TooMuchWork};
 
 /// The matches of a pattern in a text, left to right, as `finditer` of Python's `re` gives them.
 pub struct Scan<'t> {
@@ -33,7 +33,7 @@ impl<'t> Scan<'t> {
     /// The next match; `None` if there are no more.
     pub fn next(&mut self) -> Result<Option<Taken<'t>>, TooMuchWork> {
         let hay = Haystack { text: self.text, base: 0, edge: Edge::End };
-        let Found::Match { start, end } = self.search.advance(&self.pattern, hay)? else { return Ok(None) };
+        let SearchResult::Match { start, end } = self.search.advance(&self.pattern, hay)? else { return Ok(None) };
         let groups = (1..=self.pattern.group_count()).map(|group| self.search.group(group)).collect();
         self.search.begin(&self.pattern, end, start == end);
         Ok(Some(Taken { text: self.text, span: (start, end), groups }))

@@ -18,7 +18,7 @@ const MOST_KEPT: usize = 4096;
 
 /// The result of a search so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum SearchResult {
     /// The leftmost match, whatever follows.
     Match { start: usize, end: usize },
     /// Everything before this position is ruled out; only more text can decide whether a match begins here.
@@ -51,7 +51,7 @@ struct Work {
     facts: Facts,
     spent: u64,
     /// The result of the last scan, and the length of the text it saw.
-    looked: Option<(SeenText, Found)>,
+    looked: Option<(SeenText, SearchResult)>,
 }
 
 impl Work {
@@ -158,23 +158,29 @@ impl Search {
 
     /// Continues with all the text so far: `text`, whose first byte is at `base`; unless it has `ended`, more may
     /// follow.
-    pub fn resume(&mut self, pattern: &Pattern, text: &str, base: usize, ended: bool) -> Result<Found, TooMuchWork> {
+    pub fn resume(
+        &mut self,
+        pattern: &Pattern,
+        text: &str,
+        base: usize,
+        ended: bool,
+    ) -> Result<SearchResult, TooMuchWork> {
         self.advance(pattern, Haystack { text, base, edge: if ended { Edge::End } else { Edge::Open } })
     }
 
-    pub(super) fn advance(&mut self, pattern: &Pattern, hay: Haystack<'_>) -> Result<Found, TooMuchWork> {
+    pub(super) fn advance(&mut self, pattern: &Pattern, hay: Haystack<'_>) -> Result<SearchResult, TooMuchWork> {
         let program = pattern.program();
         let allowed = self.budget.map_or(FUEL + FUEL_PER_BYTE * hay.end() as u64, NonZero::get);
         let mut fuel = allowed.saturating_sub(self.work.as_ref().map_or(0, |work| work.spent));
         let given = fuel;
         let found = loop {
             let start = match self.state {
-                State::Done { start, end } => break Ok(Found::Match { start, end }),
+                State::Done { start, end } => break Ok(SearchResult::Match { start, end }),
                 State::Waiting { start } => start,
                 State::Looking => {
                     let Some(start) = pattern.prefilter().next(hay, self.at, &mut self.run_end) else {
                         self.at = self.at.max(hay.end());
-                        break Ok(Found::Nothing);
+                        break Ok(SearchResult::Nothing);
                     };
                     let refused = match self.not_empty && start == self.from {
                         _ if self.never_empty => Refused::All,
@@ -193,7 +199,7 @@ impl Search {
                     self.state = State::Waiting { start };
                     // A partial match of `regex` begins at its `\\K`.
                     let start = if hay.edge == Edge::Partial { attempt.kept() } else { start };
-                    break Ok(Found::Waits { start });
+                    break Ok(SearchResult::Waits { start });
                 }
                 Outcome::Fail => {
                     self.state = State::Looking;
@@ -202,7 +208,7 @@ impl Search {
                         // The end of the text is tried again only if the search is asked again.
                         None => {
                             self.at = start;
-                            break Ok(Found::Nothing);
+                            break Ok(SearchResult::Nothing);
                         }
                     }
                 }
@@ -234,14 +240,14 @@ impl Search {
         text: &str,
         base: usize,
         ended: bool,
-    ) -> Result<Found, TooMuchWork> {
+    ) -> Result<SearchResult, TooMuchWork> {
         let extent = (base + text.len(), ended);
         if let Some(found) = self.seen(pattern, from, extent) {
             return Ok(found);
         }
         self.look_again(pattern, from);
         let mut found = self.advance(pattern, Haystack { text, base, edge: Edge::End })?;
-        if !ended && !matches!(found, Found::Match { .. }) {
+        if !ended && !matches!(found, SearchResult::Match { .. }) {
             self.look_again(pattern, from);
             found = self.advance(pattern, Haystack { text, base, edge: Edge::Partial })?;
         }
@@ -251,9 +257,9 @@ impl Search {
 
     /// The result of the last scan, if a scan from this position would find it as well: in the same text, at or after
     /// the position. Without this a text of many regions would be scanned to its end for each of them.
-    fn seen(&self, pattern: &Pattern, from: usize, extent: SeenText) -> Option<Found> {
+    fn seen(&self, pattern: &Pattern, from: usize, extent: SeenText) -> Option<SearchResult> {
         let (looked, found) = self.work.as_ref()?.looked?;
-        let is_behind = found == Found::Nothing || self.attempt_start() >= from;
+        let is_behind = found == SearchResult::Nothing || self.attempt_start() >= from;
         let depends = self.not_empty || pattern.program().depends_on_search_start;
         (looked == extent && self.from <= from && is_behind && !depends).then_some(found)
     }

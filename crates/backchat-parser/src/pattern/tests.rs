@@ -166,9 +166,9 @@ fn growing(source: &str, pieces: &[&str]) -> String {
     for (piece, ended) in pieces.iter().map(|piece| (*piece, false)).chain([("", true)]) {
         text.push_str(piece);
         out.push(match search.resume(&pattern, &text, 0, ended).unwrap() {
-            Found::Nothing => "no".to_owned(),
-            Found::Waits { start } => format!("{start}…"),
-            Found::Match { start, end } => format!("{start}-{end}"),
+            SearchResult::Nothing => "no".to_owned(),
+            SearchResult::Waits { start } => format!("{start}…"),
+            SearchResult::Match { start, end } => format!("{start}-{end}"),
         });
     }
     out.join(" ")
@@ -246,7 +246,7 @@ fn cost(source: &str, text: &str) -> f64 {
     let mut search = Search::default();
     search.begin(&pattern, 0, false);
     let found = search.advance(&pattern, Haystack { text, base: 0, edge: Edge::End });
-    assert_eq!(found, Ok(Found::Nothing), "{source}");
+    assert_eq!(found, Ok(SearchResult::Nothing), "{source}");
     search.spent() as f64 / text.len() as f64
 }
 
@@ -408,7 +408,7 @@ proptest! {
             let mut fresh = Search::default();
             let seen = |search: &mut Search| {
                 let found = search.look(&pattern, from, &text, 0, ended);
-                let group = matches!(found, Ok(Found::Match { .. })).then(|| search.group(0));
+                let group = matches!(found, Ok(SearchResult::Match { .. })).then(|| search.group(0));
                 (found.ok(), search.pending(), group)
             };
             prop_assert_eq!(seen(&mut search), seen(&mut fresh), "{} in {:?} from {}", source, text, from);
@@ -420,6 +420,6 @@ proptest! {
 fn a_pattern_that_asks_where_the_search_began_is_looked_for_anew() {
     let pattern = Pattern::new(r"\Ga").unwrap();
     let mut search = Search::default();
-    assert_eq!(search.look(&pattern, 0, "<a", 0, true).unwrap(), Found::Nothing);
-    assert_eq!(search.look(&pattern, 1, "<a", 0, true).unwrap(), Found::Match { start: 1, end: 2 });
+    assert_eq!(search.look(&pattern, 0, "<a", 0, true).unwrap(), SearchResult::Nothing);
+    assert_eq!(search.look(&pattern, 1, "<a", 0, true).unwrap(), SearchResult::Match { start: 1, end: 2 });
 }

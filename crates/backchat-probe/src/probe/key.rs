@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use backchat_core::json::{Object, Value};
 
 /// The hash of something, the same in every run.
-pub(super) fn of(hashed: impl Hash) -> u64 {
+pub(super) fn hash(hashed: impl Hash) -> u64 {
     FixedState::default().hash_one(hashed)
 }
 
@@ -69,9 +69,9 @@ mod tests {
         .collect();
         for (at, one) in contexts.iter().enumerate() {
             for other in &contexts[at + 1..] {
-                assert_ne!(of(Entries(one)), of(Entries(other)), "{one:?} {other:?}");
+                assert_ne!(hash(Entries(one)), hash(Entries(other)), "{one:?} {other:?}");
             }
-            assert_eq!(of(Entries(one)), of(Entries(&one.clone())));
+            assert_eq!(hash(Entries(one)), hash(Entries(&one.clone())));
         }
     }
 }

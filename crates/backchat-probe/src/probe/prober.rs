@@ -38,12 +38,12 @@ pub struct Prober<'t> {
     reads_tools: bool,
     /// The varying texts, which renders show as placeholders.
     varying: Option<Rc<Varying>>,
-    known: Rc<Known>,
+    cache: Rc<RequestCache>,
 }
 
 /// The requests known to all probers of one renderer.
 #[derive(Default)]
-struct Known {
+struct RequestCache {
     /// The contexts of requests, both by their keys.
     contexts: RefCell<HashMap<u64, u64, FixedState>>,
     /// Conversations that are refused in every request shape.
@@ -74,7 +74,7 @@ impl<'t> Prober<'t> {
             offered: None,
             reads_tools: template.variables().iter().any(|name| name == "tools"),
             varying: None,
-            known: Rc::default(),
+            cache: Rc::default(),
         }
     }
 
@@ -101,7 +101,7 @@ impl<'t> Prober<'t> {
 
     /// A prober whose clock shows this time.
     pub fn at(&self, time: &str) -> Self {
-        Self { renderer: self.renderer.at(time), known: Rc::default(), ..self.clone() }
+        Self { renderer: self.renderer.at(time), cache: Rc::default(), ..self.clone() }
     }
 
     /// The variables that may switch the template.
@@ -196,13 +196,13 @@ impl<'t> Prober<'t> {
         let own = self.request_shape;
         render(own).or_else(|| {
             let refused = self.refusal(messages, setting, generation_prompt);
-            if self.known.hopeless.borrow().contains(&refused) {
+            if self.cache.hopeless.borrow().contains(&refused) {
                 return None;
             }
             let is_other = |shape: &RequestShape| *shape != own && shape.bare_tools == own.bare_tools;
             let found = own.forms().filter(is_other).chain(own.remedies()).find_map(render);
             if found.is_none() {
-                self.known.hopeless.borrow_mut().insert(refused);
+                self.cache.hopeless.borrow_mut().insert(refused);
             }
             found
         })
@@ -243,13 +243,13 @@ impl<'t> Prober<'t> {
 
     fn outcome(&self, request: Request<'_>) -> Outcome {
         let request_key = self.request_key(request);
-        let known = self.known.contexts.borrow().get(&request_key).and_then(|key| self.renderer.known(*key));
+        let known = self.cache.contexts.borrow().get(&request_key).and_then(|key| self.renderer.known(*key));
         known.unwrap_or_else(|| {
             // Other requests may give the same context.
             let mut context = self.without_tools(request);
             let tools = self.tools(request);
-            let key = key::of((Entries(&context), tools.key()));
-            self.known.contexts.borrow_mut().insert(request_key, key);
+            let key = key::hash((Entries(&context), tools.key()));
+            self.cache.contexts.borrow_mut().insert(request_key, key);
             self.renderer.render_keyed(key, |template, options| match tools {
                 Tools::Offered(Offered { prepared: Some(prepared), .. }) => {
                     template.render_prepared(&context, &[("tools", prepared)], options)
@@ -268,12 +268,12 @@ impl<'t> Prober<'t> {
         let accepts = |shape: &RequestShape| self.render_in(*shape, messages, setting, false).is_some();
         let refused = self.refusal(messages, setting, false);
         let mut request = None;
-        if !self.known.unacceptable.borrow().contains(&refused) {
+        if !self.cache.unacceptable.borrow().contains(&refused) {
             let mut requests = std::iter::once(self.request_shape).chain(self.request_shape.remedies());
             request = requests.find(|request| request.forms().any(|shape| accepts(&shape)));
         }
         if request.is_none() {
-            self.known.unacceptable.borrow_mut().insert(refused);
+            self.cache.unacceptable.borrow_mut().insert(refused);
         }
         request.into_iter().flat_map(RequestShape::forms).filter(accepts)
     }
@@ -328,7 +328,7 @@ impl<'t> Prober<'t> {
     fn request_key(&self, request: Request<'_>) -> u64 {
         let Request { shape, messages, setting, generation_prompt } = request;
         let offered = self.offered.as_ref().map(|offered| offered.key);
-        key::of((shape, generation_prompt, &self.reasoning_input, offered, Entries(setting), messages))
+        key::hash((shape, generation_prompt, &self.reasoning_input, offered, Entries(setting), messages))
     }
 
     /// The tools that a request offers, if the template reads tools and its setting has none.
@@ -344,16 +344,16 @@ impl<'t> Prober<'t> {
         });
         match shape.offer {
             Offer::Never => Tools::None,
-            Offer::Usual => own.unwrap_or_else(|| Tools::of(called())),
-            Offer::Always => match own.unwrap_or_else(|| Tools::of(called())) {
+            Offer::Usual => own.unwrap_or_else(|| Tools::new(called())),
+            Offer::Always => match own.unwrap_or_else(|| Tools::new(called())) {
                 Tools::None => Tools::Own(shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))])),
                 tools => tools,
             },
             Offer::Called => match (self.offered(), called()) {
                 (Some(Value::List(own)), Value::List(called)) => {
-                    Tools::of(Value::List([own.as_slice(), &called].concat()))
+                    Tools::new(Value::List([own.as_slice(), &called].concat()))
                 }
-                (_, called) => Tools::of(called),
+                (_, called) => Tools::new(called),
             },
         }
     }

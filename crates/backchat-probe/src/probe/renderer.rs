@@ -152,7 +152,7 @@ impl<'t> Renderer<'t> {
 
 /// The key of a context.
 pub(crate) fn key_of(context: &Object) -> u64 {
-    key::of(Entries(context))
+    key::hash(Entries(context))
 }
 
 /// The context of a conversation, with the variables that transformers always gives.

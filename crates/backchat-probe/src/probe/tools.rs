@@ -22,12 +22,12 @@ pub(super) enum Tools<'p> {
 
 impl Offered {
     pub fn new(tools: Value) -> Self {
-        Self { key: key::of(Hashed(&tools)), prepared: Prepared::new(&tools), tools }
+        Self { key: key::hash(Hashed(&tools)), prepared: Prepared::new(&tools), tools }
     }
 }
 
 impl Tools<'_> {
-    pub fn of(tools: Value) -> Self {
+    pub fn new(tools: Value) -> Self {
         if tools == Value::List(Vec::new()) { Self::None } else { Self::Own(tools) }
     }
 
@@ -35,7 +35,7 @@ impl Tools<'_> {
         match self {
             Self::None => None,
             Self::Offered(offered) => Some(offered.key),
-            Self::Own(tools) => Some(key::of(Hashed(tools))),
+            Self::Own(tools) => Some(key::hash(Hashed(tools))),
         }
     }
 

@@ -97,7 +97,7 @@ impl Recording {
     /// The suspicious events if there is no expected message: regions that are malformed, that replace a value, that
     /// run to the end of the output because their close never comes, or whose text contains something like a delimiter.
     pub fn suspicious_events(&self) -> Vec<usize> {
-        let mut marks = Marks::of(&self.template);
+        let mut marks = Marks::new(&self.template);
         let mut looks_wrong = |index: usize, close: &Closed| {
             let body = self.slice(close.body.start as usize..close.body.end as usize);
             close.value.is_err()
@@ -113,7 +113,7 @@ impl Recording {
     pub fn leftover(&self, event: usize) -> Option<&str> {
         let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
         let close = self.closes.get(found).filter(|close| self.is_text(close))?;
-        Marks::of(&self.template).left_in(self.slice(close.body.start as usize..close.body.end as usize))
+        Marks::new(&self.template).left_in(self.slice(close.body.start as usize..close.body.end as usize))
     }
 
     /// The field whose delimiter is most similar to a mark, and whether it closes the field.
@@ -165,7 +165,7 @@ const LONGEST_MARK: usize = 64;
 const MOST_MARKS: usize = 10_000;
 
 impl<'t> Marks<'t> {
-    fn of(template: &Template) -> Self {
+    fn new(template: &Template) -> Self {
         let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
         let mut known: Vec<String> = Vec::new();
         for delimiter in delimiters {

@@ -455,18 +455,18 @@ impl Recording {
 
     /// The approximate size in bytes, including the text.
     pub fn size(&self) -> usize {
-        fn of<T>(items: &Vec<T>) -> usize {
+        fn heap_size<T>(items: &Vec<T>) -> usize {
             items.capacity() * size_of::<T>()
         }
         self.text.len()
-            + of(&self.feeds)
-            + of(&self.held_spans)
-            + of(&self.entries)
-            + of(&self.rows)
-            + of(&self.opens)
-            + of(&self.closes)
-            + of(&self.holds)
-            + of(&self.pending)
+            + heap_size(&self.feeds)
+            + heap_size(&self.held_spans)
+            + heap_size(&self.entries)
+            + heap_size(&self.rows)
+            + heap_size(&self.opens)
+            + heap_size(&self.closes)
+            + heap_size(&self.holds)
+            + heap_size(&self.pending)
             + self.closes.iter().map(|close| close.value().map_or(0, CompactValue::size)).sum::<usize>()
     }
 

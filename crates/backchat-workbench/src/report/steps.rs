@@ -60,7 +60,7 @@ impl Steps {
             places.binary_search(&place).ok().and_then(|at| offsets.get(at)).copied().map_or(Value::Null, number)
         };
         let mut words = Words::default();
-        let message = Growth::of(recording);
+        let message = MessageOps::new(recording);
         let steps = self.moments.iter().map(|moment| {
             let region = recording.region(*moment);
             let is_feed = *moment == recording.moment_of_feed(moment.feed);
@@ -131,7 +131,7 @@ impl Words {
 }
 
 /// How the message grows.
-struct Growth {
+struct MessageOps {
     /// `[key, how, value]`, where how is `=` (replaces), `+` (one more in a list), `&` (joined to the text) or `-`
     /// (taken out).
     operations: Vec<Value>,
@@ -139,18 +139,18 @@ struct Growth {
     after: Vec<usize>,
 }
 
-impl Growth {
-    fn of(recording: &Recording) -> Self {
-        let mut growth = Self { operations: Vec::new(), after: Vec::new() };
+impl MessageOps {
+    fn new(recording: &Recording) -> Self {
+        let mut ops = Self { operations: Vec::new(), after: Vec::new() };
         let mut keys: Object = Object::new();
         for (key, value) in recording.template().defaults() {
             keys.insert(key.clone(), Value::Null);
             match value.as_list() {
-                Some(items) if !items.is_empty() => items.iter().for_each(|item| growth.push(key, "+", item)),
-                _ => growth.push(key, "=", value),
+                Some(items) if !items.is_empty() => items.iter().for_each(|item| ops.push(key, "+", item)),
+                _ => ops.push(key, "=", value),
             }
         }
-        growth.after.push(growth.operations.len());
+        ops.after.push(ops.operations.len());
         let events = (0..recording.event_count()).filter_map(|index| recording.event(index));
         let closes: Vec<_> = events.filter(|event| matches!(event.kind, Kind::Close | Kind::Malformed)).collect();
         let mut kept = first_and_last(closes.len()).peekable();
@@ -161,21 +161,21 @@ impl Growth {
                 keys.insert(field.name.clone(), Value::Null);
                 match (&field.join, field.repeats) {
                     _ if !is_kept && (!field.repeats || !left_out.insert(event.field)) => {}
-                    (Some(_), true) if !is_kept => growth.join(&field.name, &LEFT_OUT.into(), ""),
-                    (None, true) if !is_kept => growth.operation(&field.name, "+", LEFT_OUT),
-                    (Some(join), true) => growth.join(&field.name, &value.read(), join),
-                    (None, true) => growth.push(&field.name, "+", &value.read()),
-                    (_, false) => growth.push(&field.name, "=", &value.read()),
+                    (Some(_), true) if !is_kept => ops.join(&field.name, &LEFT_OUT.into(), ""),
+                    (None, true) if !is_kept => ops.operation(&field.name, "+", LEFT_OUT),
+                    (Some(join), true) => ops.join(&field.name, &value.read(), join),
+                    (None, true) => ops.push(&field.name, "+", &value.read()),
+                    (_, false) => ops.push(&field.name, "=", &value.read()),
                 }
             }
-            growth.after.push(growth.operations.len());
+            ops.after.push(ops.operations.len());
         }
         // Values that are empty at the end are not part of the message.
         let kept = recording.message(recording.end());
         for key in keys.keys().filter(|key| !kept.contains_key(key)) {
-            growth.push(key, "-", &Value::Null);
+            ops.push(key, "-", &Value::Null);
         }
-        growth
+        ops
     }
 
     /// How many operations a moment has after it.

@@ -1,6 +1,6 @@
 //! Findings of lint and the proof about the open output's template, their repairs, and navigation through problems.
 
-use super::material::{Finding, Material, PROOF, RepairTask, Task, Written};
+use super::material::{Finding, Material, PROOF, RepairTask, Task, TemplateFile};
 use super::playback::Showing;
 use super::session::{Applied, Session};
 use crate::input::Problem;
@@ -174,7 +174,7 @@ impl Session {
     }
 }
 
-fn written(material: &Material) -> Written {
+fn written(material: &Material) -> TemplateFile {
     (material.template_file.clone(), material.template_text.clone())
 }
 

@@ -170,14 +170,14 @@ impl Finding {
 pub type RepairTask = Task<Vec<Finding>>;
 
 /// A template as its file has it: the file and its text.
-pub(super) type Written = (String, String);
+pub(super) type TemplateFile = (String, String);
 
 /// The findings about the template of the open output.
 #[derive(Default)]
 pub(super) struct Inspection {
     /// Lint's findings, and then all with the effects of the repairs.
-    pub lint: Background<Written, Vec<Finding>>,
-    pub repairs: Background<Written, Vec<Finding>>,
+    pub lint: Background<TemplateFile, Vec<Finding>>,
+    pub repairs: Background<TemplateFile, Vec<Finding>>,
     /// The findings, each at its event.
     pub findings: Vec<Finding>,
     /// How often the list was replaced.

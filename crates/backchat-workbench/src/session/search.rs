@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A search and all its matches.
 #[derive(Debug)]
 pub struct Search {
-    pub(super) sought: Sought,
+    pub(super) query: Query,
     /// The matches in the output, then in the events, then in the template, each in order.
     pub(super) hits: Vec<Hit>,
     /// The recording and the text of the template that were searched.
@@ -49,14 +49,14 @@ impl Search {
 
 /// A text or a pattern to search for.
 #[derive(Clone, Debug)]
-pub enum Sought {
+pub enum Query {
     /// A text. Case counts only if it has capital letters.
     Text(String),
     /// A pattern.
     Pattern(Pattern),
 }
 
-impl Sought {
+impl Query {
     /// Parses what was typed; the error is about an invalid pattern.
     pub fn read(typed: &str) -> Result<Self, String> {
         match typed.strip_prefix('/') {
@@ -72,15 +72,15 @@ impl Sought {
     /// The matches from left to right; none is empty, and none overlaps another.
     pub fn spans(&self, text: &str) -> Vec<Range<usize>> {
         match self {
-            Self::Text(sought) if sought.is_empty() => Vec::new(),
-            Self::Text(sought) => {
-                let of = |text: &str, sought: &str| {
-                    text.match_indices(sought).map(|(at, found)| at..at + found.len()).collect()
+            Self::Text(query) if query.is_empty() => Vec::new(),
+            Self::Text(query) => {
+                let of = |text: &str, query: &str| {
+                    text.match_indices(query).map(|(at, found)| at..at + found.len()).collect()
                 };
-                match sought.chars().any(char::is_uppercase) {
-                    true => of(text, sought),
+                match query.chars().any(char::is_uppercase) {
+                    true => of(text, query),
                     // The lengths stay: only ASCII changes.
-                    false => of(&text.to_ascii_lowercase(), &sought.to_ascii_lowercase()),
+                    false => of(&text.to_ascii_lowercase(), &query.to_ascii_lowercase()),
                 }
             }
             // A step limit ends the search.
@@ -97,7 +97,7 @@ impl Sought {
     }
 }
 
-impl fmt::Display for Sought {
+impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => f.write_str(text),
@@ -108,12 +108,12 @@ impl fmt::Display for Sought {
 
 #[cfg(test)]
 mod tests {
-    use super::Sought;
+    use super::Query;
 
     #[test]
     fn texts_and_patterns_are_found() {
         let text = "aé<B> <b> aé/7";
-        for (sought, found) in [
+        for (query, found) in [
             ("<b>", &[(3, 6), (7, 10)][..]),
             ("<B>", &[(3, 6)]),
             ("é", &[(1, 3), (12, 14)]),
@@ -124,10 +124,10 @@ mod tests {
             ("/x*/", &[]),
             ("longer than the text is", &[]),
         ] {
-            let spans = Sought::read(sought).unwrap().spans(text);
+            let spans = Query::read(query).unwrap().spans(text);
             let spans: Vec<(usize, usize)> = spans.into_iter().map(|span| (span.start, span.end)).collect();
-            assert_eq!(spans, found, "{sought}");
+            assert_eq!(spans, found, "{query}");
         }
-        assert!(Sought::read("/(").is_err());
+        assert!(Query::read("/(").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Searches the output, the events and the template.
 
-use super::search::{Hit, Search, Sought};
+use super::search::{Hit, Query, Search};
 use super::session::Session;
 use crate::replay::{Kind, Recording, quoted};
 
@@ -8,9 +8,9 @@ impl Session {
     /// Runs the typed search, and goes to the first match from here on.
     pub fn search(&mut self, typed: &str) {
         self.playback.search = None;
-        match Sought::read(typed) {
-            Ok(sought) => {
-                self.playback.search = Some(self.searched(sought));
+        match Query::read(typed) {
+            Ok(query) => {
+                self.playback.search = Some(self.searched(query));
                 self.go_to_match(true);
             }
             Err(wrong) => self.notice = Some(wrong),
@@ -31,7 +31,7 @@ impl Session {
             return;
         };
         if search.of != self.searchable() {
-            search = self.searched(search.sought);
+            search = self.searched(search.query);
         }
         let last = search.at.filter(|(_, moves)| *moves == self.playback.moves).map(|(at, _)| at);
         let next = match last {
@@ -43,8 +43,8 @@ impl Session {
         let at = next.unwrap_or(other_end);
         match search.hits.get(at).cloned() {
             None => {
-                let sought = quoted(&search.sought.to_string());
-                self.notice = Some(format!("{sought} occurs neither in the output, the events nor the template"));
+                let query = quoted(&search.query.to_string());
+                self.notice = Some(format!("{query} occurs neither in the output, the events nor the template"));
             }
             Some(hit) => {
                 let place = self.show_hit(&hit);
@@ -96,20 +96,20 @@ impl Session {
         (self.playback.generation, self.library.material.shown_template().into_owned())
     }
 
-    fn searched(&self, sought: Sought) -> Search {
+    fn searched(&self, query: Query) -> Search {
         let of = self.searchable();
         let mut hits = Vec::new();
         if let Some(recording) = self.recording() {
             let output = recording.output_start();
-            let spans = sought.spans(recording.slice(output..recording.text().len()));
+            let spans = query.spans(recording.slice(output..recording.text().len()));
             hits.extend(spans.into_iter().map(|span| Hit::Output(output + span.start..output + span.end)));
             let events = (0..recording.event_count())
-                .filter(|event| in_words(recording, *event).is_some_and(|words| sought.occurs(&words)));
+                .filter(|event| in_words(recording, *event).is_some_and(|words| query.occurs(&words)));
             hits.extend(events.map(Hit::Event));
         }
-        let lines = of.1.split('\n').enumerate().filter(|(_, line)| sought.occurs(line));
+        let lines = of.1.split('\n').enumerate().filter(|(_, line)| query.occurs(line));
         hits.extend(lines.map(|(line, _)| Hit::Template(line)));
-        Search { sought, hits, of, at: None }
+        Search { query, hits, of, at: None }
     }
 }
 

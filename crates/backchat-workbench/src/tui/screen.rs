@@ -32,7 +32,7 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
 }
 
 fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Option<i32>> {
-    let mut files = Stamps::of(app.files());
+    let mut files = Stamps::read(app.files());
     let mut beat = Instant::now();
     let mut is_dirty = true;
     loop {
@@ -73,7 +73,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
         }
         if beat.elapsed() >= BEAT {
             beat = Instant::now();
-            let seen = Stamps::of(app.files());
+            let seen = Stamps::read(app.files());
             if seen != files {
                 let same_output = seen.is_of_the_same_files(&files);
                 files = seen;
@@ -146,7 +146,7 @@ fn own_terminal() -> Option<std::fs::File> {
 struct Stamps(Vec<(PathBuf, Option<(SystemTime, u64)>)>);
 
 impl Stamps {
-    fn of(files: Vec<PathBuf>) -> Self {
+    fn read(files: Vec<PathBuf>) -> Self {
         let stamp = |file: &PathBuf| {
             let data = std::fs::metadata(file).ok()?;
             Some((data.modified().ok()?, data.len()))

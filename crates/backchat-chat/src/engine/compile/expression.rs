@@ -98,7 +98,7 @@ impl<'s> Compiler<'s> {
             return None;
         }
         let scope = self.around.last()?.scopes.iter().rev().find(|scope| scope.bound.contains_key(LOOP))?;
-        Some(Kind::Loop(scope.level?, LoopField::of(field)?))
+        Some(Kind::Loop(scope.level?, LoopField::named(field)?))
     }
 
     /// An expression that is not an operation on another value.

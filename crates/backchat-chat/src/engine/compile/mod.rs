@@ -143,7 +143,7 @@ impl<'s> Compiler<'s> {
 
     /// A body, and the filter of what it prints, which sees the variables of the body.
     fn filtered(&mut self, body: &tree::Body<'s>, filter: Option<&Expr<'s>>) -> (Scoped, Option<Expression>) {
-        let scope = self.enter(&[], Symbols::of(body));
+        let scope = self.enter(&[], Symbols::collect(body));
         let body = self.body(body);
         let filter = filter.map(|filter| self.expression(filter));
         self.leave();
@@ -219,7 +219,7 @@ impl<'s> Compiler<'s> {
         self.marks = true;
         // Jinja2 compiles it to a call block, which is called without a caller.
         let hidden: &[_] = if asks_for(body, CALLER) { &[CALLER] } else { &[] };
-        let scope = self.enter(hidden, Symbols::of(body));
+        let scope = self.enter(hidden, Symbols::collect(body));
         self.hide(hidden);
         let body = self.body(body);
         self.leave();
@@ -229,7 +229,7 @@ impl<'s> Compiler<'s> {
     fn with(&mut self, bindings: &[(tree::Target<'s>, Expr<'s>)], body: &tree::Body<'s>) -> StatementKind {
         let values: Vec<_> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
         let bound: Vec<_> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
-        let scope = self.enter(&bound, Symbols::of(body));
+        let scope = self.enter(&bound, Symbols::collect(body));
         let targets: Vec<_> = bindings.iter().map(|(target, _)| self.target(target)).collect();
         let body = self.body(body);
         self.leave();
@@ -237,7 +237,7 @@ impl<'s> Compiler<'s> {
     }
 
     fn filter_block(&mut self, filter: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
-        let mut symbols = Symbols::of(body);
+        let mut symbols = Symbols::collect(body);
         symbols.read(filter);
         let scope = self.enter(&[], symbols);
         let body = self.body(body);
@@ -305,7 +305,7 @@ impl<'s> Compiler<'s> {
         let target = self.target(target);
         // Here `loop` refers to the enclosing loop.
         let only = only.map(|only| self.expression(only));
-        self.add(Symbols::of(body));
+        self.add(Symbols::collect(body));
         let mut object = None;
         if let Some(around) = self.around.last_mut() {
             if let Some(names) = around.scopes.last_mut()

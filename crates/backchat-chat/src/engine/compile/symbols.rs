@@ -15,7 +15,7 @@ pub(super) struct Symbols<'s> {
 }
 
 impl<'s> Symbols<'s> {
-    pub(super) fn of(body: &tree::Body<'s>) -> Self {
+    pub(super) fn collect(body: &tree::Body<'s>) -> Self {
         let mut symbols = Self::default();
         symbols.body(body);
         symbols

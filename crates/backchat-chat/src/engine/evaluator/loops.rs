@@ -141,7 +141,7 @@ impl Object for LoopObject {
     }
 
     fn get_value_by_str(self: &Arc<Self>, name: &str) -> Option<Value> {
-        LoopField::of(name).map(|field| self.now().field(field))
+        LoopField::named(name).map(|field| self.now().field(field))
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {

@@ -214,7 +214,7 @@ impl Plan<'_> {
             Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
             _ => "(?=\\s*[{\"])".to_owned(),
         };
-        let channel = Channels::of(self.wire).map_or_else(String::new, |channels| channels.before_name());
+        let channel = Channels::find(self.wire).map_or_else(String::new, |channels| channels.before_name());
         Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);

@@ -19,7 +19,7 @@ pub(super) struct Channels<'w> {
 
 impl<'w> Channels<'w> {
     /// Finds it; `None` if one of the parts has no such header, or two have the same word.
-    pub fn of(wire: &'w WireFormat) -> Option<Self> {
+    pub fn find(wire: &'w WireFormat) -> Option<Self> {
         let header = |text| header(wire.segmentation, text);
         let (before, thought, after) = header(wire.reasoning.as_ref()?.open.trim())?;
         let (first, said, last) = header(wire.content.open.trim())?;
@@ -88,7 +88,7 @@ mod tests {
     fn parts_share_a_header_with_a_word_of_each() {
         let known = wire("<|part|>say<|text|>", "<|part|>act json<|text|>");
         let channels = Channels { before: "<|part|>", after: "<|text|>", called: "act" };
-        assert_eq!(Channels::of(&known), Some(channels));
+        assert_eq!(Channels::find(&known), Some(channels));
         for (said, called) in [
             // Two parts with one word, other marks, no word.
             ("<|part|>say<|text|>", "<|part|>say json<|text|>"),
@@ -98,7 +98,7 @@ mod tests {
             // Tags that people write are no header.
             ("<part>say<text>", "<part>act<text>"),
         ] {
-            assert_eq!(Channels::of(&wire(said, called)), None, "{said} {called}");
+            assert_eq!(Channels::find(&wire(said, called)), None, "{said} {called}");
         }
     }
 

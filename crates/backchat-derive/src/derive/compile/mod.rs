@@ -286,7 +286,7 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     let last = last_closes(wire, choices);
     if !open.is_empty() {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
-        let others = beside.chain(channels::Channels::of(wire).map(|channels| channels.without_call()));
+        let others = beside.chain(channels::Channels::find(wire).map(|channels| channels.without_call()));
         Delimiter::Literals([open.to_owned()].into_iter().chain(others).collect()).write(&mut field, "open");
     }
     let patterns = content_patterns(wire, choices, &closes);

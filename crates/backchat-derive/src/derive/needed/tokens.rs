@@ -16,11 +16,11 @@ pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, giv
     if names.is_empty() {
         return Vec::new();
     }
-    let without = Shown::probe(template, &options.variables, options);
+    let without = RenderedTurns::probe(template, &options.variables, options);
     names.retain(|name| {
         let mut variables = options.variables.clone();
         variables.insert((*name).clone(), TOKEN.into());
-        let with = Shown::probe(template, &variables, options);
+        let with = RenderedTurns::probe(template, &variables, options);
         let is_all = |with: &str, without: &str| with.replace(TOKEN, "") == *without;
         let mut turns = with.turns.iter().zip(&without.turns);
         // What a prompt ends with belongs to its header, or begins the turn.
@@ -31,12 +31,12 @@ pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, giv
 }
 
 /// What a template writes after a question: the end of the prompt, and the model's turn, with an answer and with a call.
-struct Shown {
+struct RenderedTurns {
     prompt: String,
     turns: [String; 2],
 }
 
-impl Shown {
+impl RenderedTurns {
     fn probe(template: &ChatTemplate, variables: &Object, options: &Options) -> Self {
         let settings = RenderOptions::default().now(options.now.clone());
         let after_question = |goal: Goal| {

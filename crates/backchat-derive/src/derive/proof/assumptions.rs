@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::case::{Case, Cutter, TurnStarts};
-use super::conversations::{History, Reach, Said};
+use super::conversations::{History, Reach, TestAnswer};
 use super::judge::{Judge, Outcome};
 use super::renders::Tokens;
 use super::request::Request;
@@ -62,7 +62,7 @@ pub(super) struct Setup<'p, 't> {
 
 impl<'t> Setup<'_, 't> {
     /// The assumptions that matter for this template, with cases of these answers.
-    pub fn find(&self, said: &[Said], cases: &[Case]) -> Vec<Assumption> {
+    pub fn find(&self, said: &[TestAnswer], cases: &[Case]) -> Vec<Assumption> {
         let usual = self.outlook(self.plain, self.offering, &Setting::new());
         let plain = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
@@ -82,7 +82,7 @@ impl<'t> Setup<'_, 't> {
         found
     }
 
-    fn clock(&self, said: &[Said], usual: &Outlook) -> Option<Assumption> {
+    fn clock(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
         let clock = Prober::new(self.template, self.variables, Some(ANOTHER_TIME.to_owned()));
         let plain = clock.with_shape(self.request.request_shape).with_reasoning(self.request.reasoning_input.as_ref());
         let offering = plain.offering(self.offering.offered().cloned());
@@ -93,7 +93,7 @@ impl<'t> Setup<'_, 't> {
         Some(Assumption { message, cases: self.cases(said, &plain, &offering, Setting::new()) })
     }
 
-    fn variable(&self, said: &[Said], usual: &Outlook, name: &str, setting: Setting) -> Option<Assumption> {
+    fn variable(&self, said: &[TestAnswer], usual: &Outlook, name: &str, setting: Setting) -> Option<Assumption> {
         let outlook = self.outlook(self.plain, self.offering, &setting);
         let is_known = |known: &Setting| self.outlook(self.plain, self.offering, known) == outlook;
         // A text that only turns a switch on is a setting of the proof.
@@ -131,13 +131,13 @@ impl<'t> Setup<'_, 't> {
         Outlook([shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called))])
     }
 
-    fn cases(&self, said: &[Said], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
+    fn cases(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
         let mut request = self.request.clone();
         request.usage.settings = vec![setting];
-        let said: Vec<Said> = said
+        let said: Vec<TestAnswer> = said
             .iter()
             .filter(|said| said.reach == Reach::Settings)
-            .map(|said| Said { reach: Reach::Histories, ..said.clone() })
+            .map(|said| TestAnswer { reach: Reach::Histories, ..said.clone() })
             .collect();
         let histories = self.histories.iter().filter(|history| history.is_main).cloned().collect();
         let mut cutter = Cutter::new(plain, offering, &request, histories, self.tokens, TurnStarts::default());

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::conversations::{History, Reach, Said};
+use super::conversations::{History, Reach, TestAnswer};
 use super::renders::Tokens;
 use super::request::Request;
 use super::turn_start::{Cut, TurnStart, shows};
@@ -75,7 +75,7 @@ impl<'p, 't> Cutter<'p, 't> {
     }
 
     /// The cases of these answers, each turn once.
-    pub fn cases(&mut self, said: &[Said], seen: &mut HashSet<(String, String)>) -> Vec<Case> {
+    pub fn cases(&mut self, said: &[TestAnswer], seen: &mut HashSet<(String, String)>) -> Vec<Case> {
         let mut cases: Vec<Case> = Vec::new();
         for said in said {
             cases.extend(self.cases_of(said, seen));
@@ -91,7 +91,7 @@ impl<'p, 't> Cutter<'p, 't> {
         cases
     }
 
-    fn cases_of(&mut self, said: &Said, seen: &mut HashSet<(String, String)>) -> Vec<Case> {
+    fn cases_of(&mut self, said: &TestAnswer, seen: &mut HashSet<(String, String)>) -> Vec<Case> {
         let request = self.request;
         let calls = said.answer.calls.len();
         if (calls > 0 && !request.calls.shown)
@@ -164,7 +164,7 @@ impl<'p, 't> Cutter<'p, 't> {
         self.turn_starts.known.get(at)?.3.as_ref().map(|_| at)
     }
 
-    fn case(&mut self, said: &Said, history: usize, setting: usize) -> Option<Case> {
+    fn case(&mut self, said: &TestAnswer, history: usize, setting: usize) -> Option<Case> {
         let called =
             self.histories.get(history)?.messages.iter().any(|message| matches!(message, Message::Tool { .. }));
         let offers_tools = self.request.always_tools || called || !said.answer.calls.is_empty();

@@ -5,7 +5,7 @@ use backchat_probe::probe::{Answer, Call, Message, PART_BREAK};
 
 /// The answer of one case, under its name in the report.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct TestAnswer {
     pub name: String,
     pub answer: Answer,
     /// The conversations it is tried in.
@@ -167,7 +167,7 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
 ];
 
 /// The answers of the proof, independent of the draft.
-pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
+pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
     let route = |id: &str, arguments: &str| call(id, "get_route", arguments);
     let first = route("a1B2c3D4e", r#"{"city": "Ghent", "days": 2}"#);
     let again = route("f5G6h7I8j", r#"{"city": "Ghent", "days": 2}"#);
@@ -209,9 +209,11 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
             Reach::Value,
         ),
     ];
-    let mut said: Vec<Said> =
-        structures.into_iter().map(|(name, answer, reach)| Said { name: name.to_owned(), answer, reach }).collect();
-    let mut value = |name: String, answer: Answer| said.push(Said { name, answer, reach: Reach::Value });
+    let mut said: Vec<TestAnswer> = structures
+        .into_iter()
+        .map(|(name, answer, reach)| TestAnswer { name: name.to_owned(), answer, reach })
+        .collect();
+    let mut value = |name: String, answer: Answer| said.push(TestAnswer { name, answer, reach: Reach::Value });
     for (name, text) in TEXTS {
         value(name.to_owned(), Answer::content(text));
     }
@@ -233,7 +235,7 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
             Answer::content("Yes, 43 km.").with_reasoning(&thought),
         );
     }
-    for Said { answer, .. } in &mut said {
+    for TestAnswer { answer, .. } in &mut said {
         name_ids(&mut answer.calls, named_ids, 0);
     }
     said
@@ -241,12 +243,12 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
 
 /// A call with a text that contains the separator of two arguments. A quote that ends the one and begins the other is
 /// left out, because it would be escaped.
-pub(super) fn separated(between: &str, named_ids: bool) -> Said {
+pub(super) fn separated(between: &str, named_ids: bool) -> TestAnswer {
     let query = format!("Ghent{}Brno", between.trim_matches('"'));
     let arguments = Object::from([("query".to_owned(), query.into())]);
     let mut calls = vec![Call { id: "a1B2c3D4e".to_owned(), name: "lookup_city".to_owned(), arguments }];
     name_ids(&mut calls, named_ids, 0);
-    Said {
+    TestAnswer {
         name: "a call with the text between arguments".to_owned(),
         answer: Answer::calls(calls),
         reach: Reach::Value,
@@ -266,9 +268,10 @@ pub(super) fn foreign(literals: &[String]) -> Vec<String> {
 }
 
 /// The answers for one draft: its own delimiters, incomplete, and complete where they are harmless.
-pub(super) fn about(marks: &Marks, named_ids: bool) -> Vec<Said> {
+pub(super) fn about(marks: &Marks, named_ids: bool) -> Vec<TestAnswer> {
     let mut said = Vec::new();
-    let mut value = |name: &str, answer: Answer| said.push(Said { name: name.to_owned(), answer, reach: Reach::Value });
+    let mut value =
+        |name: &str, answer: Answer| said.push(TestAnswer { name: name.to_owned(), answer, reach: Reach::Value });
     let beginnings: Vec<&str> = marks.all.iter().filter_map(|mark| beginning(mark)).collect();
     if !beginnings.is_empty() {
         let text = format!("These are not complete: {} and no more.", beginnings.join(" , "));
@@ -277,7 +280,7 @@ pub(super) fn about(marks: &Marks, named_ids: bool) -> Vec<Said> {
         let call = Call { id: "a1B2c3D4e".to_owned(), name: "run-sql.v2".to_owned(), arguments: query };
         value("a call with beginnings of markers", Answer::calls(vec![call]));
     }
-    for Said { answer, .. } in &mut said {
+    for TestAnswer { answer, .. } in &mut said {
         name_ids(&mut answer.calls, named_ids, 0);
     }
     said
@@ -357,7 +360,7 @@ mod tests {
     use super::*;
     use backchat_probe::probe::json_type;
 
-    fn all_answers() -> Vec<Said> {
+    fn all_answers() -> Vec<TestAnswer> {
         answers(false, &foreign(&[]))
     }
 
@@ -373,7 +376,7 @@ mod tests {
     #[test]
     fn every_call_is_one_that_its_tool_allows() {
         let tools = tools();
-        for Said { name, answer, .. } in all_answers() {
+        for TestAnswer { name, answer, .. } in all_answers() {
             for call in &answer.calls {
                 let function = tools.as_list().unwrap().iter().map(|tool| tool.get("function").unwrap());
                 let tool = function.clone().find(|tool| tool.get("name").and_then(Value::as_str) == Some(&call.name));

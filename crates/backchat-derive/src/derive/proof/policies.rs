@@ -56,14 +56,14 @@ fn shortest(cases: &[Case]) -> Vec<&Case> {
 }
 
 /// What a text gave.
-type Found = (Object, Vec<Problem>);
+type ParseResult = (Object, Vec<Problem>);
 
 struct Reader<'j, 'a, 't> {
     judge: &'j Judge<'a, 't>,
 }
 
 impl Reader<'_, '_, '_> {
-    fn read(&self, case: &Case, text: &str, policies: Policies) -> Option<Found> {
+    fn read(&self, case: &Case, text: &str, policies: Policies) -> Option<ParseResult> {
         let options = Options::default().tools(self.judge.tools.clone()).recover(policies);
         let mut parser = Parser::new(self.judge.template, &case.prefix, options).ok()?;
         parser.feed_into(text, &mut |_| {}).ok()?;
@@ -109,7 +109,7 @@ impl Reader<'_, '_, '_> {
             let Some(text) = replaced_once(&case.text, content, &said) else { continue };
             let mut expected = case.expected.clone();
             expected.content = Some(said);
-            let is_read = |found: Option<Found>| {
+            let is_read = |found: Option<ParseResult>| {
                 found.is_some_and(|(message, _)| {
                     difference(&expected, &message, self.judge.reasoning, &case.prompted).is_none()
                 })
@@ -126,7 +126,7 @@ impl Reader<'_, '_, '_> {
         let Some(regions) = Regions::read(self.judge, case) else { return };
         for Deviant { policies, text, expected } in regions.deviants(case) {
             let Some(first) = policies.iter().next() else { continue };
-            let is_same = |found: Option<Found>| {
+            let is_same = |found: Option<ParseResult>| {
                 found.is_some_and(|(message, _)| {
                     difference(&expected, &message, self.judge.reasoning, &case.prompted).is_none()
                 })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Proof;
 use super::case::{Case, Cutter, TurnStarts};
-use super::conversations::{History, Reach, Said, call, name_ids, one_tool, typed};
+use super::conversations::{History, Reach, TestAnswer, call, name_ids, one_tool, typed};
 use super::judge::{Judge, Outcome};
 use super::reading::{message_of, reasoning_field};
 use backchat_chat::Origin;
@@ -123,7 +123,7 @@ impl Proof<'_> {
         let mut turns = Vec::new();
         for (name, mut answer) in said() {
             name_ids(&mut answer.calls, request.calls.named_ids, 0);
-            let said = Said { name: name.to_owned(), answer, reach: Reach::Value };
+            let said = TestAnswer { name: name.to_owned(), answer, reach: Reach::Value };
             let Some(case) = cutter.cases(&[said], &mut HashSet::new()).into_iter().next() else { continue };
             // Without the part that the template drops, this is the case of another answer.
             if !case.drops_content {

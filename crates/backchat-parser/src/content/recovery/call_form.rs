@@ -17,12 +17,12 @@ pub(crate) struct CallForm {
 
 impl CallForm {
     /// The form of the calls that regions of a field give.
-    pub fn of(field: &Field) -> Self {
-        Self { paths: CallPaths::of(field), head: OnceLock::new() }
+    pub fn new(field: &Field) -> Self {
+        Self { paths: CallPaths::find(field), head: OnceLock::new() }
     }
 
     pub(super) fn head(&self, field: &Field) -> Option<&TagHead> {
         let ContentSpec::XmlInline(args) = &field.content else { return None };
-        self.head.get_or_init(|| TagHead::of(args)).as_ref()
+        self.head.get_or_init(|| TagHead::new(args)).as_ref()
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct CallPaths {
 
 impl CallPaths {
     /// The paths of the calls that regions of a field give, if its transform says where they are.
-    pub fn of(field: &Field) -> Option<Self> {
+    pub fn find(field: &Field) -> Option<Self> {
         let transform = field.transform.as_ref()?;
         let Shape::Object(call) = &transform.shape else { return None };
         let below = |path: &[String], key: &str| Some(path.iter().cloned().chain([key.to_owned()]).collect());

@@ -13,7 +13,7 @@ pub(super) struct TagHead {
 }
 
 impl TagHead {
-    pub fn of(args: &XmlInlineArgs) -> Option<Self> {
+    pub fn new(args: &XmlInlineArgs) -> Option<Self> {
         let parts = args.tag_pattern.outline();
         let is_value = |part: &Part| matches!(part, Part::Group { name: Some(name), .. } if name == "value");
         let before = parts.get(..parts.iter().position(is_value)?)?;

@@ -25,7 +25,7 @@ pub(in crate::parser) struct CallShape {
 impl CallShape {
     /// The calls that regions of the field give, if their parts can be reported before the region is whole: the body is
     /// plain JSON or tagged values, and the transform puts a name and arguments under `function`.
-    pub fn of(field: &Field) -> Option<Self> {
+    pub fn find(field: &Field) -> Option<Self> {
         let transform = field.transform.as_ref()?;
         let each = transform.each;
         let Shape::Object(call) = &transform.shape else { return None };

@@ -3,7 +3,7 @@
 use crate::content::coerce::Tools;
 use crate::content::{Mode, Reason, tagged_value};
 use crate::parser::part::part;
-use crate::pattern::{Found, Search};
+use crate::pattern::{Search, SearchResult};
 use crate::template::XmlInlineArgs;
 use backchat_core::json::{Object, Value};
 
@@ -35,7 +35,7 @@ impl Tags {
         };
         loop {
             let found = self.search.resume(pattern, body, 0, false);
-            let Found::Match { start, end } = found.map_err(|error| Reason::Pattern(error.to_string()))? else {
+            let SearchResult::Match { start, end } = found.map_err(|error| Reason::Pattern(error.to_string()))? else {
                 return Ok(());
             };
             // A pattern without the group gives empty values.

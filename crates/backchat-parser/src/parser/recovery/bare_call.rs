@@ -1,6 +1,6 @@
 //! `bare-call`: JSON at the start of a line that is a call without its opener.
 
-use super::known::{Known, Verdict};
+use super::context::{Context, Verdict};
 use super::markers::{self, Tail, follow_tail};
 use super::view::{At, View};
 use crate::content::coerce::Tools;
@@ -23,7 +23,7 @@ pub(in crate::parser) struct BareCall {
 
 /// A call without its opener.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::parser) struct Found {
+pub(in crate::parser) struct FoundCall {
     pub field: usize,
     /// Where its JSON ends.
     pub end: usize,
@@ -37,10 +37,10 @@ impl BareCall {
     }
 
     /// Reads more text. `may_be_all` says that it counts even if there is nothing else.
-    pub fn look(&mut self, view: View<'_>, known: &Known<'_>, may_be_all: bool) -> Verdict<Found> {
+    pub fn look(&mut self, view: View<'_>, context: &Context<'_>, may_be_all: bool) -> Verdict<FoundCall> {
         let (end, field) = match self.complete {
             Some(complete) => complete,
-            None => match self.complete(view, known) {
+            None => match self.complete(view, context) {
                 Verdict::Is(complete) => complete,
                 Verdict::Waits => return Verdict::Waits,
                 Verdict::IsNot => return Verdict::IsNot,
@@ -48,11 +48,11 @@ impl BareCall {
         };
         self.complete = Some((end, field));
         if !self.closes_not
-            && let Some(closer) = markers::closer(known.plan, field)
+            && let Some(closer) = markers::closer(context.plan, field)
         {
             match view.marker(closer, end) {
-                At::Match { start, end: after } if markers::is_own(known.plan, view.slice(start, after)) => {
-                    return Verdict::Is(Found { field, end, closer: Some((start, after)) });
+                At::Match { start, end: after } if markers::is_own(context.plan, view.slice(start, after)) => {
+                    return Verdict::Is(FoundCall { field, end, closer: Some((start, after)) });
                 }
                 At::Waits => return Verdict::Waits,
                 // Blanks may yet be followed by the closer.
@@ -62,14 +62,14 @@ impl BareCall {
         if !self.closes_not && !view.is_whole() {
             return Verdict::Waits;
         }
-        match may_be_all.then(|| follow_tail(known.plan, view, &mut self.at, false)) {
-            Some(Tail::Ends) => Verdict::Is(Found { field, end, closer: None }),
+        match may_be_all.then(|| follow_tail(context.plan, view, &mut self.at, false)) {
+            Some(Tail::Ends) => Verdict::Is(FoundCall { field, end, closer: None }),
             Some(Tail::Waits) => Verdict::Waits,
             _ => Verdict::IsNot,
         }
     }
 
-    fn complete(&mut self, view: View<'_>, known: &Known<'_>) -> Verdict<(usize, usize)> {
+    fn complete(&mut self, view: View<'_>, context: &Context<'_>) -> Verdict<(usize, usize)> {
         let (progress, taken) = self.json.read(view.from(self.at).as_bytes());
         self.at += taken;
         match progress {
@@ -78,7 +78,7 @@ impl BareCall {
             Progress::Begun => Verdict::Waits,
             Progress::Complete => {
                 let body = view.slice(self.start, self.at);
-                let field = known.plan.roles.calls.iter().find(|call| is_call(body, call, known));
+                let field = context.plan.roles.calls.iter().find(|call| is_call(body, call, context));
                 field.map_or(Verdict::IsNot, |call| Verdict::Is((self.at, call.field)))
             }
         }
@@ -91,9 +91,9 @@ pub(super) fn has_bare_calls(call: &CallField) -> bool {
 }
 
 /// Whether JSON is a call, or calls, of known tools with objects for arguments.
-fn is_call(body: &str, call: &CallField, known: &Known<'_>) -> bool {
-    let Some(field) = known.template.fields().get(call.field).filter(|_| has_bare_calls(call)) else { return false };
-    let request = Request { is_bare: true, ..strict_request(known.tools) };
+fn is_call(body: &str, call: &CallField, context: &Context<'_>) -> bool {
+    let Some(field) = context.template.fields().get(call.field).filter(|_| has_bare_calls(call)) else { return false };
+    let request = Request { is_bare: true, ..strict_request(context.tools) };
     let read = recovery::read(field, &call.form, body, &[], request);
     let is_harmless = |kind| kind == ProblemKind::DuplicateKey;
     let Ok(Some(value)) = read.value else { return false };

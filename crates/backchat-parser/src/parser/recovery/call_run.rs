@@ -1,13 +1,13 @@
 //! `call-in-reasoning`: a run of complete calls in the reasoning, and whether it reaches its end.
 
 use super::bare_call::strict_request;
-use super::known::{Known, Verdict};
+use super::context::{Context, Verdict};
 use super::markers::{self, Tail, follow_tail};
 use super::view::{At, View};
 use crate::content::Capture;
 use crate::content::recovery::{self, JsonPrefix, ProblemKind, Progress};
 use crate::parser::roles::CallField;
-use crate::pattern::{Found, Search};
+use crate::pattern::{Search, SearchResult};
 
 /// Calls that come one after another.
 #[derive(Clone, Debug)]
@@ -55,16 +55,16 @@ impl CallRun {
     }
 
     /// Reads on.
-    pub fn look(&mut self, view: View<'_>, known: &Known<'_>) -> Verdict<Run> {
+    pub fn look(&mut self, view: View<'_>, context: &Context<'_>) -> Verdict<Run> {
         loop {
             if let Some(end) = self.closed {
-                return match follow_tail(known.plan, view, &mut self.at, false) {
+                return match follow_tail(context.plan, view, &mut self.at, false) {
                     Tail::Ends => self.run(end, view.end(), true),
                     Tail::Waits => Verdict::Waits,
                     Tail::GoesOn => Verdict::IsNot,
                 };
             }
-            match self.step(view, known) {
+            match self.step(view, context) {
                 Verdict::Is(Some(run)) => return Verdict::Is(run),
                 Verdict::Is(None) => {}
                 Verdict::Waits => return Verdict::Waits,
@@ -80,10 +80,10 @@ impl CallRun {
         }
     }
 
-    fn step(&mut self, view: View<'_>, known: &Known<'_>) -> Verdict<Option<Run>> {
+    fn step(&mut self, view: View<'_>, context: &Context<'_>) -> Verdict<Option<Run>> {
         if let Phase::Body { field, .. } = self.phase {
-            let Some(call) = known.plan.roles.call(field) else { return Verdict::IsNot };
-            return match self.read_body(view, known, call) {
+            let Some(call) = context.plan.roles.call(field) else { return Verdict::IsNot };
+            return match self.read_body(view, context, call) {
                 Verdict::Is(end) => {
                     self.phase = Phase::Between;
                     self.at = end;
@@ -103,9 +103,9 @@ impl CallRun {
             };
         }
         let mut waits = false;
-        if let Some(closer) = known.plan.roles.reasoning.and_then(|field| markers::closer(known.plan, field)) {
+        if let Some(closer) = context.plan.roles.reasoning.and_then(|field| markers::closer(context.plan, field)) {
             match view.marker(closer, self.at) {
-                At::Match { start, end } if markers::is_own(known.plan, view.slice(start, end)) => {
+                At::Match { start, end } if markers::is_own(context.plan, view.slice(start, end)) => {
                     let has_calls = self.complete.is_some();
                     (self.closed, self.at) = (Some(view.after_blanks(start)), end);
                     return if has_calls { Verdict::Is(None) } else { Verdict::IsNot };
@@ -115,8 +115,8 @@ impl CallRun {
                 At::No => {}
             }
         }
-        for call in &known.plan.roles.calls {
-            let opener = markers::opener(known.plan, call.field);
+        for call in &context.plan.roles.calls {
+            let opener = markers::opener(context.plan, call.field);
             match opener.map(|opener| view.marker(opener, self.at)) {
                 Some(At::Match { start, end }) => {
                     let (json, search) = (JsonPrefix::default(), Box::default());
@@ -129,7 +129,7 @@ impl CallRun {
                 _ => {}
             }
         }
-        if let Some(closer) = known.plan.implicit.and_then(|field| markers::closer(known.plan, field)) {
+        if let Some(closer) = context.plan.implicit.and_then(|field| markers::closer(context.plan, field)) {
             match view.marker(closer, self.at) {
                 At::Match { end, .. } if self.complete.is_some() => {
                     self.at = end;
@@ -143,7 +143,7 @@ impl CallRun {
     }
 
     /// Reads the body of a call; returns where the call ends.
-    fn read_body(&mut self, view: View<'_>, known: &Known<'_>, call: &CallField) -> Verdict<usize> {
+    fn read_body(&mut self, view: View<'_>, context: &Context<'_>, call: &CallField) -> Verdict<usize> {
         let Phase::Body { json, json_end, search, from, opener, .. } = &mut self.phase else { return Verdict::IsNot };
         let place = view.after_blanks(*from);
         if place == view.end() && !view.is_whole() {
@@ -152,7 +152,7 @@ impl CallRun {
         if !call.can_begin_with(view.from(place)) {
             return Verdict::IsNot;
         }
-        let Some(closer) = markers::closer(known.plan, call.field) else { return Verdict::IsNot };
+        let Some(closer) = markers::closer(context.plan, call.field) else { return Verdict::IsNot };
         let (body_end, end) = if call.is_json {
             let body_end = match *json_end {
                 Some(end) => end,
@@ -167,7 +167,7 @@ impl CallRun {
                 }
             };
             match view.marker(closer, body_end) {
-                At::Match { start, end } if markers::is_own(known.plan, view.slice(start, end)) => (start, end),
+                At::Match { start, end } if markers::is_own(context.plan, view.slice(start, end)) => (start, end),
                 _ if !call.has_own_closer => (body_end, body_end),
                 At::Waits => return Verdict::Waits,
                 _ if view.after_blanks(body_end) == view.end() && !view.is_whole() => return Verdict::Waits,
@@ -175,14 +175,16 @@ impl CallRun {
             }
         } else {
             match view.find(closer, search, *from) {
-                Found::Match { start, end } if markers::is_own(known.plan, view.slice(start, end)) => (start, end),
-                Found::Match { .. } => return Verdict::IsNot,
+                SearchResult::Match { start, end } if markers::is_own(context.plan, view.slice(start, end)) => {
+                    (start, end)
+                }
+                SearchResult::Match { .. } => return Verdict::IsNot,
                 _ if view.is_whole() => return Verdict::IsNot,
                 _ => return Verdict::Waits,
             }
         };
         let opening = view.slice(*opener, *from);
-        let is_whole = is_complete(opening, view.slice(*from, body_end), call, known);
+        let is_whole = is_complete(opening, view.slice(*from, body_end), call, context);
         if is_whole { Verdict::Is(end) } else { Verdict::IsNot }
     }
 }
@@ -196,9 +198,9 @@ fn wrapped(run: Verdict<Run>) -> Verdict<Option<Run>> {
 }
 
 /// Whether a body has conforming calls of known tools.
-fn is_complete(opening: &str, body: &str, call: &CallField, known: &Known<'_>) -> bool {
-    let Some(field) = known.template.fields().get(call.field) else { return false };
-    let Some(opener) = markers::opener(known.plan, call.field) else { return false };
+fn is_complete(opening: &str, body: &str, call: &CallField, context: &Context<'_>) -> bool {
+    let Some(field) = context.template.fields().get(call.field) else { return false };
+    let Some(opener) = markers::opener(context.plan, call.field) else { return false };
     // The captures of the last opener, which is the one before the body.
     let captures = opener.matches(opening).filter_map(Result::ok).last();
     let captures: Vec<_> = opener
@@ -209,7 +211,7 @@ fn is_complete(opening: &str, body: &str, call: &CallField, known: &Known<'_>) -
             Some(Capture { name: name.clone(), text })
         })
         .collect();
-    let read = recovery::read(field, &call.form, body, &captures, strict_request(known.tools));
+    let read = recovery::read(field, &call.form, body, &captures, strict_request(context.tools));
     let is_harmless = |kind| matches!(kind, ProblemKind::DuplicateKey | ProblemKind::ArgumentAbsorbed);
     matches!(read.value, Ok(Some(_))) && read.deviations.iter().all(|found| is_harmless(found.kind))
 }

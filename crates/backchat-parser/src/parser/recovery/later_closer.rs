@@ -1,6 +1,6 @@
 //! `closers-in-strings`: a closer inside a string, and the first later closer at which the body is JSON.
 
-use super::known::{Known, Verdict};
+use super::context::{Context, Verdict};
 use super::markers;
 use super::view::{At, View};
 use crate::content::recovery::{JsonPrefix, Progress};
@@ -26,7 +26,7 @@ impl LaterCloser {
     }
 
     /// Reads more text; returns the closer that decides.
-    pub fn look(&mut self, view: View<'_>, known: &Known<'_>) -> Verdict<(usize, usize)> {
+    pub fn look(&mut self, view: View<'_>, context: &Context<'_>) -> Verdict<(usize, usize)> {
         let end = match self.end {
             Some(end) => end,
             None => {
@@ -39,7 +39,7 @@ impl LaterCloser {
                 }
             }
         };
-        match markers::closer(known.plan, self.field).map(|closer| view.marker(closer, end)) {
+        match markers::closer(context.plan, self.field).map(|closer| view.marker(closer, end)) {
             Some(At::Match { start, end }) => Verdict::Is((start, end)),
             Some(At::Waits) => Verdict::Waits,
             _ if view.after_blanks(end) == view.end() && !view.is_whole() => Verdict::Waits,

@@ -1,7 +1,7 @@
 //! The problems of one text as it is read: those that are certain, and those that wait for its end.
 
 use super::call_run::CallRun;
-use super::known::{Known, Verdict};
+use super::context::{Context, Verdict};
 use super::later_closer::LaterCloser;
 use super::list::Problems;
 use super::markers;
@@ -11,7 +11,7 @@ use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
 use crate::parser::event::EventRef;
 use crate::parser::problem::Problem;
 use crate::parser::span::Span;
-use crate::pattern::{Found, Search};
+use crate::pattern::{Search, SearchResult};
 
 /// How many calls in the reasoning are looked at.
 const RUNS: usize = 64;
@@ -121,7 +121,7 @@ impl Ledger {
         &mut self,
         stretch: Stretch,
         view: View<'_>,
-        known: &Known<'_>,
+        context: &Context<'_>,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) {
         let is_first = self.regions == 0;
@@ -133,8 +133,8 @@ impl Ledger {
         if is_told {
             return;
         }
-        let ended = stretch.look(view, known);
-        let name = |field: usize| known.plan.fields.get(field).map_or("", |field| &*field.name);
+        let ended = stretch.look(view, context);
+        let name = |field: usize| context.plan.fields.get(field).map_or("", |field| &*field.name);
         if let Some((start, found)) = ended.bare {
             let end = found.closer.map_or(found.end, |(closer, _)| closer);
             let problem = Problem::of(ProblemKind::BareCall, Span::new(start, end), name(found.field));
@@ -149,7 +149,7 @@ impl Ledger {
         for Stray { field, span, closes_calls, is_consumed, is_last } in ended.strays {
             let problem = Problem::of(ProblemKind::StrayMarker, span, name(field));
             match closes_calls {
-                true if is_last && !is_consumed && !ends_with_own(stretch, view, known) => {
+                true if is_last && !is_consumed && !ends_with_own(stretch, view, context) => {
                     self.wait(Late::Stray(problem.read_by(RecoveryPolicy::StrayClosers, false)));
                 }
                 true => self.tell(problem, sink),
@@ -166,25 +166,25 @@ impl Ledger {
         closer: Span,
         unclosed: &mut Option<Problem>,
         view: View<'_>,
-        known: &Known<'_>,
+        context: &Context<'_>,
     ) {
-        let is_closed = markers::is_own(known.plan, view.slice(closer.start, closer.end));
-        let is_excused = known.plan.roles.calls.is_empty() || is_closed && known.tools.is_none();
+        let is_closed = markers::is_own(context.plan, view.slice(closer.start, closer.end));
+        let is_excused = context.plan.roles.calls.is_empty() || is_closed && context.tools.is_none();
         // Only the rest justifies examining the whole text.
-        if is_excused || !known.plan.may_open_calls(view.slice(body.start, body.end)) {
+        if is_excused || !context.plan.may_open_calls(view.slice(body.start, body.end)) {
             return;
         }
         let inside = view.up_to(body.end);
         let (mut at, mut calls, mut run) = (body.start, None::<(usize, usize, usize)>, None);
         for _ in 0..RUNS {
-            let openers = known.plan.roles.calls.iter().filter_map(|call| markers::opener(known.plan, call.field));
+            let openers = context.plan.roles.calls.iter().filter_map(|call| markers::opener(context.plan, call.field));
             let starts = openers.filter_map(|opener| match inside.find(opener, &mut Search::default(), at) {
-                Found::Match { start, end } if end > start => Some((start, end)),
+                SearchResult::Match { start, end } if end > start => Some((start, end)),
                 _ => None,
             });
             let Some((start, end)) = starts.min() else { break };
             let mut reading = CallRun::new(start);
-            if let Verdict::Is(found) = reading.look(inside, known) {
+            if let Verdict::Is(found) = reading.look(inside, context) {
                 run = Some((start, found.end));
             }
             at = end;
@@ -195,7 +195,7 @@ impl Ledger {
             }
         }
         let Some((first, calls_end, field)) = calls else { return };
-        let name = known.plan.fields.get(field).map_or("", |field| &*field.name);
+        let name = context.plan.fields.get(field).map_or("", |field| &*field.name);
         let of = |start, end| Problem::of(ProblemKind::CallInReasoning, Span::new(start, end), name);
         let (problem, run_end) = match run {
             Some((start, end)) => (of(start, calls_end), Some(end)),
@@ -208,12 +208,12 @@ impl Ledger {
     }
 
     /// Continues bodies that stop inside strings. Returns the position from which text is still needed.
-    pub fn look_ahead(&mut self, view: View<'_>, known: &Known<'_>) -> Option<usize> {
+    pub fn look_ahead(&mut self, view: View<'_>, context: &Context<'_>) -> Option<usize> {
         let mut needed = None;
         for late in &mut self.late {
             let Late::InString { later, verdict: verdict @ None, .. } = late else { continue };
             let (held, is_cut) = view.within_hold(later.closer);
-            match later.look(held, known) {
+            match later.look(held, context) {
                 Verdict::Is(_) => *verdict = Some(true),
                 Verdict::Waits if !is_cut => needed = Some(needed.unwrap_or(later.closer).min(later.closer)),
                 _ => *verdict = Some(false),
@@ -262,12 +262,12 @@ impl Ledger {
 }
 
 /// Whether the delimiter that ended a stretch is a closer of calls or of the reasoning.
-fn ends_with_own(stretch: Stretch, view: View<'_>, known: &Known<'_>) -> bool {
+fn ends_with_own(stretch: Stretch, view: View<'_>, context: &Context<'_>) -> bool {
     let closed_by = view.slice(stretch.closer.start, stretch.closer.end);
-    let fields = known.plan.roles.calls.iter().map(|call| call.field).chain(known.plan.roles.reasoning);
+    let fields = context.plan.roles.calls.iter().map(|call| call.field).chain(context.plan.roles.reasoning);
     let closes = |field| {
-        let found = markers::closer(known.plan, field)?.find_at(closed_by, 0).ok()??;
-        Some(markers::is_own(known.plan, found.text()))
+        let found = markers::closer(context.plan, field)?.find_at(closed_by, 0).ok()??;
+        Some(markers::is_own(context.plan, found.text()))
     };
     fields.into_iter().any(|field| closes(field).unwrap_or(false))
 }

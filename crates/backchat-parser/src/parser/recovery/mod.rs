@@ -6,8 +6,8 @@
 
 mod bare_call;
 mod call_run;
+mod context;
 mod gate;
-mod known;
 mod later_closer;
 mod ledger;
 mod list;
@@ -16,8 +16,8 @@ mod steps;
 mod stretch;
 mod view;
 
+pub(super) use context::Context;
 pub(super) use gate::{Flow, Gate};
-pub(super) use known::Known;
 pub(super) use later_closer::LaterCloser;
 pub(super) use ledger::{Ending, Ledger};
 pub(super) use stretch::Stretch;

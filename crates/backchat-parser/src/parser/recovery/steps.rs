@@ -5,8 +5,8 @@
 
 use super::bare_call::{self, BareCall, has_bare_calls};
 use super::call_run::{CallRun, Run};
+use super::context::{Context, Verdict};
 use super::gate::{Flow, Gate, Trial};
-use super::known::{Known, Verdict};
 use super::later_closer::LaterCloser;
 use super::markers::{Tail, follow_tail, is_distinctive, is_in_prose};
 use super::stretch::{STARTS, starts};
@@ -18,7 +18,7 @@ use crate::parser::problem::Problem;
 use crate::parser::region::{Origin, Region};
 use crate::parser::scan::Delimited;
 use crate::parser::span::Span;
-use crate::pattern::Found;
+use crate::pattern::SearchResult;
 
 /// How many runs of calls are tried in a reasoning.
 const RUNS: usize = 64;
@@ -66,21 +66,21 @@ impl Parser {
         let plan = self.plan.clone();
         let tools = self.tools.clone().filter(|tools| !tools.is_empty());
         let template = self.template.clone();
-        let known = Known { plan: &plan, template: &template, tools: tools.as_deref() };
+        let context = Context { plan: &plan, template: &template, tools: tools.as_deref() };
         let start = trial.start();
         let (view, is_cut) = self.buffer.view(ended).within_hold(start);
         let end = view.end();
         let is_bare = self.buffer.slice(stretch, self.position.max(stretch)).trim().is_empty();
         let may_be_all = is_bare && self.ledger.is_at_first() && !self.ledger.has_malformed();
         let acted = match trial {
-            Trial::BareCall(trial) => match trial.look(view, &known, may_be_all) {
+            Trial::BareCall(trial) => match trial.look(view, &context, may_be_all) {
                 Verdict::Is(found) => Some(self.take_bare_call(start, found, end, sink)?),
                 Verdict::Waits if !is_cut => return Ok(Flow::Waits),
                 _ => None,
             },
-            Trial::Calls(trial) => match trial.look(view, &known) {
+            Trial::Calls(trial) => match trial.look(view, &context) {
                 // A call in a closed reasoning may be a rehearsal: only the tools say whether it is one of theirs.
-                Verdict::Is(run) if run.is_closed && known.tools.is_none() => None,
+                Verdict::Is(run) if run.is_closed && context.tools.is_none() => None,
                 Verdict::Is(run) => Some(self.take_calls(gate, start, run, sink)?),
                 Verdict::Waits if !is_cut => return Ok(Flow::Waits),
                 _ => None,
@@ -93,7 +93,7 @@ impl Parser {
                 Tail::Waits if !is_cut => return Ok(Flow::Waits),
                 _ => None,
             },
-            Trial::InString(trial) => match trial.look(view, &known) {
+            Trial::InString(trial) => match trial.look(view, &context) {
                 Verdict::Is((closer, after)) => {
                     self.release(closer, sink);
                     if let Some(region) = &mut self.region {
@@ -181,10 +181,10 @@ impl Parser {
                 let opens_calls = !delimiter.closes && plan.roles.call(delimiter.field).is_some();
                 let Some(search) = gate.searches.get_mut(index).filter(|_| is_asked && opens_calls) else { continue };
                 match view.find(&delimiter.pattern, search, from) {
-                    Found::Match { start, end } if start < limit && end > start => {
+                    SearchResult::Match { start, end } if start < limit && end > start => {
                         offer(start, Trial::Calls(CallRun::new(start)));
                     }
-                    Found::Waits { start } if start < limit => waits = Some(waits.unwrap_or(start).min(start)),
+                    SearchResult::Waits { start } if start < limit => waits = Some(waits.unwrap_or(start).min(start)),
                     _ => {}
                 }
             }
@@ -205,7 +205,7 @@ impl Parser {
                 let (Some(search), Some(passed)) = (search, gate.passed.get_mut(index)) else { continue };
                 loop {
                     match view.find(&delimiter.pattern, search, from.max(*passed)) {
-                        Found::Match { start, end } if start < limit && end > start => {
+                        SearchResult::Match { start, end } if start < limit && end > start => {
                             let marker = view.slice(start, end);
                             // A closer may take the blanks before it along.
                             let start = start + marker.len() - marker.trim_start().len();
@@ -218,7 +218,9 @@ impl Parser {
                                 continue;
                             }
                         }
-                        Found::Waits { start } if start < limit => waits = Some(waits.unwrap_or(start).min(start)),
+                        SearchResult::Waits { start } if start < limit => {
+                            waits = Some(waits.unwrap_or(start).min(start))
+                        }
                         _ => {}
                     }
                     break;
@@ -315,7 +317,7 @@ impl Parser {
     fn take_bare_call(
         &mut self,
         start: usize,
-        found: bare_call::Found,
+        found: bare_call::FoundCall,
         end: usize,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
@@ -422,8 +424,8 @@ impl Parser {
         let mut at = gate.from.max(start);
         loop {
             let (from, end) = match self.buffer.view(ended).find(pattern, search, at) {
-                Found::Match { start, end } if start < limit.min(view.end()) && start < end => (start, end),
-                Found::Waits { start } if start < limit => {
+                SearchResult::Match { start, end } if start < limit.min(view.end()) && start < end => (start, end),
+                SearchResult::Waits { start } if start < limit => {
                     gate.from = at;
                     return Verdict::Waits;
                 }

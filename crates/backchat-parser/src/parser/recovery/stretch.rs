@@ -1,7 +1,7 @@
 //! The problems of a stretch of text in the implicit field: markers that close nothing, calls without opener.
 
 use super::bare_call::{self, BareCall, has_bare_calls};
-use super::known::{Known, Verdict};
+use super::context::{Context, Verdict};
 use super::markers::{closer, is_distinctive, is_in_prose};
 use super::view::View;
 use crate::parser::span::Span;
@@ -28,7 +28,7 @@ pub(in crate::parser) struct StretchEnd {
     /// The first stray marker of each field.
     pub strays: Vec<Stray>,
     /// The call without opener, and where it begins.
-    pub bare: Option<(usize, bare_call::Found)>,
+    pub bare: Option<(usize, bare_call::FoundCall)>,
 }
 
 /// A marker that closes nothing.
@@ -46,23 +46,23 @@ pub(in crate::parser) struct Stray {
 
 impl Stretch {
     /// Examines the whole stretch.
-    pub fn look(self, view: View<'_>, known: &Known<'_>) -> StretchEnd {
+    pub fn look(self, view: View<'_>, context: &Context<'_>) -> StretchEnd {
         let view = view.up_to(self.closer.end);
-        let bare = self.bare_call(view, known);
-        let may_close = self.may_close || known.plan.may_close(view.slice(self.closer.start, self.closer.end));
+        let bare = self.bare_call(view, context);
+        let may_close = self.may_close || context.plan.may_close(view.slice(self.closer.start, self.closer.end));
         let mut strays = Vec::new();
-        let calls = known.plan.roles.calls.iter().map(|call| (call.field, true));
-        for (field, closes_calls) in calls.chain(known.plan.roles.reasoning.map(|field| (field, false))) {
+        let calls = context.plan.roles.calls.iter().map(|call| (call.field, true));
+        for (field, closes_calls) in calls.chain(context.plan.roles.reasoning.map(|field| (field, false))) {
             let is_excused = closes_calls && (self.has_false_opener || bare.is_some());
             if may_close && !is_excused {
-                strays.extend(self.stray(view, known, field, closes_calls));
+                strays.extend(self.stray(view, context, field, closes_calls));
             }
         }
         StretchEnd { strays, bare }
     }
 
-    fn stray(self, view: View<'_>, known: &Known<'_>, field: usize, closes_calls: bool) -> Option<Stray> {
-        let pattern = closer(known.plan, field)?;
+    fn stray(self, view: View<'_>, context: &Context<'_>, field: usize, closes_calls: bool) -> Option<Stray> {
+        let pattern = closer(context.plan, field)?;
         let text = view.slice(self.body.start, self.body.end);
         let stray = |start: usize, marker: &str, is_consumed, is_last| {
             let blanks = marker.len() - marker.trim_start().len();
@@ -75,7 +75,7 @@ impl Stretch {
             let blanks = found.text().len() - found.text().trim_start().len();
             let before = text.get(..start + blanks).unwrap_or_default();
             let has_text = closes_calls || !before.trim().is_empty();
-            if is_distinctive(known.plan, found.text()) && has_text && !is_in_prose(before, closes_calls) {
+            if is_distinctive(context.plan, found.text()) && has_text && !is_in_prose(before, closes_calls) {
                 let after = text.get(end..).unwrap_or_default();
                 let is_last = only_closers(after, pattern);
                 return Some(stray(self.body.start + start, found.text(), false, is_last));
@@ -83,19 +83,19 @@ impl Stretch {
         }
         let consumed = view.slice(self.closer.start, self.closer.end);
         let found = pattern.find_at(consumed, 0).ok()??;
-        let is_stray = is_distinctive(known.plan, found.text()) && !text.trim().is_empty();
+        let is_stray = is_distinctive(context.plan, found.text()) && !text.trim().is_empty();
         is_stray.then(|| stray(self.closer.start + found.span().0, found.text(), true, true))
     }
 
-    fn bare_call(self, view: View<'_>, known: &Known<'_>) -> Option<(usize, bare_call::Found)> {
-        if known.tools.is_none() || !known.plan.roles.calls.iter().any(has_bare_calls) {
+    fn bare_call(self, view: View<'_>, context: &Context<'_>) -> Option<(usize, bare_call::FoundCall)> {
+        if context.tools.is_none() || !context.plan.roles.calls.iter().any(has_bare_calls) {
             return None;
         }
         let text = view.slice(self.body.start, self.body.end);
         for start in starts(text, 0).take(STARTS) {
             let is_first = text.get(..start).is_some_and(|before| before.trim().is_empty());
             let start = self.body.start + start;
-            if let Verdict::Is(found) = BareCall::new(start).look(view, known, is_first) {
+            if let Verdict::Is(found) = BareCall::new(start).look(view, context, is_first) {
                 return Some((start, found));
             }
         }

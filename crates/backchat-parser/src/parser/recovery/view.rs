@@ -1,7 +1,7 @@
 //! A view of growing text from a position on: as far as a decision may look, however the text is cut.
 
 use crate::parser::part::part;
-use crate::pattern::{Found, Pattern, Search};
+use crate::pattern::{Pattern, Search, SearchResult};
 
 /// How many characters are held at most, from where the hold began.
 pub(in crate::parser) const HELD: usize = 65_536;
@@ -80,10 +80,10 @@ impl<'t> View<'t> {
     }
 
     /// The next match of a pattern from a place on.
-    pub fn find(self, pattern: &Pattern, search: &mut Search, from: usize) -> Found {
+    pub fn find(self, pattern: &Pattern, search: &mut Search, from: usize) -> SearchResult {
         search.move_to(pattern, from);
         // A search that exceeds its step limit finds nothing here; the parser's own search reports it.
-        search.resume(pattern, self.text, self.base, self.is_whole).unwrap_or(Found::Nothing)
+        search.resume(pattern, self.text, self.base, self.is_whole).unwrap_or(SearchResult::Nothing)
     }
 
     /// Whether a pattern matches at a position that only blanks precede from `from` on.
@@ -97,8 +97,8 @@ impl<'t> View<'t> {
         let mut search = Search::default();
         search.begin(pattern, from, false);
         match search.resume(pattern, text, self.base, self.is_whole || !is_all) {
-            Ok(Found::Match { start, end }) if start <= place && end > place => At::Match { start, end },
-            Ok(Found::Waits { start }) if start <= place => At::Waits,
+            Ok(SearchResult::Match { start, end }) if start <= place && end > place => At::Match { start, end },
+            Ok(SearchResult::Waits { start }) if start <= place => At::Waits,
             _ => At::No,
         }
     }

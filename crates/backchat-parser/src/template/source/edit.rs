@@ -13,7 +13,7 @@ pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagn
         let message = "a tokenizer config must be a JSON object";
         return Err(Diagnostic::error("wrong-type", message).at(place).help("pass a `tokenizer_config.json`"));
     };
-    let layout = Layout::of(text, root.start + 1, &entries);
+    let layout = Layout::detect(text, root.start + 1, &entries);
     let written = layout.write(value);
     if let Some(old) = entries.iter().rfind(|entry| entry.name == key) {
         return Ok(splice(text, old.value.start, old.value.end, &written));
@@ -67,7 +67,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(text: &str, start: usize, entries: &[Entry]) -> Self {
+    fn detect(text: &str, start: usize, entries: &[Entry]) -> Self {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let between = |start: usize, end: usize| slice(text, start..end).to_owned();
         let Some(first) = entries.first() else {

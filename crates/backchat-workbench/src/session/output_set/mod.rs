@@ -65,7 +65,7 @@ pub enum Stdin {
 
 /// An output that was generated, not read from a file.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct GeneratedOutput {
     /// Its name in the list.
     pub name: String,
     /// The template.
@@ -139,7 +139,7 @@ enum Item {
         file: PathBuf,
         name: String,
     },
-    Given(Box<Given>),
+    Given(Box<GeneratedOutput>),
     /// A conversation that the proof of another output's template fails on.
     Failing {
         of: usize,
@@ -211,7 +211,7 @@ impl OutputSet {
     }
 
     /// Generated outputs.
-    pub fn of_given(given: Vec<Given>, origin: Option<Origin>) -> Self {
+    pub fn of_given(given: Vec<GeneratedOutput>, origin: Option<Origin>) -> Self {
         Self {
             names: given.iter().map(|given| given.name.clone()).collect(),
             items: given.into_iter().map(|given| Item::Given(Box::new(given))).collect(),

@@ -152,7 +152,7 @@ impl Shown<'_> {
             width => format!("{} {name:<width$}  ", self.letter),
         };
         let used = head.chars().count() + kind_word.chars().count() + field.chars().count();
-        let Said { count, text } = said(recording, row);
+        let RowText { count, text } = row_text(recording, row);
         let room = usize::from(width).saturating_sub(used + count.width());
         let (text, expected) = match self.expected(row) {
             Some(expected) => beside(&text, &expected, room),
@@ -182,10 +182,10 @@ impl Shown<'_> {
     }
 
     /// The same row of the other side.
-    fn other(&self, at: usize) -> Option<Said<'_>> {
+    fn other(&self, at: usize) -> Option<RowText<'_>> {
         let other = self.app.session.playback.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
         let list = List { recording: &other.recording, every: self.app.session.playback.every_event };
-        (at < list.count()).then(|| said(&other.recording, &list.row(at)))
+        (at < list.count()).then(|| row_text(&other.recording, &list.row(at)))
     }
 
     /// The expected value in place of a wrong one.
@@ -215,16 +215,16 @@ impl Shown<'_> {
 }
 
 /// The text of a row after its kind and its field.
-struct Said<'r> {
+struct RowText<'r> {
     /// How many chunks it joins; empty for one.
     count: String,
     /// A text or a value in full.
     text: Cow<'r, str>,
 }
 
-fn said<'r>(recording: &'r Recording, row: &Row) -> Said<'r> {
+fn row_text<'r>(recording: &'r Recording, row: &Row) -> RowText<'r> {
     let mut count = String::new();
-    let Some(event) = recording.event(row.first) else { return Said { count, text: Cow::default() } };
+    let Some(event) = recording.event(row.first) else { return RowText { count, text: Cow::default() } };
     let text = match (event.kind, event.value) {
         (Kind::Chunk, _) => {
             let last = recording.event(row.end.saturating_sub(1)).map_or(event.span.end, |last| last.span.end);
@@ -240,7 +240,7 @@ fn said<'r>(recording: &'r Recording, row: &Row) -> Said<'r> {
         (_, Some(Err(reason))) => reason.into(),
         (_, None) => recording.slice(event.span).into(),
     };
-    Said { count, text }
+    RowText { count, text }
 }
 
 /// An actual and an expected text in the space of one, both from shortly before their difference.

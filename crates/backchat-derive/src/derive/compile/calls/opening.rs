@@ -156,7 +156,7 @@ impl Plan<'_> {
     /// Name, id and the texts between them.
     pub(super) fn pieces(&self, pieces: &[CallPart], follows: &str, groups: &mut Groups) -> String {
         let mut out = String::new();
-        let channels = Channels::of(self.wire);
+        let channels = Channels::find(self.wire);
         for (at, piece) in pieces.iter().enumerate() {
             let next = match pieces.get(at + 1) {
                 Some(CallPart::Text(text)) => text.as_str(),

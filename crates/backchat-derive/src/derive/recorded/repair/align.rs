@@ -25,7 +25,7 @@ pub(super) struct SampleCall {
 
 /// The places of a message's parts in a text, in bytes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct Alignment {
     pub reasoning: Option<Range<usize>>,
     pub content: Option<Range<usize>>,
     pub calls: Vec<Call>,
@@ -59,7 +59,7 @@ pub(super) struct Pair {
     pub is_quoted: bool,
 }
 
-impl Shown {
+impl Alignment {
     /// Whether there are calls, all between these places. Others lie inside a thought or past the stop: the text
     /// around them is not their own.
     pub fn has_calls_within(&self, from: usize, to: usize) -> bool {
@@ -70,7 +70,7 @@ impl Shown {
 
 impl SampleMessage {
     /// Reads a message; `own` is the name of the reasoning in the draft.
-    pub fn of(message: &Object, own: Option<&str>) -> Self {
+    pub fn read(message: &Object, own: Option<&str>) -> Self {
         let text = |key: &str| {
             let text = message.get(key).and_then(Value::as_str).map(str::trim);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
@@ -95,19 +95,19 @@ impl SampleMessage {
 }
 
 /// Finds every part; the first that is missing, in words, if not all are there.
-pub(super) fn align(text: &str, said: &SampleMessage) -> Result<Shown, String> {
-    let mut shown = Shown::default();
+pub(super) fn align(text: &str, said: &SampleMessage) -> Result<Alignment, String> {
+    let mut alignment = Alignment::default();
     let mut from = 0;
     if let Some(thought) = &said.reasoning {
         let at = text.find(thought.as_str()).ok_or("the reasoning")?;
         from = at + thought.len();
-        shown.reasoning = Some(at..from);
+        alignment.reasoning = Some(at..from);
     }
     if let Some(content) = &said.content {
         let rest = text.get(from..).unwrap_or("");
         let at = if said.calls.is_empty() { rest.rfind(content.as_str()) } else { rest.find(content.as_str()) };
         let at = from + at.ok_or("`content`")?;
-        shown.content = Some(at..at + content.len());
+        alignment.content = Some(at..at + content.len());
         from = at + content.len();
     }
     for (i, SampleCall { name, arguments, id }) in said.calls.iter().enumerate() {
@@ -123,9 +123,9 @@ pub(super) fn align(text: &str, said: &SampleMessage) -> Result<Shown, String> {
             is_there.then_some((before.len(), after.len()))
         });
         from = call.span.end;
-        shown.calls.push(call);
+        alignment.calls.push(call);
     }
-    Ok(shown)
+    Ok(alignment)
 }
 
 fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call> {
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn said(message: &str) -> SampleMessage {
-        SampleMessage::of(json::read(message).unwrap().as_object().unwrap(), None)
+        SampleMessage::read(json::read(message).unwrap().as_object().unwrap(), None)
     }
 
     #[test]
@@ -240,8 +240,8 @@ mod tests {
             ("<c=f><city>Gent</city><n>None</n></c>", "Pairs"),
             ("<c=f><city>'Gent'</city><n>null</n></c>", "Pairs"),
         ] {
-            let shown = align(text, &said(message)).unwrap();
-            assert!(format!("{:?}", shown.calls[0].body).starts_with(body), "{text}: {shown:?}");
+            let alignment = align(text, &said(message)).unwrap();
+            assert!(format!("{:?}", alignment.calls[0].body).starts_with(body), "{text}: {alignment:?}");
         }
         for (text, missing) in [
             ("<c=f><city>Brugge</city></c>", "the arguments of call 1"),

@@ -1,6 +1,6 @@
 //! Repairs for a misread sample: templates that read it, with the forms each adds.
 
-use super::align::Shown;
+use super::align::Alignment;
 use super::keywords;
 use super::layout::{self, Form, Layout};
 use super::merge::{self, delimiter, escape};
@@ -25,7 +25,7 @@ pub(super) struct Edit {
 /// A sample under a template: its text, the positions of its parts, and how far the template reads it.
 pub(super) struct Sighting<'s> {
     pub text: &'s str,
-    pub shown: &'s Shown,
+    pub alignment: &'s Alignment,
     /// The end of the reasoning that is read, with its mark.
     pub thought_end: usize,
     /// The start of the stop.
@@ -66,7 +66,7 @@ impl Edit {
 
 /// Reasoning between other marks, or after another opening mark if nothing closes it.
 pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let Some(place) = &seen.shown.reasoning else { return Vec::new() };
+    let Some(place) = &seen.alignment.reasoning else { return Vec::new() };
     let before = slice(seen.text, ..place.start).trim();
     let after = slice(seen.text, place.end..);
     let name = seen.own_reasoning.unwrap_or("thinking");
@@ -153,8 +153,8 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    let Some(place) = &seen.shown.content else { return found };
-    let end = seen.shown.calls.first().map_or(seen.stop, |call| call.span.start);
+    let Some(place) = &seen.alignment.content else { return found };
+    let end = seen.alignment.calls.first().map_or(seen.stop, |call| call.span.start);
     let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
     let after = slice(seen.text, place.end..end.max(place.end)).trim();
     let opens = delimiter(field, "open");
@@ -206,13 +206,13 @@ pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 
 /// Calls written differently: in addition to the known form, or only in the new one if none is known.
 pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
+    let content_end = seen.alignment.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end);
     let of_fields = |name: &str| fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
     let field = of_fields("tool_calls");
     let stop = of_fields("content").and_then(|content| delimiter(content, "close"));
     let mut found = Vec::new();
-    for layout in keywords::layouts(seen.text, seen.shown, from, seen.stop) {
+    for layout in keywords::layouts(seen.text, seen.alignment, from, seen.stop) {
         // A field that reads no conversation is dropped.
         let (found_fields, also) = match field.filter(|_| !seen.replaces) {
             Some(field) => (merge::beside(field, &layout), "also "),
@@ -238,9 +238,9 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some((field, open)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
         return Vec::new();
     };
-    let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
+    let content_end = seen.alignment.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end);
-    let Some(last) = seen.shown.calls.last().filter(|_| seen.shown.has_calls_within(from, seen.stop)) else {
+    let Some(last) = seen.alignment.calls.last().filter(|_| seen.alignment.has_calls_within(from, seen.stop)) else {
         return Vec::new();
     };
     let text = slice(seen.text, from..seen.stop);
@@ -332,11 +332,11 @@ mod tests {
 
     /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
     fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
-        let shown = align(text, &SampleMessage::of(&object(message), None)).unwrap();
+        let alignment = align(text, &SampleMessage::read(&object(message), None)).unwrap();
         let stop = text.find("<end>").unwrap_or(text.len());
         let seen = Sighting {
             text,
-            shown: &shown,
+            alignment: &alignment,
             thought_end,
             stop,
             own_reasoning: Some("reasoning_content"),

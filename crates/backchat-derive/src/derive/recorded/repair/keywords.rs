@@ -1,7 +1,7 @@
 //! Calls written `name(key=value, …)`, each between markers or all in one bracketed list: quoted and bare values, any
 //! brackets, punctuation and separators, but the same ones throughout a sample.
 
-use super::align::{Body, Call, Pair, Shown};
+use super::align::{Alignment, Body, Call, Pair};
 use super::layout::{self, Form, Layout, distinctive, from_last, pattern, to_first, without_end, words};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::slice;
@@ -17,9 +17,9 @@ struct Signs<'t> {
 }
 
 /// How the calls between `from` and `to` are written: in this way, or else in those of other layouts.
-pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
-    let own = || layout(text, &shown.calls, from, to).filter(|_| shown.has_calls_within(from, to));
-    own().map_or_else(|| layout::layouts(text, shown, from, to), |layout| vec![layout])
+pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize) -> Vec<Layout> {
+    let own = || layout(text, &alignment.calls, from, to).filter(|_| alignment.has_calls_within(from, to));
+    own().map_or_else(|| layout::layouts(text, alignment, from, to), |layout| vec![layout])
 }
 
 /// How the calls between `from` and `to` are written; `None` if it is not in this way.
@@ -146,7 +146,7 @@ mod tests {
 
     fn layout_of(text: &str, arguments: &str) -> Option<Layout> {
         let message = format!(r#"{{"tool_calls": [{{"function": {{"name": "f", "arguments": {arguments}}}}}]}}"#);
-        let said = SampleMessage::of(json::read(&message).unwrap().as_object().unwrap(), None);
+        let said = SampleMessage::read(json::read(&message).unwrap().as_object().unwrap(), None);
         layout(text, &align(text, &said).unwrap().calls, 0, text.len())
     }
 

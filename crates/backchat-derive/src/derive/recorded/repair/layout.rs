@@ -1,6 +1,6 @@
 //! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
 
-use super::align::{Body, Call, Shown};
+use super::align::{Alignment, Body, Call};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::slice;
 
@@ -44,9 +44,9 @@ pub(super) enum Listed {
 }
 
 /// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
-pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
-    let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
-    if !shown.has_calls_within(from, to) {
+pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize) -> Vec<Layout> {
+    let (Some(first), Some(last)) = (alignment.calls.first(), alignment.calls.last()) else { return Vec::new() };
+    if !alignment.has_calls_within(from, to) {
         return Vec::new();
     }
     let get = |a: usize, b: usize| slice(text, a..b);
@@ -61,7 +61,7 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
     if !listed.is_empty() {
         return listed;
     }
-    let cuts = match shown.calls.get(1) {
+    let cuts = match alignment.calls.get(1) {
         Some(second) => {
             let between = get(end(first), second.span.start);
             let open = Segmentation::Words.shared_end(before, between);
@@ -277,7 +277,7 @@ mod tests {
 
     fn first(text: &str) -> Layout {
         let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
-        let said = SampleMessage::of(json::read(message).unwrap().as_object().unwrap(), None);
+        let said = SampleMessage::read(json::read(message).unwrap().as_object().unwrap(), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 

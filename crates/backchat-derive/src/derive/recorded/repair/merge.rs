@@ -14,7 +14,7 @@ const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\
 const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
 /// The parts of the field to which other forms can be added.
-struct Known {
+struct BaseField {
     open: String,
     close: Option<String>,
     /// The paths of the name and the arguments in the object of a call that is read whole.
@@ -31,23 +31,23 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         return list(field, layout).into_iter().collect();
     }
     let is_whole_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
-    let Some(known) = Known::of(field).filter(|_| !is_whole_list) else { return Vec::new() };
+    let Some(base) = BaseField::read(field).filter(|_| !is_whole_list) else { return Vec::new() };
     let mut found = Vec::new();
-    if let Some(known_tag) = &known.tag {
+    if let Some(known_tag) = &base.tag {
         // Values written otherwise, in calls that are read already.
         found.extend(layout.bodies(field, Some(known_tag)).into_iter().map(|body| with_body(field, &body)));
     }
-    if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &known.whole)
+    if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &base.whole)
         && (name, arguments) == (&keys.0, &keys.1)
     {
         // The object stays whole: only the text around it is new.
         let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
         let open = format!("{}{guard}", layout.open);
-        found.extend(known.with(field, &open, &layout.close, None));
-        let guarded = Known { open: format!("{}\\s*{guard}", without_guard(&known.open)), ..known.copy() };
+        found.extend(base.with(field, &open, &layout.close, None));
+        let guarded = BaseField { open: format!("{}\\s*{guard}", without_guard(&base.open)), ..base.copy() };
         found.extend(guarded.with(field, &open, &layout.close, None));
     }
-    let Some(open) = layout.named_open(known.has_id) else { return found };
+    let Some(open) = layout.named_open(base.has_id) else { return found };
     let mut layout = layout.clone();
     if layout.close.is_empty() && Segmentation::Words.is_distinctive(&layout.open) {
         // A call that nothing closes ends where the next one begins.
@@ -55,32 +55,32 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     }
     let layout = &layout;
     let has_same_body = match &layout.form {
-        Form::Pairs { .. } | Form::Keywords { .. } => known.tag.is_some(),
+        Form::Pairs { .. } | Form::Keywords { .. } => base.tag.is_some(),
         Form::Object { .. } => false,
-        Form::Json { .. } => known.is_json && known.whole.is_none(),
+        Form::Json { .. } => base.is_json && base.whole.is_none(),
     };
     if has_same_body {
-        found.extend(known.with(field, &open, &layout.close, None));
+        found.extend(base.with(field, &open, &layout.close, None));
     }
-    if let (true, Some(known_tag)) = (has_same_body, &known.tag) {
+    if let (true, Some(known_tag)) = (has_same_body, &base.tag) {
         for body in layout.bodies(field, Some(known_tag)) {
-            found.extend(known.with(field, &open, &layout.close, Some(body)));
+            found.extend(base.with(field, &open, &layout.close, Some(body)));
         }
         return found;
     }
-    let Some(named) = known.named() else { return found };
+    let Some(named) = base.named() else { return found };
     // Everything as JSON arguments, if the object around them ends with the call.
-    if known.is_json && !layout.form.has_pairs() {
+    if base.is_json && !layout.form.has_pairs() {
         let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
         let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
-        let known_close = known.close.as_ref().map(|close| format!("{}(?:{close})", brace(known.whole.is_some())));
-        let named = Known { open: named.clone(), close: known_close, ..known.copy() };
+        let known_close = base.close.as_ref().map(|close| format!("{}(?:{close})", brace(base.whole.is_some())));
+        let named = BaseField { open: named.clone(), close: known_close, ..base.copy() };
         let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
         found.extend(named.with(field, &open, &close, Some(form)));
     }
     // Every pair by itself, at any position.
-    let named = Known { open: named, ..known.copy() };
-    if let Some(tag) = &known.tag {
+    let named = BaseField { open: named, ..base.copy() };
+    if let Some(tag) = &base.tag {
         for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {
             let body = inline(field, &format!("{tag}|{member}"), parses);
             found.extend(named.with(field, &open, &layout.close, Some(body)));
@@ -213,8 +213,8 @@ impl BodyParser {
     }
 }
 
-impl Known {
-    fn of(field: &Object) -> Option<Self> {
+impl BaseField {
+    fn read(field: &Object) -> Option<Self> {
         let function = field.get("transform")?.get("function")?;
         let whole = match (function.as_str(), function.get("name").and_then(Value::as_str)) {
             (Some("{content}"), _) => Some(("name".to_owned(), "arguments".to_owned())),
@@ -423,7 +423,7 @@ mod tests {
     const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
 
     fn layout_of(text: &str) -> Layout {
-        let said = SampleMessage::of(&object(CALLED), None);
+        let said = SampleMessage::read(&object(CALLED), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 

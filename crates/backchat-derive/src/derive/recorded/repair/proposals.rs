@@ -31,8 +31,8 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
         let Some((edit, repaired)) = waiting.pop().filter(|_| found.len() < MOST_EDITS) else { break };
         let Some(template) = load(&edit.template) else { continue };
         let own = own_reasoning(&template).map(str::to_owned);
-        let said = SampleMessage::of(message, own.as_deref());
-        let shown = align::align(&sample.text, &said)
+        let said = SampleMessage::read(message, own.as_deref());
+        let alignment = align::align(&sample.text, &said)
             .map_err(|part| format!("its message is impossible: its text does not contain {part}"))?;
         let (got, events) = match read_as(sample, &template, prefix, Mode::Stable, false) {
             Ok((finished, _)) => (finished.message, finished.events),
@@ -48,10 +48,10 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
         let Some(&part) = wrong.iter().find(|part| !repaired.contains(part)) else { continue };
         let offset = prefix_length(&template, prefix);
         let thought_end =
-            if part == Topic::Reasoning { mark_end(&sample.text, &shown) } else { closed_at(&events, offset) };
+            if part == Topic::Reasoning { mark_end(&sample.text, &alignment) } else { closed_at(&events, offset) };
         let seen = Sighting {
             text: &sample.text,
-            shown: &shown,
+            alignment: &alignment,
             thought_end: thought_end.min(sample.text.len()),
             stop: stop_at(&sample.text, &template),
             own_reasoning: own.as_deref(),
@@ -61,7 +61,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
         let edits = match part {
             Topic::Reasoning => edits::reasoning(&edit, &seen),
             Topic::Calls => edits::calls(&edit, &seen),
-            Topic::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
+            Topic::Content if alignment.calls.is_empty() => edits::content(&edit, &seen),
             // Text that is left over beside calls belongs to their marks.
             Topic::Content => {
                 [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen), edits::outside(&edit, &seen)].concat()
@@ -100,7 +100,7 @@ struct Wrong {
 
 impl Wrong {
     fn compare(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
-        let got = SampleMessage::of(got, own);
+        let got = SampleMessage::read(got, own);
         let same_calls = said.calls.len() == got.calls.len()
             && said.calls.iter().zip(&got.calls).all(|(said, got)| {
                 let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
@@ -139,8 +139,8 @@ fn closed_at(events: &[Event], offset: usize) -> usize {
 }
 
 /// The end of the mark after the reasoning of a sample.
-fn mark_end(text: &str, shown: &align::Shown) -> usize {
-    let Some(place) = &shown.reasoning else { return 0 };
+fn mark_end(text: &str, alignment: &align::Alignment) -> usize {
+    let Some(place) = &alignment.reasoning else { return 0 };
     let rest = slice(text, place.end..);
     let space = rest.len() - rest.trim_start().len();
     place.end + space + Segmentation::Words.first(rest).map_or(0, str::len)
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn reasoning_is_repaired_before_calls_and_calls_before_content() {
-        let said = SampleMessage::of(
+        let said = SampleMessage::read(
             &object(&CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "content": "Yes.", "tool"#)),
             None,
         );
@@ -182,8 +182,8 @@ mod tests {
         let answer = template(ANSWER);
         assert_eq!(stop_at("Yes.<end>", &answer), 4);
         assert_eq!(stop_at("<end> of it \n", &answer), 11, "it does not end the text");
-        let shown = align::Shown { reasoning: Some(3..6), ..align::Shown::default() };
-        assert_eq!(mark_end("<t>Hm.\n</t> Yes.", &shown), 11);
-        assert_eq!(mark_end("Yes.", &align::Shown::default()), 0);
+        let alignment = align::Alignment { reasoning: Some(3..6), ..align::Alignment::default() };
+        assert_eq!(mark_end("<t>Hm.\n</t> Yes.", &alignment), 11);
+        assert_eq!(mark_end("Yes.", &align::Alignment::default()), 0);
     }
 }

@@ -6,7 +6,7 @@ use crate::template::Template;
 
 /// The context of a decision besides the text.
 #[derive(Clone, Copy)]
-pub(in crate::parser) struct Known<'k> {
+pub(in crate::parser) struct Context<'k> {
     pub plan: &'k Plan,
     pub template: &'k Template,
     /// The tools of the request, if there are any.
