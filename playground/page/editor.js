@@ -27,6 +27,8 @@ class Editor {
     this.wraps = root.classList.contains("wrap");
     // Colored stretches of the text: [start, end, class] in order, none over another.
     this.stretches = [];
+    // What is shown of them: [text, class].
+    this.placed = [];
     this.area.addEventListener("input", () => {
       this.follow();
       changed();
@@ -117,33 +119,48 @@ class Editor {
 
   copy() {
     const { area, back, numbers, wraps, rowHeight } = this;
+    // Asked before anything changes: afterwards the browser would lay it out for the answer.
     const seen = area.getBoundingClientRect();
+    const { scrollLeft, scrollTop, clientWidth } = area;
     const from = Math.max(seen.top, 0) + 1;
     const below = Math.min(seen.bottom, innerHeight) - from;
     if (!rowHeight || below <= 0) return;
     const rows = Math.ceil(below / rowHeight) + 1;
-    const row = Math.max(0, Math.floor((from - seen.top - this.top + area.scrollTop) / rowHeight));
+    const row = Math.max(0, Math.floor((from - seen.top - this.top + scrollTop) / rowHeight));
+    const at = row && this.offsetAt(seen.left + clientWidth / 2, from);
     if (numbers) {
       const count = Math.min(rows, this.lines - row);
       numbers.firstChild.textContent = Array.from({ length: count }, (_, index) => row + index + 1).join("\n");
-      numbers.firstChild.style.transform = `translateY(${this.top + row * rowHeight - area.scrollTop}px)`;
+      numbers.firstChild.style.transform = `translateY(${this.top + row * rowHeight - scrollTop}px)`;
     }
-    const at = row && this.offsetAt(seen.left + area.clientWidth / 2, from);
     if (at === null) return;
     // No letter of a fixed width is narrower than that.
-    const most = Math.ceil(area.clientWidth / 4);
+    const most = Math.ceil(clientWidth / 4);
     const start = this.startOfCopy(at, at + rows * most, seen.left, from);
     const end = wraps ? at + rows * most : this.endOfLines(start, rows);
-    const pieces = this.pieces(start, Math.max(start, at - most), end);
-    const key = JSON.stringify(pieces);
-    if (key !== this.key) {
-      this.key = key;
-      back.replaceChildren(...pieces.map(([text, name]) => (name ? element("span", { class: name }, text) : text)));
-    }
-    if (wraps) back.style.width = `${area.clientWidth}px`;
+    this.put(this.pieces(start, Math.max(start, at - most), end));
+    if (wraps) back.style.width = `${clientWidth}px`;
     const above = at > start ? this.rowOf(at - start) : 0;
-    const top = this.top + (row - above) * rowHeight - area.scrollTop;
-    back.style.transform = `translate(${-area.scrollLeft}px, ${top}px)`;
+    const top = this.top + (row - above) * rowHeight - scrollTop;
+    back.style.transform = `translate(${-scrollLeft}px, ${top}px)`;
+  }
+
+  // Shows pieces of text. What a letter is typed into is one of them, and the others stay.
+  put(pieces) {
+    const { back, placed } = this;
+    for (const [index, [text, name]] of pieces.entries()) {
+      const [before, other] = placed[index] ?? [];
+      if (text === before && name === other) continue;
+      const node = back.childNodes[index];
+      if (node && name === other) (name ? node.firstChild : node).data = text;
+      else {
+        const made = name ? element("span", { class: name }, text) : document.createTextNode(text);
+        if (node) node.replaceWith(made);
+        else back.append(made);
+      }
+    }
+    while (back.childNodes.length > pieces.length) back.lastChild.remove();
+    this.placed = pieces;
   }
 
   // The offset of the character at a point of the window; null if something else is there.

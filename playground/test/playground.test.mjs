@@ -281,6 +281,22 @@ onPage("however long the output is, only what is in view becomes nodes", () => a
   assert.ok((await page.value("document.getElementById('message').textContent.length")) < 10_000);
 });
 
+onPage("a letter that is typed leaves the colors around it in place", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await fillOutput(page, PART.repeat(30));
+  await page.value(`(() => { const area = document.querySelector('#output textarea'); area.focus();
+    area.setSelectionRange(20, 20); before = [...document.querySelectorAll('#output .back span')]; })()`);
+  await page.send("Input.insertText", { text: "xy" });
+  await page.until(`reading?.text.includes('xy')`);
+  await page.value("new Promise((resolve) => setTimeout(resolve, 200))");
+  const [shown, kept, typed] = await page.value(`(() => {
+    const spans = [...document.querySelectorAll('#output .back span')];
+    return [spans.length, spans.filter((span) => before.includes(span)).length, spans.some((span) => span.textContent.includes('xy'))];
+  })()`);
+  assert.ok(shown > 20 && typed, `${shown} ${typed}`);
+  assert.equal(kept, shown);
+});
+
 onPage("colors lie behind their text wherever it is scrolled to", () => address, {}, async (page) => {
   await page.until(PROVED);
   const rows = ["\tIt rains.", "日本語 and 🚆🚆 in one line, which is long enough to wrap, " + "word ".repeat(40), "שלום עולם"];
