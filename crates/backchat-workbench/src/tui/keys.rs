@@ -106,7 +106,7 @@ pub const KEYS: &[Binding] = &[
 
     bind(&[char(']')], Action::NextOutput, Work, "next output", "the next output of the list"),
     bind(&[char('[')], Action::PreviousOutput, Work, "", "the previous output"),
-    bind(&[char('o')], Action::Outputs, Work, "", "the list of outputs"),
+    bind(&[char('o')], Action::Outputs, Work, "", "the list of outputs, or of a fixture's cases"),
     bind(&[char('e')], Action::Edit, Work, "edit", "open the editor at the line to change"),
     bind(&[char('d')], Action::Derive, Work, "derive", "derive the template again, show what changed"),
     bind(&[char('p')], Action::Failures, Work, "proof", "failures of the proof"),

@@ -53,6 +53,9 @@ fn every_action_is_found_by_its_words() {
     assert_eq!(bench.notice(), "no action fits that");
     bench.press("⎋:the start; ⏎");
     assert_eq!(bench.at(), 0);
+    // Whoever opened a fixture calls its outputs cases.
+    bench.press(":cases⏎");
+    assert!(bench.screen(80, 24).contains("type to filter"));
 }
 
 #[test]
