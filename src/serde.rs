@@ -6,9 +6,10 @@
 //! ```
 //! use backchat::{Parser, Template, Value};
 //!
-//! let template: Template = serde_json::from_str(r#"{"start_anchor": "<bot>", "fields": {"content": {"close":
-//! "<end>"}}}"#)?; let mut parser = Parser::new(&template, "", Default::default())?; let events =
-//! parser.feed("Hi<end>")?; assert_eq!(
+//! let template: Template = serde_json::from_str(r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#)?;
+//! let mut parser = Parser::new(&template, "", Default::default())?;
+//! let events = parser.feed("Hi<end>")?;
+//! assert_eq!(
 //!     serde_json::to_string(&events[1])?,
 //!     r#"{"type":"region_chunk","field":"content","text":"Hi","dirty":false}"#
 //! );

@@ -1,4 +1,4 @@
-//! Grammars of one model: made once, then asked for each request.
+//! Grammars of one model: built once, then queried for each request.
 
 use backchat::Template;
 use backchat::chat::{ChatTemplate, RenderOptions, source};

@@ -22,7 +22,8 @@ pub struct Place {
 }
 
 impl Named {
-    /// A `str` with a brace or a line break, or an empty one, is text; every other `str` is a name, and so is every path.
+    /// A `str` with a brace or a line break, or an empty one, is text; every other `str` is a name, and so is every
+    /// path.
     pub fn of(given: &Bound<'_, PyAny>, expected: &str) -> PyResult<Self> {
         match given.cast::<PyString>() {
             Ok(text) if is_text(text.to_str()?) => Ok(Self::Text(text.to_str()?.to_owned())),
@@ -70,7 +71,8 @@ fn is_text(given: &str) -> bool {
     given.is_empty() || given.contains(['{', '\n'])
 }
 
-/// Whether a text is the JSON of a response template or schema; a chat template that begins with a brace goes on as Jinja.
+/// Whether a text is the JSON of a response template or schema; a chat template that begins with a brace continues as
+/// Jinja.
 pub fn is_json(text: &str) -> bool {
     let inner = text.trim_start().strip_prefix('{');
     inner.is_some_and(|inner| !inner.starts_with(['{', '%', '#']))

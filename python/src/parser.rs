@@ -45,7 +45,7 @@ struct Told {
     names: Vec<(Arc<str>, Py<PyString>)>,
     /// The chunk of each field without its text: a copy of it is made in half the time of a new one.
     chunks: Vec<(Arc<str>, Py<PyDict>)>,
-    /// The text so far, where spans are asked for.
+    /// The text so far, if spans are requested.
     text: Option<Text>,
     /// How much of it the prompt wrote.
     prompt: usize,
@@ -105,7 +105,7 @@ impl Told {
         name
     }
 
-    /// Where a delimiter stands, in characters, if that is asked for.
+    /// The span of a delimiter in characters, if requested.
     fn place(&mut self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
         let Some(text) = &mut self.text else { return Ok(()) };
         text.tell_ids(py, dict, span)?;
@@ -149,7 +149,7 @@ impl Told {
         Ok(Some(chunk))
     }
 
-    /// A problem as a dict, with its place if that is asked for.
+    /// A problem as a dict, with its place if requested.
     fn problem<'py>(&mut self, py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyDict>> {
         let dict = to_python(py, &problem.to_value())?.cast_into::<PyDict>()?;
         self.place(py, &dict, problem.span)?;
@@ -527,7 +527,8 @@ impl Reading {
         self.recovery.of(Options::default().mode(self.mode).tools(self.tools.clone()))
     }
 
-    /// Reads an output with a parser that has just begun: its message, and what went wrong in it. The error is its message.
+    /// Reads an output with a parser that has just begun: its message, and what went wrong in it. The error is its
+    /// message.
     pub fn read(
         &self,
         parser: Result<Parser, backchat::ParseError>,

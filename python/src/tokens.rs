@@ -60,7 +60,7 @@ impl PyTokenizer {
         &self.tokens
     }
 
-    /// What encodes: read when it is first asked for, as that takes seconds for a large vocabulary.
+    /// The encoder, read on first use, as that takes seconds for a large vocabulary.
     pub fn encoder(&self, py: Python<'_>) -> PyResult<Arc<Tokenizer>> {
         let read = || Tokenizer::load(&self.json).map(Arc::new).map_err(|error| error.to_string());
         py.detach(|| self.encoder.get_or_init(read)).clone().map_err(PyValueError::new_err)

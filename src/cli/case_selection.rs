@@ -46,7 +46,7 @@ impl Cases {
         Ok(answers::case_file(path, self.stand_in()?.as_ref()))
     }
 
-    /// The derived templates, which are checked with the cases unless another template is asked for.
+    /// The derived templates, which are checked with the cases unless another template is requested.
     pub fn derived(&self) -> Vec<Derived> {
         if self.template.is_some() { Vec::new() } else { check::derived_files(&self.paths) }
     }

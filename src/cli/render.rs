@@ -101,7 +101,7 @@ impl Render {
         source::open(name, self.template_name.as_deref())
     }
 
-    /// Prints which of several templates was selected, if none was asked for.
+    /// Prints which of several templates was selected, if none was requested.
     fn announce(&self, source: &Source, global: &Global) {
         if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
             && !source.other_names.is_empty()

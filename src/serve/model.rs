@@ -40,7 +40,7 @@ pub struct Model {
 pub struct Prepared {
     /// The prompt as the chat template wrote it.
     pub prompt: String,
-    /// The grammar, if the request needs one and the engine takes it.
+    /// The grammar, if the request needs one and the engine accepts it.
     pub constraint: Option<Constraint>,
     /// The markers whose text must be sent.
     pub preserved: Vec<String>,

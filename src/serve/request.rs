@@ -8,7 +8,7 @@ use backchat_grammar::Choice;
 
 /// How deep a request may nest.
 const MOST_LEVELS: usize = 128;
-/// How many choices may be asked for.
+/// The most choices in one request.
 const MOST_CHOICES: u64 = 64;
 
 /// The sampling parameters, which are passed on.

@@ -22,10 +22,11 @@ const MOST_TEXTS: usize = 64;
 /// use backchat::Template;
 /// use backchat::grammar::{Fed, Request, assume, build};
 ///
-/// let text = r#"{"start_anchor": "<bot>", "fields": {"thinking": {"open": "<think>", "close": "</think>"}, "content":
-/// {}}}"#; let template = Template::load(text)?.template; let wire = assume(&template).unwrap(); let grammar =
-/// build(&template, &wire, &Request::default()).unwrap(); assert_eq!(grammar.matcher().feed("<think>Hm.</think>Yes."),
-/// Fed::Ok { may_end: true });
+/// let text = r#"{"start_anchor": "<bot>", "fields": {"thinking": {"open": "<think>", "close": "</think>"}, "content": {}}}"#;
+/// let template = Template::load(text)?.template;
+/// let wire = assume(&template).unwrap();
+/// let grammar = build(&template, &wire, &Request::default()).unwrap();
+/// assert_eq!(grammar.matcher().feed("<think>Hm.</think>Yes."), Fed::Ok { may_end: true });
 /// # Ok::<(), backchat::LoadError>(())
 /// ```
 ///

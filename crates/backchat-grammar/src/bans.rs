@@ -4,8 +4,8 @@ use super::own_mark::first_of_its_own;
 use backchat_derive::wire::structure::{CallPart, WireFormat};
 use backchat_derive::wire::written::{Part, Written};
 
-/// The shortest texts of which every call holds one, and that nothing else in a turn needs; none if calls have no marks
-/// of their own.
+/// The shortest texts that mark a call: every call has one, and nothing else in a turn needs them. Empty if calls have
+/// no marks of their own.
 pub(crate) fn find(wire: &WireFormat, written: &Written, thought: Option<&(String, String)>) -> Vec<String> {
     let Some(calls) = &wire.calls else { return Vec::new() };
     let segmentation = wire.segmentation;

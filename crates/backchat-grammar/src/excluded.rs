@@ -60,7 +60,7 @@ fn trimmed(pattern: &Regular) -> &[Regular] {
     items.get(from..to).unwrap_or(&[])
 }
 
-/// The texts of which every match of a pattern holds one, each a match up to what may be left out at the ends.
+/// Texts such that every match of a pattern contains one; each is a match without the optional parts at its ends.
 fn shortest_texts(pattern: &Regular) -> Option<Vec<String>> {
     let items = trimmed(pattern);
     if let [Regular::Alternate(ways)] = items {

@@ -473,7 +473,7 @@ impl Grammar {
     }
 }
 
-/// A text on its way through a grammar.
+/// The state of a text in a grammar.
 #[derive(Clone, Debug)]
 pub struct Matcher<'g> {
     machine: Machine<'g>,

@@ -26,7 +26,7 @@ pub(crate) struct FreeTexts {
     pub bare: Automaton,
     /// Text inside an argument's value that has no quotes around all of it: a string of a list.
     pub nested: Automaton,
-    /// Strings in quotes with nothing but the next key after them.
+    /// Strings in quotes, followed only by the next key.
     pub quoted: Option<Quoted>,
     /// The opening and the closing of a thought.
     pub thought: Option<(String, String)>,
@@ -194,7 +194,7 @@ fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Qu
     }
     let backslash = Regular::text("\\");
     let escaped = Regular::Concat(vec![Regular::anything(), backslash.clone(), Regular::anything()]);
-    // White space at its ends would be lost, a dialect of JSON taken for it.
+    // White space at its ends would be lost, or it would be read as a dialect of JSON.
     let other = of_delimiter(r#"(?:[^\s"'\\\[{\x00-\x1F](?:[^"\\\x00-\x1F]*[^\s"'\\\x00-\x1F])?)?"#).ok()?.0;
     Some(Quoted {
         plain: Automaton::without(&[&backslash], &[])?.both(value)?,

@@ -131,7 +131,7 @@ fn members(entries: &Object, is_open: bool, inner: &dyn Fn(&Value) -> Option<Val
         Some(_) => return None,
         None => properties.is_none() || is_open,
     };
-    // Beside declared members, others have other names: xgrammar takes the declared ones twice.
+    // Members that are not declared have other names than declared ones, but xgrammar accepts a declared name twice.
     if additional && properties.is_some_and(|properties| !properties.is_empty()) {
         return None;
     }

@@ -1,5 +1,5 @@
-//! The marks that a server must leave in the output: every text of the wire that may be one special token. A server that
-//! drops one, at an edge of a region or inside a call, gives the parser another text than the model wrote.
+//! The marks that a server must leave in the output: every text of the wire that may be one special token. A server
+//! that drops one, at an edge of a region or inside a call, gives the parser another text than the model wrote.
 
 use backchat_derive::wire::marks::{Segmentation, is_closing, is_opening};
 use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, Pairs, WireFormat};
@@ -26,7 +26,8 @@ pub(super) fn preserved(wire: &WireFormat, written: &Written) -> Vec<String> {
             [&cut.separator, &cut.close, &cut.section_close].into_iter().for_each(|text| found.add(text));
         }
     }
-    // What the turn holds beyond the parts of the wire: the answer's frame beside a call, the text between the two.
+    // What the turn holds beyond the parts of the wire: the answer's frame next to a call, and the text between the
+    // two.
     for group in &written.groups {
         for shape in &group.shapes {
             for (at, part) in shape.parts.iter().enumerate() {

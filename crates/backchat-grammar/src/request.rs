@@ -76,7 +76,7 @@ impl<'r> Request<'r> {
         self
     }
 
-    /// Whether it may say something beside its calls.
+    /// Whether it may say something next to its calls.
     #[must_use]
     pub fn content(mut self, content: Presence) -> Self {
         self.content = content;

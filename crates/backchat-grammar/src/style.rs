@@ -70,7 +70,7 @@ impl Style {
         Self { name: "single", strings: Strings::Single, json_words: true, python_words: false, ..Self::python() }
     }
 
-    /// The same with nothing but these quotes.
+    /// The same with only these quotes.
     pub fn quoted(open: &str, close: &str) -> Self {
         Self { name: "quoted", strings: Strings::Marked(open.to_owned(), close.to_owned()), ..Self::single() }
     }
@@ -212,7 +212,7 @@ impl Style {
         Node::sequence([self.literal(open), body, self.literal(close)])
     }
 
-    /// One exact value, in every spelling it has; the spelling that a parser takes for a mark is left out.
+    /// One exact value, in every spelling it has; the spelling that a parser would read as a mark is left out.
     pub fn value(&self, value: &Value, free_texts: &Automaton) -> Node {
         let keep = |text: String| {
             let node = self.literal(&text);
@@ -317,7 +317,7 @@ pub(super) fn unquoted_json(text: &str) -> String {
     slice(&quoted, 1..quoted.len() - 1).to_owned()
 }
 
-/// A string of JSON in nothing but ASCII.
+/// A JSON string in ASCII only.
 fn ascii(text: &str) -> String {
     escaped(text, |c| c.is_ascii())
 }

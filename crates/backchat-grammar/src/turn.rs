@@ -50,7 +50,7 @@ pub enum Reasoning {
 pub(crate) struct Kind {
     pub end: PromptEnd,
     pub reasoning: Reasoning,
-    /// Whether content beside calls is allowed, and whether it is required.
+    /// Whether content next to calls is allowed, and whether it is required.
     pub content: Presence,
     /// The content has a format that the request asks for.
     pub has_format: bool,
@@ -158,7 +158,7 @@ impl Turn<'_> {
             Presence::Auto => {}
         }
         if self.answer.is_some() {
-            // Either the answer is given or a tool is called: text beside a call is not an answer, nor is an empty
+            // Either the answer is given or a tool is called: text next to a call is not an answer, nor is an empty
             // turn.
             let beside = self.kind.content == Presence::Always;
             shapes.retain(|shape| beside || !(shape.has(&Part::Content) && has_call(shape)));
@@ -245,7 +245,7 @@ impl Turn<'_> {
         Some(parts.get(end + 1..)?.to_vec())
     }
 
-    /// The content: free text, or the answer that was asked for.
+    /// The content: free text, or the requested answer.
     fn free_or_answer(&self, rules: &mut Rules) -> Node {
         if let Some(answer) = &self.answer {
             return answer.clone();
@@ -348,7 +348,7 @@ impl Turn<'_> {
             let Some(Part::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
                 return None;
             };
-            // The prompt's own part of the turn is none of the text to come.
+            // The part of the turn that the prompt writes is not generated.
             let begun = if first == 1 { begun(segmentation, &group.header, before).lead } else { 0 };
             let parts = self.parts(shape, &content, &thought);
             if let Some(at) = parts.iter().position(|node| *node == call) {
@@ -422,7 +422,7 @@ fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
     Some(machine.rest()).filter(|rest| !rest.is_never())
 }
 
-/// The texts of an automaton apart from the empty one, and from nothing but white space.
+/// The texts of an automaton that are neither empty nor only white space.
 fn not_empty(automaton: &Automaton) -> Automaton {
     let any = Regular::anything();
     let word = Regular::Class(vec![(0, 8), (14, 31), (33, super::automaton::LAST)]);

@@ -22,7 +22,7 @@ use backchat_core::json::Value;
 
 /// The longest head of a request.
 const LONGEST_HEAD: usize = 32 << 10;
-/// How long a client may take for the head of a request.
+/// The time limit for the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How many bytes beyond the limit of a body are read, so that its client sees the answer.
 const DISCARDED: u64 = 16 << 20;

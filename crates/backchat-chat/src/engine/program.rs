@@ -82,7 +82,7 @@ pub(crate) struct Name {
     pub(crate) otherwise: Otherwise,
 }
 
-/// A variable of the function that many declarations further out.
+/// A variable of an enclosing function, that many declarations further out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) out: usize,

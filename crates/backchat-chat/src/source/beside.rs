@@ -1,4 +1,4 @@
-//! Special tokens in the files next to a chat template, for a template that names tokens its own file does not give.
+//! Special tokens in the files next to a chat template, for a template that names tokens its own file does not define.
 
 use std::path::Path;
 

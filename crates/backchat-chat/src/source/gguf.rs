@@ -26,7 +26,7 @@ const TOKEN_IDS: &[(&str, &str)] = &[
 
 /// The longest key that is read, as the format sets it.
 const LONGEST_KEY: u64 = 65_535;
-/// Bytes of metadata that are gone through: ten times the largest vocabulary with its merges.
+/// The most bytes of metadata that are read: ten times the largest vocabulary with its merges.
 const LONGEST_METADATA: u64 = 256 << 20;
 /// How deep arrays may nest.
 const DEEPEST: usize = 8;

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, closest, text};
 use backchat_core::json::{Object, Value};
 
-/// The template that transformers takes if none is asked for.
+/// The template that transformers takes if none is requested.
 const DEFAULT: &str = "default";
-/// The template that transformers takes if there are tools and none is asked for.
+/// The template that transformers takes if there are tools and none is requested.
 const TOOL_USE: &str = "tool_use";
 
 /// A chat template, and what was stored with it.
@@ -64,7 +64,7 @@ impl Source {
     }
 
     /// The source with the template that transformers takes if the conversation has tools: the one named
-    /// `tool_use` if there is one, unless another was asked for by name.
+    /// `tool_use` if there is one, unless another was requested by name.
     #[must_use]
     pub fn for_tools(mut self) -> Self {
         if let Some(named) = self.for_tools.take() {

@@ -35,7 +35,7 @@ pub(crate) fn given_list(items: Vec<Value>, extent: Extent) -> Result<Value> {
     Ok(Value::from_object(List::new(items, extent)))
 }
 
-/// A dictionary that came with the conversation, of this extent; with a watch, it reports what it is asked for.
+/// A dictionary that came with the conversation, of this extent; with a watch, it reports lookups.
 pub(crate) fn given_dict(entries: Entries, extent: Extent, watch: Option<Watch>) -> Result<Value> {
     measure::check(extent)?;
     Ok(Value::from_object(Dict::new(entries, extent, watch)))

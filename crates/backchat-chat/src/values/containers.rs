@@ -11,7 +11,7 @@ use super::extent::Extent;
 use crate::engine::limits;
 use crate::engine::read_recorder::Watch;
 
-/// A Python list that nothing can change.
+/// An immutable Python list.
 #[derive(Debug)]
 pub(crate) struct List {
     items: Vec<Value>,
@@ -70,7 +70,7 @@ impl Key {
     }
 }
 
-/// A Python dictionary that nothing can change; a watched one reports what it is asked for.
+/// An immutable Python dictionary; a watched one reports lookups.
 #[derive(Debug)]
 pub(crate) struct Dict {
     entries: Entries,
@@ -117,7 +117,7 @@ impl Dict {
         found.cloned()
     }
 
-    /// Reports that everything in it was read, be it by printing or by iterating.
+    /// Reports that everything in it was read, by printing or iterating.
     pub(crate) fn note_whole(&self) {
         if let Some(watch) = &self.watch {
             watch.whole();

@@ -1,4 +1,4 @@
-//! How much hangs on a value, as containers remember it.
+//! The size of a value's tree, as containers cache it.
 
 /// Depth and parts of a value: comparing and printing visit all of it, and a value that holds itself twice, over and
 /// over, has more parts than memory.

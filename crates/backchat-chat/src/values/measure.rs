@@ -1,4 +1,4 @@
-//! Measures how much hangs on a value, and refuses values that nest too deep or have too many parts.
+//! Measures a value's tree, and refuses values that nest too deeply or have too many parts.
 
 use minijinja::Value;
 use minijinja::value::Tuple;
@@ -16,8 +16,8 @@ use crate::engine::limits;
 /// turns.
 const MAX_DEPTH: u16 = 400;
 
-/// What a cycler, a loop, a method or a macro counts as, as these do not remember what they hold. That they hold no others
-/// is seen to by [`check_held`].
+/// What a cycler, a loop, a method or a macro counts as, as these do not remember what they hold. That they hold no
+/// others is seen to by [`check_held`].
 const OPAQUE: Extent = Extent { depth: MAX_DEPTH / 2, parts: 1 };
 
 /// Fails if these values nest too deep to be held by what counts as [`OPAQUE`].

@@ -62,7 +62,7 @@ impl Namespace {
         self.inner.try_lock().map(|inner| inner.extent).unwrap_or_default()
     }
 
-    /// Lets go of everything it holds, which may be itself.
+    /// Drops everything it holds, which may include itself.
     pub(crate) fn clear(&self) {
         let entries = self.with(|inner| std::mem::take(&mut inner.entries));
         drop(entries);

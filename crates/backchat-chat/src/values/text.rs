@@ -39,7 +39,7 @@ pub(crate) fn write_str(out: &mut String, value: &Value) {
     }
 }
 
-/// Appends `repr(value)`. Stops once a limit is exceeded; the operation that asked for it then fails.
+/// Appends `repr(value)`. Stops once a limit is exceeded; the calling operation then fails.
 pub(crate) fn write_repr(out: &mut String, value: &Value) {
     if !limits::has_room(out) {
         return;

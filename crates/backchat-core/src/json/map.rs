@@ -156,7 +156,7 @@ impl<V> Map<V> {
         Some(value)
     }
 
-    /// Keeps the entries of which the closure says so.
+    /// Keeps the entries for which the closure returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&String, &mut V) -> bool) {
         let before = self.entries.len();
         self.entries.retain_mut(|(key, value)| keep(key, value));

@@ -133,7 +133,7 @@ struct Reader<'t> {
     at: usize,
     /// The places of values read and not yet taken up by the list or object around them.
     places: Option<Vec<Places>>,
-    /// The entries of the outermost object, if they are all that is asked for: values are checked and dropped.
+    /// The entries of the outermost object, if only they are requested: values are checked and dropped.
     entries: Option<Vec<Entry>>,
     /// Whether an object had a key that it had before.
     has_duplicates: bool,
@@ -157,7 +157,7 @@ enum Parts {
 #[derive(Default)]
 struct OpenObject {
     entries: Object,
-    /// The places of its entries, if they are asked for.
+    /// The places of its entries, if requested.
     places: Option<Box<EntryPlaces>>,
     /// The key of the value that is read now, the bytes of the key, and where the value starts.
     key: String,

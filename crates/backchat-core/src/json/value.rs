@@ -26,7 +26,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Whether it is what a message leaves out: null, or a string, list or object with nothing in it.
+    /// Whether a message leaves it out: null, or an empty string, list or object.
     pub fn is_empty(&self) -> bool {
         match self {
             Value::Null => true,
@@ -110,7 +110,7 @@ impl Value {
         }
     }
 
-    /// Whether Python takes it for true: anything but null, false, zero and empty values.
+    /// Whether it is truthy in Python: anything but null, false, zero and empty values.
     pub fn is_truthy(&self) -> bool {
         match self {
             Value::Null => false,

@@ -1,4 +1,4 @@
-//! Methods of `str` that need nothing but the text. Letters and their cases are those of Rust's Unicode tables, which
+//! Methods of `str` that need only the text. Letters and their cases are those of Rust's Unicode tables, which
 //! are newer than Python 3.11's.
 
 use super::space::is_space;
@@ -100,7 +100,7 @@ pub fn split_space(text: &str, limit: usize, from_right: bool) -> Vec<&str> {
         };
         let (part, others) = cut.unwrap_or((rest, ""));
         parts.push(part);
-        // With nothing cut, what is left is the last part as it is.
+        // Without a cut, the rest is the last part unchanged.
         rest = if cut.is_some() { trim(others) } else { "" };
     }
     if from_right {

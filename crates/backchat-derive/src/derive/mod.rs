@@ -63,7 +63,7 @@ use recorded::Lessons;
 /// Options of a derivation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The variables that every render gets, beside the conversation.
+    /// The variables that every render gets in addition to the conversation.
     pub variables: Object,
     /// The time that the chat template sees, as in [`Options::now`].
     pub(crate) now: Option<String>,
@@ -120,8 +120,8 @@ impl Options {
         self
     }
 
-    /// Whether a derivation leaves the rounds with policies of recovery to a proof of its draft, for whoever asks for that
-    /// anyway.
+    /// Whether a derivation leaves the rounds with policies of recovery to a proof of its draft, for whoever asks for
+    /// that anyway.
     #[must_use]
     #[doc(hidden)]
     pub fn leave_policies(mut self, leaves: bool) -> Self {
@@ -236,7 +236,7 @@ struct Attempt {
     draft: Value,
     verdict: Verdict,
     explained: Explained,
-    /// Why readers that were asked for, or that it might suit, refuse it.
+    /// Why the requested or likely readers refuse it.
     refusals: Vec<Refusal>,
     /// Why they refuse another draft, which reads everything and was not chosen for that.
     avoided: Vec<Refusal>,

@@ -63,7 +63,7 @@ pub static ENGINES: [Engine; 4] = [
 ];
 
 impl Engine {
-    /// Why it refuses a pattern; `None` if it takes it.
+    /// Why it refuses a pattern; `None` if it accepts it.
     pub fn check(&self, pattern: &Pattern) -> Option<String> {
         let constructs = pattern.shape().constructs;
         let name = |lacked: &[Construct]| {

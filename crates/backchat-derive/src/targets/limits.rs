@@ -24,8 +24,8 @@ pub struct Limits {
     pub literal_reasoning: bool,
     /// Whether `tool_calls` must have an `open`.
     pub calls_need_open: bool,
-    /// Whether a call is lost that no close ends, be it that the text stops or that the stop token is a part of a
-    /// pattern: `tool_calls` should close with literals, the stop token among them.
+    /// Whether a call without a matched close is lost, because the text ends or because the stop token is part of a
+    /// pattern: `tool_calls` should close with literals, one of them the stop token.
     pub calls_need_literal_close: bool,
     /// Whether each call must be `{"function": {"name": …, "arguments": …}}`.
     pub calls_are_functions: bool,

@@ -113,7 +113,7 @@ impl Reader {
         }
     }
 
-    /// Why it refuses a pattern in a role; `None` if it takes it.
+    /// Why it refuses a pattern in a role; `None` if it accepts it.
     pub fn check_pattern(self, source: &str, role: Role) -> Option<String> {
         match self {
             Self::Smg => smg::check_pattern(source, role),

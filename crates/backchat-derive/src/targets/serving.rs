@@ -130,7 +130,7 @@ pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
     cautions
 }
 
-/// The key a delimiter is written under.
+/// The key of a delimiter.
 fn written(delimiter: Option<&Delimiter>, field: &Field) -> &'static str {
     match (delimiter, field.close.is_some()) {
         (Some(Delimiter::Literals { .. }), true) => "close",

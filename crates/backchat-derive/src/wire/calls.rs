@@ -75,7 +75,7 @@ fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_name
         Some(Whole::Python) => Some(2),
         None => {
             let all = (0..2).all(|at| trace.shows(Kind::Key(0, at)) && trace.shows(Kind::Value(0, at)));
-            // Arguments given as text that show as none are that text quoted once more than an engine would.
+            // Arguments given as text that show in none of these forms are quoted once more than by an engine.
             all.then_some(if request_shape.arguments_text { 3 } else { 0 })
         }
     }

@@ -40,8 +40,8 @@ fn prefill(segmentation: Segmentation, prompts: &[Prompt], test: impl Fn(&str) -
     marks.find(|mark| segmentation.is_distinctive(mark) && test(mark))
 }
 
-/// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so, and is none that closes
-/// it.
+/// Reasoning that a prompt opens and no render shows: accepted only if the mark itself names reasoning and does not
+/// close it.
 fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
     let open = prefill(segmentation, prompts, |mark| speaks_of_reasoning(mark) && opening(mark).is_none())?;
     // A prompt that closes it at once shows the closing mark too.
@@ -184,7 +184,7 @@ mod tests {
             ("<think>\n\n<|think_end|>\n\n", Some(("<think>", "<|think_end|>"))),
             // A closing mark opens nothing.
             ("</think>", None),
-            // The mark has to say that it is about reasoning.
+            // The mark must name reasoning.
             ("<answer>", None),
             ("thinking:", None),
             ("", None),
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!((asked.source, &asked.setting), (Source::Asked, &setting("mode")));
             assert_eq!(asked.answer_marks, ["<answer>", "</answer>"]);
         });
-        // Neither the setting nor the mark says that it is about reasoning.
+        // Neither the setting nor the mark names reasoning.
         with_prober(&calls, |prober| assert!(asked(prober, Segmentation::Words, &[setting("mode")]).is_none()));
         let named = calls.replace("mode", "reasoning");
         with_prober(&named, |prober| {

@@ -236,7 +236,7 @@ impl<'t> Inference<'_, 't> {
         stops
     }
 
-    /// The marks that end turns in place of the usual end: after some histories, or with an answer beside calls.
+    /// The marks that end turns in place of the usual end: after some histories, or with an answer next to calls.
     fn other_stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
         let turns = self.turns(prober);
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref())];
@@ -519,7 +519,7 @@ struct Thought {
     close: Option<String>,
 }
 
-/// The answers that reasoning is tried with: many templates show it only beside a call, or only beside content.
+/// The answers that reasoning is tried with: many templates show it only together with a call, or only with content.
 fn thoughts() -> [Answer; 3] {
     let bare = Answer::default().with_reasoning(needle::REASONING);
     [
@@ -582,7 +582,7 @@ fn between(trace: &Trace) -> String {
     }
 }
 
-/// Returns a closing mark that was taken for the end of the turn to content.
+/// Moves a closing mark that was mistaken for the end of the turn back to content.
 fn settled(segmentation: Segmentation, mut content: Content, end: &str) -> Content {
     let open = content.open.trim();
     if content.close.is_empty()

@@ -140,7 +140,7 @@ pub struct Content {
     pub open: String,
     /// The closing before the end of the turn.
     pub close: String,
-    /// The opening and closing after reasoning, and beside calls, if they differ.
+    /// The opening and closing after reasoning, and next to calls, if they differ.
     pub after_reasoning: Option<(String, String)>,
     pub beside_calls: Option<(String, String)>,
     /// The text that separates two regions of it, if it is written as several.
@@ -225,7 +225,7 @@ pub struct ObjectBody {
 pub enum CallPart {
     Text(String),
     Name,
-    /// The name once more, as in a closing tag.
+    /// The name again, as in a closing tag.
     NameAgain,
     Id,
     /// An id that holds the name.

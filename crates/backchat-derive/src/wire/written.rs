@@ -16,7 +16,7 @@ use backchat_core::python;
 use backchat_core::text::{common_end, slice};
 use backchat_probe::probe::{Answer, Prober, Setting, call_with, json_type, needle};
 
-/// How turns are written, found by rendering each kind of answer once more.
+/// How turns are written, found by rendering each kind of answer again.
 #[derive(Clone, Debug, Default)]
 pub struct Written {
     /// The turns that can follow each end of a prompt, the plainest first.

@@ -287,7 +287,7 @@ impl ContextFree {
     }
 }
 
-/// Whether a text of `left` goes on, with what `right` begins with, as the beginning of any terminal.
+/// Whether a text of `left` and a beginning of `right` together begin any terminal.
 fn goes_on(left: &Automaton, any: &Automaton, right: &Automaton) -> bool {
     let first = right.state(0).map_or(&[][..], |state| state.edges);
     let mut seen = BTreeSet::from([(0, 0)]);

@@ -284,7 +284,7 @@ impl Reader {
         }
         let mut ways = vec![self.sequence()?];
         loop {
-            // A line that begins with a bar goes on with the definition; inside a group every line does.
+            // A line that begins with a bar continues the definition; inside a group every line does.
             let before = self.at;
             while self.peek() == Some(&Token::Newline) {
                 self.at += 1;

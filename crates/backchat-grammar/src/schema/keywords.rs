@@ -118,7 +118,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `type`, and `nullable` beside it.
+    /// `type`, and `nullable` next to it.
     fn types(&mut self, shape: &mut Shape, entries: &Object, path: &str) {
         let Some(value) = entries.get("type") else { return };
         let mut bits = 0;
@@ -142,7 +142,7 @@ impl Reader<'_> {
     }
 
     fn bound(&mut self, shape: &mut Shape, entries: &Object, keyword: &str, value: &Value, path: &str) {
-        // Draft 4 has the exclusive bounds as flags beside the others.
+        // In draft 4 the exclusive bounds are flags next to the others.
         let flag = |name: &str| entries.get(name).and_then(Value::as_bool).unwrap_or(false);
         let Value::Number(number) = value else { return };
         let Some(decimal) = Decimal::read(number.as_str()) else {

@@ -57,7 +57,7 @@ impl Reader<'_> {
         if shape.not_values.contains(&value) { Node::never() } else { style.value(&value, self.free_texts) }
     }
 
-    /// Those of the values a schema lists that satisfy the rest of it, as far as that is about numbers and texts.
+    /// The listed values of a schema that satisfy its constraints on numbers and texts.
     pub(crate) fn fitting<'v>(&mut self, shape: &Shape, values: &'v [Value]) -> Vec<&'v Value> {
         let text = self.quietly(|reader| reader.text_of(shape));
         let refused = Listed::new(&shape.not_values);
@@ -337,7 +337,7 @@ impl Reader<'_> {
         Ok(Node::sequence([open, blank.clone(), body, blank, close]))
     }
 
-    /// The members an object may have beside those it names: what their keys and values are.
+    /// The members an object may have in addition to the named ones: their keys and values.
     fn others(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Vec<Node>, Problem> {
         // Most objects have no others, and what their keys would be takes long to find.
         if shape.property_names.is_empty() && shape.pattern_properties.is_empty() && !self.allows_more(shape) {

@@ -172,7 +172,7 @@ fn bounded(group: &Part, mut context: Context, repeats: bool, foreign: &dyn Fn(&
     context
 }
 
-/// The end of JSON that no mark closes: the last bracket of the text, or each after which JSON cannot go on.
+/// The end of JSON that no mark closes: the last bracket of the text, or each after which JSON cannot continue.
 fn json_end(bracket: char, repeats: bool) -> Mark {
     let after = if repeats { r#"\s*(?:[^\s,\]}"]|\Z)"#.to_owned() } else { format!(r"[^\{bracket}]*\Z") };
     Mark::Pattern { source: format!(r"(?<=\{bracket})(?={after})"), sample: String::new() }

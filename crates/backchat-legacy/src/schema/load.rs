@@ -9,7 +9,7 @@ use super::{Schema, jmespath};
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Object, Path, Places, Value};
 
-/// The largest schema that is looked at, in bytes of its text.
+/// The largest schema that is read, in bytes of its text.
 pub(super) const LARGEST: usize = 1 << 20;
 
 /// How deeply nodes may be nested.

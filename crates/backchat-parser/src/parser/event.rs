@@ -219,7 +219,7 @@ impl EventRef<'_> {
 }
 
 impl Event {
-    /// The event without owning its texts and values.
+    /// The event with borrowed texts and values.
     pub fn borrowed(&self) -> EventRef<'_> {
         match self {
             Event::Open { field, captures, span } => EventRef::Open { field, captures, span: *span },

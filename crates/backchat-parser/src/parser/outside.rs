@@ -16,7 +16,7 @@ const PIECES: usize = 64;
 /// The stretches so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outside {
-    /// The beginning of the stretch that is going on, blanks before it left out, and its place in the text.
+    /// The beginning of the current stretch without the blanks before it, and its place in the text.
     stretch: String,
     span: Span,
     /// The first stretch that is text.

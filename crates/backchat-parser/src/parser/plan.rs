@@ -85,8 +85,8 @@ pub(super) struct Watch {
     first: Vec<usize>,
 }
 
-/// What each byte can be of a match of any of several delimiters: a bit for the end of a leading run, [`LEADS`], and
-/// one for a sign, a byte that every match has after nothing but its leading run. Signs beyond seven share a bit.
+/// The roles of each byte in matches of several delimiters: a bit for the end of a leading run, [`LEADS`], and one for
+/// a sign, a byte that follows the leading run of every match. Signs beyond seven share a bit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signs([u8; 256]);
 
@@ -190,7 +190,7 @@ impl Watch {
         self.first.is_empty()
     }
 
-    /// Where the leading run of a delimiter begins that may go on after the end of a text without a sign.
+    /// Where the leading run of a delimiter begins that may continue after the end of a text without a sign.
     pub fn run_start(&self, all: &[DelimiterPlan], text: &str) -> usize {
         let runs = self.runs.iter().filter_map(|&d| all.get(d)?.pattern.leading_run());
         runs.map(|run| run.start_in(text)).min().unwrap_or(text.len())

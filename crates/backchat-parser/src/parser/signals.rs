@@ -1,4 +1,4 @@
-//! Doubts about a complete answer: reported beside the message, never instead of it.
+//! Doubts about a complete answer: reported in addition to the message, never instead of it.
 
 use std::collections::BTreeMap;
 

@@ -196,7 +196,7 @@ impl TokenFeed {
         self.stop_ids.as_ref().is_some_and(|stops| stops.contains(&id))
     }
 
-    /// Counts an id whose text was asked for.
+    /// Counts an id whose text was requested.
     #[inline]
     pub fn count(&mut self) {
         self.read += 1;
@@ -228,7 +228,7 @@ impl TokenFeed {
         out
     }
 
-    /// A text without ids, in letters: markers spelled in it count as markers.
+    /// A text without ids, as letters: markers spelled in it count as markers.
     pub fn spelled(&mut self, text: &str, start: usize) -> String {
         let mut out = String::new();
         if !self.stopped && !text.is_empty() {

@@ -285,7 +285,7 @@ impl Compiler {
         }
         if let Some(class) = single(node) {
             let is_long = max.is_none_or(|max| max > SHORT_RUN);
-            // A bounded run that gives nothing back is followed at one place only.
+            // A bounded possessive run is followed at one place only.
             let is_followed = max.is_none() || greed != Greed::Possessive;
             let memo = (self.plain && is_long && is_followed && !behind).then_some(self.program.runs);
             self.program.runs += usize::from(memo.is_some());

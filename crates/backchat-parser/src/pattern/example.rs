@@ -46,8 +46,7 @@ impl Pattern {
 
 /// How deeply a pattern may call itself.
 const DEEPEST: usize = 2;
-/// How many nodes are gone through, one in a repeat as often as it is repeated. A pattern that needs more has no
-/// examples.
+/// How many nodes are visited, one in a repeat as often as it is repeated. A pattern that needs more has no examples.
 const MOST_WORK: usize = 10_000;
 
 /// Walks a pattern.

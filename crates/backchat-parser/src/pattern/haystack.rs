@@ -9,7 +9,7 @@ pub(super) enum Edge {
     Open,
     /// Nothing.
     End,
-    /// More may come, but `$`, `\Z`, `\b` and `\B` take it for the end, as partial matching of `regex` does.
+    /// More may come, but `$`, `\Z`, `\b` and `\B` treat it as the end, as partial matching of `regex` does.
     Partial,
 }
 

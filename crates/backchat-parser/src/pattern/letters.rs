@@ -436,7 +436,7 @@ mod tests {
         }
     }
 
-    /// A text may contain the letters themselves: they are never taken for markers, and are returned unchanged.
+    /// A text may contain the letters themselves: they are never read as markers, and are returned unchanged.
     #[test]
     fn no_text_has_letters() {
         let letters = letters(&["<a>"]);

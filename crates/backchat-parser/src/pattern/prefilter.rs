@@ -220,7 +220,7 @@ impl Prefilter {
         }
     }
 
-    /// The bytes of which every match has one, after nothing but its leading run.
+    /// The possible bytes after the leading run of a match.
     pub fn identifying_bytes(&self) -> &Bytes {
         match &self.kind {
             Kind::Run { then, .. } => &then.bytes,
@@ -228,7 +228,7 @@ impl Prefilter {
         }
     }
 
-    /// Whether a match can have these two bytes after nothing but its leading run.
+    /// Whether these two bytes can follow the leading run of a match.
     pub fn may_begin(&self, first: u8, second: u8) -> bool {
         match &self.kind {
             Kind::Run { then, .. } => then.may_begin(first, second),
@@ -326,7 +326,7 @@ impl Literals {
         let first = &*all.first()?.text;
         let shared = |other: &[u8]| first.iter().zip(other).take_while(|(one, other)| one == other).count();
         let length = all.iter().map(|literal| shared(&literal.text)).min()?;
-        // One byte is looked for without a literal search.
+        // A single byte needs no literal search.
         let is_worth_it = all.iter().any(|literal| literal.text.len() > 1);
         let common = memmem::Finder::new(first.get(..length)?).into_owned();
         is_worth_it.then_some(Self { all, common })

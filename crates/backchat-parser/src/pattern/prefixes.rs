@@ -15,7 +15,7 @@ pub(super) struct Prefix {
     pub text: String,
     /// What a look-behind requires of the character before the match.
     pub after: Option<Class>,
-    /// Whether what follows in the pattern goes on with it.
+    /// Whether the rest of the pattern continues it.
     is_open: bool,
 }
 

@@ -23,9 +23,9 @@ pub(super) enum Inst {
     /// Saves the position in a slot: two slots per group, its start and its end.
     Save(usize),
     Assert(Assertion),
-    /// A look whose inside follows, up to `LookEnd`: where to go on if that matches, and if it does not; `None` where
-    /// that is a failure. `span` remembers where its inside is known to match; `next` are the bytes with which the
-    /// inside has to start, if that is known.
+    /// A look whose inside follows, up to `LookEnd`: where to continue if that matches, and if it does not; `None`
+    /// where that is a failure. `span` remembers where its inside is known to match; `next` are the bytes with which
+    /// the inside has to start, if that is known.
     Look {
         matched: Option<usize>,
         failed: Option<usize>,

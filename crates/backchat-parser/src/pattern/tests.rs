@@ -32,7 +32,7 @@ fn matches_are_those_of_python() {
         ("(|a)*", "aab", "0-0 0-1 1-1 1-2 2-2 3-3"),
         ("(?:a|)*b", "aab", "0-3"),
         (r"(?:\s|.??)*+", "\nA b", "0-1 1-1 2-3 3-3 4-4"),
-        // Possessive and atomic groups give nothing back.
+        // Possessive and atomic groups do not backtrack.
         ("a++b", "aab", "0-3"),
         ("a++a", "aaa", ""),
         ("(?>a|ab)c", "abc ac", "4-6"),

@@ -29,7 +29,7 @@ pub(super) enum Node {
     Backref { group: u32, fold: bool },
     /// A character that with others of its kind next to it is compared by full case folding.
     Folded(char),
-    /// The inside of a group once more; of group 0 the whole pattern.
+    /// The inside of a group again; for group 0 the whole pattern.
     Call(u32),
     /// `\K`: the match begins here.
     Keep,

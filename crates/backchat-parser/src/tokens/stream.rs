@@ -20,7 +20,7 @@ pub(crate) struct TextStream {
     is_first: bool,
     /// Whether an added token came last.
     after_added: bool,
-    /// How many characters are still stripped, if the text goes on with them.
+    /// How many characters are still stripped, if the text continues with them.
     strip: usize,
 }
 

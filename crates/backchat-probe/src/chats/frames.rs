@@ -309,7 +309,7 @@ pub(super) fn steps(script: &Script, slots: &[Slot], text: &str, prompt: bool) -
         let start = before.map_or(0, |slot| slot.end);
         let Some(gap) = text.get(start..slot.start) else { continue };
         let from = before.map_or(begin, |slot| slot.state);
-        // Some templates write the results of a call before the content beside it.
+        // Some templates write the results of a call before its content.
         let is_back = |before: &Slot| {
             let tools = before.state.kind.defines_tools() || slot.state.kind.defines_tools();
             !tools && !slot.state.echo && slot.message < before.message

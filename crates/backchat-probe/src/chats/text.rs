@@ -7,7 +7,7 @@ pub(crate) fn inside(string: &str) -> &str {
     slice(string, 1..string.len() - 1)
 }
 
-/// Code points before each byte of a text, asked for in any order.
+/// Code points before each byte of a text, for queries in any order.
 pub(crate) struct CodePoints<'t> {
     text: &'t str,
     /// Code points before every `STEP`-th byte.

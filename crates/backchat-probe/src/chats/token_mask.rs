@@ -175,8 +175,8 @@ fn overlapping(spans: &[(usize, usize)], offsets: &[(usize, usize)]) -> Vec<bool
     offsets.iter().map(is_in).collect()
 }
 
-/// Whether transformers takes each token. Of a character on several tokens it knows the first, and it stops at a span whose
-/// first character is on none.
+/// Whether transformers marks each token. Of a character on several tokens it knows the first, and it stops at a span
+/// whose first character has no token.
 fn reference(spans: &[(usize, usize)], offsets: &[(usize, usize)]) -> Vec<bool> {
     // The first token of each character.
     let mut first_of = vec![None; offsets.iter().map(|(_, end)| *end).max().unwrap_or(0)];

@@ -222,7 +222,7 @@ impl Examination<'_> {
         self.note("null_content_beside_call", null);
     }
 
-    /// Content that is null beside a call: the word None must not appear.
+    /// Content that is null next to a call: the word None must not appear.
     fn null_content(&self) -> Value {
         if self.arguments.is_empty() {
             return Fate::Dropped.word();

@@ -1,4 +1,4 @@
-//! The conversations the examination renders. Every text in them is a needle: a word that no template writes by itself.
+//! The conversations the examination renders. Every text in them is a needle: a word that no template contains.
 
 use crate::probe::{self, Message, RequestShape, needle, said, text_part};
 use backchat_core::json::{Object, Value};

@@ -24,7 +24,7 @@ pub use traps::traps;
 /// Options of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The variables that every render gets, beside the conversation.
+    /// The variables that every render gets in addition to the conversation.
     pub variables: Object,
     /// The time that the chat template sees.
     pub now: Option<String>,

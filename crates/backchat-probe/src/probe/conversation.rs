@@ -12,7 +12,7 @@ pub const PART_BREAK: char = '\u{1e}';
 /// Names that templates use for reasoning.
 pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
-/// One message of a conversation, independent of how a chat template takes it.
+/// One message of a conversation, independent of the chat template's input format.
 #[derive(Clone, Debug, Hash)]
 pub enum Message {
     System(String),

@@ -1,4 +1,4 @@
-//! Needles: words that no template writes by itself, so that one in a render came from the message that held it, and
+//! Needles: words that no template contains, so that one in a render came from the message that held it, and
 //! its position shows the text around a value.
 
 use std::fmt::Write as _;

@@ -434,7 +434,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether an output ends in a region whose own closing mark is still to come: no stop token belongs there.
+/// Whether an output ends in a region whose own closing mark is still missing: no stop token belongs there.
 fn ends_inside(template: &Template, whole: &Reading, stops: &[String]) -> bool {
     let (field, span) = match whole.events.last() {
         Some(Event::Close { field, span, .. } | Event::Malformed { field, span, .. }) => (field, span),

@@ -247,7 +247,7 @@ impl<'t> Subject<'t> {
     }
 }
 
-/// The token that ends a sequence, if the document says so.
+/// The token that ends a sequence, if the document names it.
 pub(super) fn stop_token(document: &Value) -> Option<String> {
     let token = document.get("eos_token")?;
     token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)

@@ -40,7 +40,7 @@ impl CompactValue {
         }
     }
 
-    /// Whether Python takes it for true.
+    /// Whether it is truthy in Python.
     pub(super) fn is_truthy(&self) -> bool {
         match &self.0 {
             Form::Text(text) if text.starts_with(['"', '[', '{']) => text.len() > 2,

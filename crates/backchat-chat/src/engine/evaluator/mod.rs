@@ -87,7 +87,7 @@ impl<'r> Evaluator<'r> {
     /// Runs the template itself.
     pub(crate) fn template(&mut self) -> Result<()> {
         self.function(0, 0, |_, _| Ok(()))?;
-        // A lookup cannot fail: once a limit is exceeded, it gives nothing.
+        // A lookup cannot fail: once a limit is exceeded, it finds nothing.
         limits::check()
     }
 

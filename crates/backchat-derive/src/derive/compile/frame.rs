@@ -2,12 +2,13 @@
 
 use crate::wire::marks::{self, Segmentation};
 
-/// Whether a text is safe to take for a mark anywhere in prose.
+/// Whether a text can safely be read as a mark anywhere in prose.
 pub(super) fn is_distinctive(segmentation: Segmentation, text: &str) -> bool {
     segmentation.is_distinctive(text)
 }
 
-/// Whether a text is safe to take for the end of content: no words of prose, no signs of Markdown, JSON and code alone.
+/// Whether a text can safely be read as the end of content: no words of prose, no signs of Markdown, JSON and code
+/// alone.
 pub(super) fn is_distinct(segmentation: Segmentation, text: &str) -> bool {
     let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
     let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);

@@ -92,7 +92,7 @@ pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
     let mut rest = pattern;
     let mut after_space = false;
     while let Some(first) = rest.chars().next() {
-        // Escapes are skipped whole, so that the `s*` after an escaped backslash is not taken for white space.
+        // Escapes are skipped whole, so that the `s*` after an escaped backslash is not mistaken for white space.
         let is_space = rest.starts_with(SPACE) && !rest.starts_with("\\s*?");
         let length = match first {
             _ if is_space => SPACE.len(),

@@ -17,7 +17,7 @@ pub use values::FILLED;
 pub(super) use values::holds_probe;
 use values::{TEXT, kinds, leaves, put};
 
-/// How many values are found for one conversation.
+/// The most values that are found for one conversation.
 const MOST_STEPS: usize = 24;
 
 /// How many of the template's own texts are tried as the value of a variable.

@@ -289,7 +289,7 @@ impl<'p> Parse<'p> {
         self.boundary(CALLS, next, Fault::EndsAt { at: self.at(region.body.end), by })
     }
 
-    /// The boundary of the first call, of which a part was misread.
+    /// The boundary of the first call with a misread part.
     fn of_call_part(&self, part: Part, message: &Object) -> Option<Boundary> {
         let region = self.of_field(CALLS).next()?;
         let changed = changed_argument(self.expected, message).filter(|_| part == Part::Arguments);

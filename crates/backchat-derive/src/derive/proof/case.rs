@@ -80,7 +80,7 @@ impl<'p, 't> Cutter<'p, 't> {
         for said in said {
             cases.extend(self.cases_of(said, seen));
         }
-        // A turn that no prompt leads up to is worth its case only if the answer has no better one.
+        // A turn that no prompt leads to becomes a case only if the answer has no better one.
         let weakness = |case: &Case| case.cut.max(Cut::Shared);
         let mut best: HashMap<String, Cut> = HashMap::new();
         for case in &cases {

@@ -9,7 +9,7 @@ use backchat_parser::parser::{Event, Policies, RecoveryPolicy};
 use backchat_parser::template::{ContentSpec, Delimiter};
 use backchat_probe::probe::Answer;
 
-/// What a model may say beside its calls.
+/// What a model may say next to its calls.
 const ASIDE: &str = "Let me look that up.";
 
 /// A deviating turn, and its intended message.

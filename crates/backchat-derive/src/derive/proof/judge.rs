@@ -144,7 +144,7 @@ impl<'a, 't> Judge<'a, 't> {
         Ok((finished.message, events, offset))
     }
 
-    /// Whether the prompt opened the reasoning that the text goes on with.
+    /// Whether the prompt opened the reasoning that the text continues.
     fn is_opened_by_prompt(&self, events: &[Event], offset: usize) -> bool {
         events.iter().any(|event| {
             matches!(event, Event::Open { field, span, .. } if Some(&**field) == self.reasoning && span.start < offset)

@@ -134,7 +134,7 @@ impl<'t> Proof<'t> {
         Some(proof)
     }
 
-    /// Finds out how the chat template takes a conversation, and renders no case.
+    /// Finds the request shape of the chat template; renders no case.
     pub fn without_cases(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
         let settled = Prober::new(template, variables, now).settled()?;
         let request = request::find(template, &settled, variables);

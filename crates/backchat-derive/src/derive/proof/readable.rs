@@ -106,7 +106,7 @@ impl Proof<'_> {
         let tools = tools();
         let offering = self.offering.offering(Some(super::offered_as(self.request.request_shape, tools.clone())));
         let mut request = self.request.clone();
-        // One prompt leads up to all turns, whether they call or not.
+        // One prompt leads to all turns, with or without calls.
         request.always_tools = shows_calls;
         let messages = vec![Message::User(QUESTION.to_owned())];
         let history = History {

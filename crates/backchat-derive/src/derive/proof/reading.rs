@@ -176,7 +176,7 @@ pub(super) fn changed_argument<'m>(
     })
 }
 
-/// The message with only this.
+/// The message with only this answer.
 pub(super) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
     let mut message = Object::new();
     message.insert("role".to_owned(), "assistant".into());
@@ -232,7 +232,7 @@ mod tests {
             (&called, one_call("", "g", "{}"), Some(Part::Name)),
             (&called, one_call("", "f", r#"{"a": "1", "b": 2}"#), Some(Part::Arguments)),
             (&called, one_call("", "f", r#"{"a": 1}"#), Some(Part::Arguments)),
-            // An id that the text does not show is not asked for.
+            // An id that the text does not show is not required.
             (&called, one_call("c2", "f", r#"{"a": 1, "b": 2}"#), None),
             (&with_id, one_call("c2", "f", r#"{"a": 1, "b": 2}"#), Some(Part::Id)),
         ];

@@ -142,7 +142,7 @@ pub(super) fn begins_call(
     !surplus.trim().is_empty() && calls().is_some_and(extends)
 }
 
-/// A turn that shows reasoning: many templates show it only beside a call.
+/// A turn that shows reasoning: many templates show it only together with a call.
 pub(super) fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
     let beside = Answer { calls: vec![call(0, 1)], ..Answer::default() };
     let answers = [Answer::content(needle::CONTENT), beside];

@@ -60,7 +60,7 @@ pub enum Cut {
     History,
     /// The prompt writes text that renders of whole turns lack: the output begins at their first difference.
     Shared,
-    /// No prompt leads up to this turn: the prompt opens reasoning that it lacks. The prefix ends before that.
+    /// No prompt leads to this turn: the prompt opens reasoning that the turn lacks. The prefix ends before that.
     Unprompted,
     /// Every plain turn begins differently. The prefix ends at their first difference.
     Deviating,
@@ -96,7 +96,7 @@ impl TurnStart {
         }
         let generated = generated(prober, &history.messages, setting);
         if generated.is_empty() && !self::generated(prober, &history.messages, &Setting::new()).is_empty() {
-            // Under an odd setting the template ignores that a prompt was asked for.
+            // Under an odd setting the template ignores the request for a prompt.
             return None;
         }
         let missing = match generated.is_empty() {
@@ -138,7 +138,7 @@ impl TurnStart {
         slice(&self.prompt, self.said..)
     }
 
-    /// Cuts the turn with this answer out of its render, of which it also gives the whole.
+    /// Cuts the turn with this answer out of its render; also returns the whole render.
     pub fn cut(
         &self,
         prober: &Prober<'_>,
@@ -151,7 +151,7 @@ impl TurnStart {
         let shows_reasoning = answer.reasoning.as_deref().is_some_and(|thought| shows(&turn, thought));
         let mut piece = self.split(&head, &turn, shows_reasoning)?;
         if begins_with(&piece.text, &self.missing) {
-            // No prompt leads up to this turn.
+            // No prompt leads to this turn.
             return None;
         }
         if shows_reasoning && self.bares_thought && openings.iter().any(String::is_empty) {
@@ -196,7 +196,7 @@ impl TurnStart {
             let header = self.generated.trim();
             let lacks_header = slice(tail, at..).contains(header) && !rest.contains(header);
             if self.state == State::Plain && !header.is_empty() && lacks_header {
-                // It has no header at all: the one that the prompt writes leads up to it as well.
+                // It has no header: the one in the prompt serves it as well.
                 return piece(&self.prompt, rest, Cut::Shared);
             }
             let splits_word = start.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);

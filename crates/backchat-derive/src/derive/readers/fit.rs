@@ -91,7 +91,7 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
     Some(template)
 }
 
-/// Writes literals as a pattern that takes white space beside them.
+/// Writes literals as a pattern that accepts white space around them.
 fn spaced(field: &mut Object, side: &str, before: &str, after: &str) {
     let texts: Vec<String> = match field.get(side) {
         Some(Value::String(text)) => vec![text.clone()],

@@ -112,7 +112,7 @@ mod tests {
         let unasked = ReaderSet::new(&[]);
         assert!(!unasked.is_asked && !unasked.renames());
         assert_eq!(unasked.readers, audience("portable").readers);
-        // A name of the reasoning is its chat template's own, unless someone asked for a reader that knows others.
+        // The name of the reasoning is the chat template's own, unless a reader that knows others was requested.
         let named = template(
             r#"{"start_anchor": "<b>", "fields": {"notes": {"open": "<n>", "close": "</n>"}, "content": {}}}"#,
         );

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-/// Alternatives, of which a pattern or a group has at least one.
+/// Alternatives; a pattern or a group has at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::derive) struct Branches(pub Vec<Branch>);
 

@@ -28,7 +28,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
         }
     }
     covered.sort_by_key(|span| span.start);
-    // An implicit field takes all that no other one has; the text that its delimiters swallow is not lost.
+    // An implicit field takes all text that no other field has; the text its delimiters consume is not lost.
     if template.implicit_field().is_some() {
         return None;
     }

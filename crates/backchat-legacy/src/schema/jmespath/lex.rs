@@ -159,7 +159,7 @@ fn unknown(c: char, at: usize) -> String {
     format!("`{c}` at byte {at} of the expression is unknown")
 }
 
-/// A value between backticks: JSON, or text as expressions wrote it before quotes were asked for.
+/// A value between backticks: JSON, or text as expressions wrote it before quotes were required.
 fn literal(text: &str) -> Result<Value, String> {
     let text_alone = || json::read(&format!("\"{}\"", text.trim_start()));
     json::read(text).or_else(|_| text_alone()).map_err(|_| format!("`{text}` is not a JSON value"))

@@ -14,7 +14,7 @@ pub(super) struct Tags {
     pub entries: Object,
     /// The ranges outside all tags that have a word character, and whether they were read as tags.
     pub ignored: Vec<(Range<usize>, bool)>,
-    /// Whether nothing but blanks is beside the tags.
+    /// Whether there are only blanks around the tags.
     pub is_bare: bool,
     /// Whether a value could hold the beginning of a tag.
     pub may_hold: bool,
@@ -123,7 +123,7 @@ fn may_hold_tag(args: &XmlInlineArgs, value: &str) -> bool {
 }
 
 impl Reading<'_> {
-    /// The heads in a tag's value, if they are of other arguments of the tool, each of which the call does not give.
+    /// The heads in a tag's value, if all belong to other arguments of the tool that the call does not have.
     fn absorbed<'t>(&self, tag: &Tag<'t>, given: &[&str]) -> Option<Vec<(&'t str, Range<usize>)>> {
         let (tools, name) = self.tool?;
         let heads = self.head?.heads(tag.value?).ok().filter(|heads| !heads.is_empty())?;

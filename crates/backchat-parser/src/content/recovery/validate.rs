@@ -120,7 +120,7 @@ impl<'v> Validator<'v> {
         let value = number.as_f64();
         let limit = |keyword| schema.get(keyword).and_then(Value::as_f64);
         let is_exclusive = |keyword| schema.get(keyword).and_then(Value::as_bool) == Some(true);
-        // In old drafts an exclusive bound is a flag beside the bound.
+        // In old drafts an exclusive bound is a flag next to the bound.
         let wrong = [
             ("minimum", limit("minimum").is_some_and(|least| value < least)),
             ("maximum", limit("maximum").is_some_and(|most| value > most)),

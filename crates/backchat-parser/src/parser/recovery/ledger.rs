@@ -48,7 +48,7 @@ enum Late {
         run_end: Option<usize>,
         is_closed: bool,
         goes_on: bool,
-        /// The problem that the reasoning is unclosed, which is none of its own beside calls that reach its end.
+        /// The problem that the reasoning is unclosed; not reported separately for calls that reach its end.
         unclosed: Option<Problem>,
     },
     /// It is recoverable if its body is JSON at a later closer.

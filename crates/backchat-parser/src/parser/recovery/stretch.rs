@@ -40,7 +40,7 @@ pub(in crate::parser) struct Stray {
     pub closes_calls: bool,
     /// Whether the delimiter that ended the stretch consumed it.
     pub is_consumed: bool,
-    /// Whether nothing but blanks and closers comes after it in the stretch.
+    /// Whether only blanks and closers come after it in the stretch.
     pub is_last: bool,
 }
 

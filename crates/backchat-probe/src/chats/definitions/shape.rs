@@ -198,7 +198,7 @@ impl Schema {
     }
 }
 
-/// The definitions of tools with these texts, asked for in the order of the definitions.
+/// The definitions of tools with these texts, queried in the order of the definitions.
 pub(super) fn fill(tools: &[Tool], next: &mut dyn FnMut(Slot) -> Value) -> Value {
     let defined = tools.iter().map(|tool| {
         let mut function = Object::from_iter([("name".to_owned(), next(Slot::Word))]);

@@ -567,7 +567,7 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
     Ok(cases.len())
 }
 
-/// Spans with text in them, those of one answer with nothing but white space between them as one.
+/// Spans with text in them; those of one answer with only white space between them are one.
 fn joined(case: &Case, mut spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
     spans.retain(|(start, end)| !blank(*start, *end));

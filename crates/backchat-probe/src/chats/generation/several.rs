@@ -67,7 +67,7 @@ fn uncovered(case: &Case) -> Vec<bool> {
     missing
 }
 
-/// Every pair in one body that marks nothing but spans.
+/// Every pair in one body that marks only spans.
 fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditions: bool) -> Vec<Candidate> {
     // The position in the renders at which each place was reached, in their order.
     let mut reached: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();

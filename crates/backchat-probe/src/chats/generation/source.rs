@@ -146,7 +146,7 @@ fn after_markers(text: &str) -> Vec<String> {
             part.push(character);
         }
         let Some(next) = characters.peek() else { break };
-        // A brace and a tag after it would be the sign of another tag.
+        // A brace followed by a tag would read as another tag.
         let ends_text = ends_text && character != '{';
         if ends_text || matches!(character, '>' | ']') || (character == '\n' && shows && !next.is_whitespace()) {
             parts.push(String::new());

@@ -132,7 +132,7 @@ impl Outputs for OutputSet {
         let holds_both = |path: &str| Path::new(path).is_dir() || path.ends_with(CONFIG);
         match self.chat_template(index) {
             _ if self.origin.is_some() => true,
-            // A file that holds nothing but a response template has no chat template.
+            // A file that holds only a response template has no chat template.
             Ok((name, _)) => self.template.as_ref() != Some(&name) || holds_both(&name),
             Err(_) => false,
         }

@@ -329,7 +329,7 @@ fn an_expectation_is_shown_beside_what_came() {
 fn two_sides_are_cut_around_where_they_part() {
     let text = format!("x</think>{} and then it ends<stop>", "the same words ".repeat(300));
     let mut bench = bench(&[text.leak()], &start());
-    // Only the reference takes the end of the text so far for its end.
+    // Only the reference treats the end of the text so far as final.
     bench.press("rncut:4531⏎mm");
     let screen = bench.screen(80, 24);
     for row in ["C … it ends               │≠5 chunk     C ×2 …it ends<stop>", "C … it ends\"              │≠6"]

@@ -115,7 +115,7 @@ impl Plan<'_> {
     pub(super) fn outer_marks<'t>(&self, open: &'t str) -> Option<(&'t str, &'t str)> {
         let last = self.wire.segmentation.marks(open.trim_end()).last()?.len();
         let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
-        // Beside the name, so that its text cannot be taken for prose.
+        // Next to the name, so that its text cannot be mistaken for prose.
         let is_call = open.trim_end().len() == open.len()
             && frame::is_distinctive(self.wire.segmentation, outer)
             && frame::is_distinctive(self.wire.segmentation, inner);

@@ -298,7 +298,7 @@ fn fields(template: &Value) -> Option<&Object> {
     template.get("fields").and_then(Value::as_object)
 }
 
-/// The template with another field in place of one; a new one comes first if asked for.
+/// The template with another field in place of one; a new one comes first if requested.
 fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value {
     let (Value::Object(entries), Some(known)) = (template, fields(template)) else {
         debug_assert!(false, "a draft that loads has fields");

@@ -172,7 +172,7 @@ fn list(body: &Body, before: &str, after: &str) -> Vec<Layout> {
         marks: distinctive(&[before, after]),
         words: words(before, after),
     };
-    // A list within the arguments goes on after its end.
+    // A list within the arguments continues after its end.
     let last = format!("(?<=\\}})\\s*\\](?!\\s*[,\\]}}])\\s*{tail}");
     vec![
         item(Listed::Whole, lead.clone(), tail),

@@ -259,7 +259,7 @@ impl BaseField {
         Some(format!("{}{}", without_guard(&self.open), object_head(name, arguments)))
     }
 
-    /// The field with another opening and closing beside its own, in both orders.
+    /// The field with a second opening and closing, in both orders.
     fn with(&self, field: &Object, open: &str, close: &str, body: Option<BodyParser>) -> Vec<Object> {
         let close = close.trim_start_matches("\\s*");
         let mut closes: Vec<&str> = self.close.as_deref().into_iter().collect();

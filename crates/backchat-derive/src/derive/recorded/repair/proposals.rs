@@ -62,7 +62,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
             Topic::Reasoning => edits::reasoning(&edit, &seen),
             Topic::Calls => edits::calls(&edit, &seen),
             Topic::Content if alignment.calls.is_empty() => edits::content(&edit, &seen),
-            // Text that is left over beside calls belongs to their marks.
+            // Text left over next to calls belongs to their marks.
             Topic::Content => {
                 [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen), edits::outside(&edit, &seen)].concat()
             }
