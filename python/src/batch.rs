@@ -270,7 +270,7 @@ impl Batch {
             (Given::Ids(ids), Some(tokens)) => tokens.decode(ids).into(),
             (Given::Ids(_), None) => Value::Null,
         };
-        message.insert("content".to_owned(), text);
+        message.insert("content", text);
         message
     }
 

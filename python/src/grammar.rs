@@ -144,7 +144,7 @@ impl Grammar {
                 _ => return Ok(None),
             };
             if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered.clone()) {
-                entries.insert("prompt".to_owned(), prompt.into());
+                entries.insert("prompt", prompt.into());
             }
             Ok(Some(result))
         };

@@ -73,7 +73,7 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
                 let message = format!("a key has to be a str, not {}", key.get_type().name()?);
                 return Err(PyTypeError::new_err(message));
             };
-            entries.insert(key.to_str()?.to_owned(), nested(&value, depth + 1)?);
+            entries.insert(key.to_str()?, nested(&value, depth + 1)?);
         }
         return Ok(Value::Object(entries));
     }

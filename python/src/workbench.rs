@@ -135,10 +135,10 @@ fn context(
     add_generation_prompt: bool,
 ) -> PyResult<Object> {
     let mut context = Object::new();
-    context.insert("messages".to_owned(), from_python(messages)?);
-    context.insert("tools".to_owned(), read_tools(tools)?.unwrap_or_default());
-    context.insert("documents".to_owned(), Value::Null);
-    context.insert("add_generation_prompt".to_owned(), add_generation_prompt.into());
+    context.insert("messages", from_python(messages)?);
+    context.insert("tools", read_tools(tools)?.unwrap_or_default());
+    context.insert("documents", Value::Null);
+    context.insert("add_generation_prompt", add_generation_prompt.into());
     context.extend(model.variables.clone());
     Ok(context)
 }

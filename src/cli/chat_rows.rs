@@ -51,7 +51,7 @@ pub(super) fn variables(row: &Object, set: &[(String, Value)]) -> Result<Object,
     let mut variables = Object::new();
     for name in ["bos_token", "eos_token"] {
         if let Some(token) = text(row, name)? {
-            variables.insert(name.to_owned(), token.into());
+            variables.insert(name, token.into());
         }
     }
     match row.get("set") {
@@ -71,7 +71,7 @@ pub(super) fn answer(
 ) -> rows::Outcome {
     let mut answer = Object::from_iter([("id".to_owned(), Value::Null)]);
     let done = read(line).and_then(|row| {
-        answer.insert("id".to_owned(), row.get("id").cloned().unwrap_or_default());
+        answer.insert("id", row.get("id").cloned().unwrap_or_default());
         work(&row)
     });
     let outcome = match done {
@@ -81,7 +81,7 @@ pub(super) fn answer(
             if failed { rows::Outcome::Failed } else { rows::Outcome::Answered }
         }
         Err(message) => {
-            answer.insert("error".to_owned(), message.into());
+            answer.insert("error", message.into());
             rows::Outcome::Failed
         }
     };

@@ -205,7 +205,7 @@ fn derived(place: &str) -> Result<Option<Template>, Failure> {
     let source = backchat_chat::source::open(place, None).map_err(source_failure)?.for_tools();
     let mut variables = Object::new();
     for (name, text) in &source.special_tokens {
-        variables.insert(name.clone(), text.clone());
+        variables.insert(name, text.clone());
     }
     let options = derive::Options::default().variables(variables).now(Some(NOW.to_owned()));
     let derivation = derive::derive(&source.template, &options);

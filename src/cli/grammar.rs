@@ -377,7 +377,7 @@ impl Grammars {
     fn result(&self, grammar: &Grammar, rendered: Option<String>) -> Value {
         let mut result = self.written(grammar);
         if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered) {
-            entries.insert("prompt".to_owned(), prompt.into());
+            entries.insert("prompt", prompt.into());
         }
         result
     }
@@ -422,7 +422,7 @@ impl Grammars {
                     }
                     Ok(_) => rows::Outcome::Answered,
                     Err(message) => {
-                        entries.insert("error".to_owned(), message.into());
+                        entries.insert("error", message.into());
                         rows::Outcome::Failed
                     }
                 };

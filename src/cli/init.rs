@@ -110,7 +110,7 @@ fn copy(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
 fn options(source: &Source, samples: Vec<Sample>) -> Options {
     let texts = source.special_tokens.values().filter_map(Value::as_str);
     Options::default()
-        .variables(source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect())
+        .variables(source.special_tokens.iter().map(|(name, text)| (name, text.clone())).collect())
         .now(Some(NOW.to_owned()))
         .special_tokens(texts.map(str::to_owned).collect())
         .samples(samples)

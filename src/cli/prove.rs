@@ -72,7 +72,7 @@ impl Prove {
         let source = source.for_tools().with_tokens_beside();
         let mut variables = Object::new();
         for (name, text) in &source.special_tokens {
-            variables.insert(name.clone(), text.clone());
+            variables.insert(name, text.clone());
         }
         variables.extend(self.set.iter().cloned());
         let options = Options::default()

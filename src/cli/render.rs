@@ -120,7 +120,7 @@ impl Render {
         }
         self.announce(&source, global);
         for (token, text) in &source.special_tokens {
-            context.entry(token.clone()).or_insert_with(|| text.clone());
+            context.entry(token).or_insert_with(|| text.clone());
         }
         let failed = |error: RenderError| {
             let file = template_name(&source);
@@ -179,7 +179,7 @@ impl Render {
         let mut context = Object::new();
         let file = self.messages.as_deref().unwrap_or("-");
         match input::json(file)? {
-            Value::List(messages) => drop(context.insert("messages".to_owned(), Value::List(messages))),
+            Value::List(messages) => drop(context.insert("messages", Value::List(messages))),
             Value::Object(variables) if variables.contains_key("messages") => context = variables,
             other => {
                 let found = if other.as_object().is_some() { "an object without them" } else { other.kind() };
@@ -188,12 +188,12 @@ impl Render {
             }
         }
         if let Some(file) = &self.tools {
-            context.insert("tools".to_owned(), input::tools(file)?);
+            context.insert("tools", input::tools(file)?);
         }
         for name in ["tools", "documents"] {
-            context.entry(name.to_owned()).or_default();
+            context.entry(name).or_default();
         }
-        context.entry("add_generation_prompt".to_owned()).or_insert(Value::Bool(false));
+        context.entry("add_generation_prompt").or_insert(Value::Bool(false));
         self.vary(&mut context);
         Ok(context)
     }
@@ -201,7 +201,7 @@ impl Render {
     /// The values that the options fill in.
     fn vary(&self, context: &mut Object) {
         if self.add_generation_prompt {
-            context.insert("add_generation_prompt".to_owned(), Value::Bool(true));
+            context.insert("add_generation_prompt", Value::Bool(true));
         }
         for (name, value) in &self.set {
             context.insert(name.clone(), value.clone());

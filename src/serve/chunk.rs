@@ -150,7 +150,7 @@ impl Envelope {
     /// A whole answer.
     pub fn completion(&self, choices: Vec<Value>, usage: Option<Usage>) -> Value {
         let mut entries = Object::new();
-        let mut add = |name: &str, value: Value| drop(entries.insert(name.to_owned(), value));
+        let mut add = |name: &str, value: Value| drop(entries.insert(name, value));
         add("id", self.id.as_str().into());
         add("object", "chat.completion".into());
         add("created", self.created.into());
@@ -204,12 +204,12 @@ impl WholeMessage {
     /// The choice of a whole answer.
     pub fn choice(self, index: usize, reason: &str, name: ReasoningName) -> Value {
         let mut message = Object::new();
-        message.insert("role".to_owned(), "assistant".into());
+        message.insert("role", "assistant".into());
         let content = if self.content.is_empty() && !self.calls.is_empty() { Value::Null } else { self.content.into() };
-        message.insert("content".to_owned(), content);
+        message.insert("content", content);
         if !self.reasoning.is_empty() {
             for name in name.names() {
-                message.insert((*name).to_owned(), self.reasoning.as_str().into());
+                message.insert(*name, self.reasoning.as_str().into());
             }
         }
         let calls = self.calls.into_iter().map(|(id, name, arguments)| {
@@ -218,7 +218,7 @@ impl WholeMessage {
         });
         let calls: Vec<Value> = calls.collect();
         if !calls.is_empty() {
-            message.insert("tool_calls".to_owned(), Value::List(calls));
+            message.insert("tool_calls", Value::List(calls));
         }
         Value::from([
             ("index", index.into()),

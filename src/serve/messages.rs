@@ -69,7 +69,7 @@ fn one(message: &Value, form: MessageForm) -> Value {
     let Value::Object(entries) = message else { return message.clone() };
     let mut entries = entries.clone();
     if !form.developer && entries.get("role").and_then(Value::as_str) == Some("developer") {
-        entries.insert("role".to_owned(), "system".into());
+        entries.insert("role", "system".into());
     }
     if let Some(Value::List(calls)) = entries.get_mut("tool_calls") {
         calls.iter_mut().for_each(read_arguments);

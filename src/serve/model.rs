@@ -169,7 +169,7 @@ impl Model {
     fn render(&self, request: &ChatRequest) -> Result<String, ApiError> {
         let messages = messages::for_template(&request.messages, self.form);
         let mut context = Object::new();
-        let mut add = |name: &str, value: Value| drop(context.insert(name.to_owned(), value));
+        let mut add = |name: &str, value: Value| drop(context.insert(name, value));
         add("messages", Value::List(messages.clone()));
         add("tools", request.tools.clone().unwrap_or_default());
         add("documents", Value::Null);
@@ -248,7 +248,7 @@ fn form(template: &ChatTemplate, special_tokens: &Object) -> MessageForm {
     let content = Value::List(vec![part("Qz1q"), part("Qz2q")]);
     let message = Value::from([("role", "user".into()), ("content", content)]);
     let mut context = special_tokens.clone();
-    context.insert("messages".to_owned(), Value::List(vec![message]));
+    context.insert("messages", Value::List(vec![message]));
     let options = RenderOptions::default().now(Some(PROBED_AT.to_owned()));
     // A template that knows nothing of parts prints the list, or fails.
     let parts = template.render(&context, &options).is_ok_and(|rendered| {

@@ -63,7 +63,7 @@ pub fn check(engine: Engine, request: &ChatRequest) -> Result<(), ApiError> {
 
 /// The sampling parameters that this engine lacks.
 pub fn left_out(engine: Engine, request: &ChatRequest) -> Vec<&str> {
-    request.sampling.keys().map(String::as_str).filter(|name| parameter(engine, name).is_none()).collect()
+    request.sampling.keys().filter(|name| parameter(engine, name).is_none()).collect()
 }
 
 /// An engine's name for a sampling parameter; `None` if it lacks it.
@@ -123,7 +123,7 @@ impl Order<'_> {
             known.filter_map(|(name, value)| Some((parameter(engine, name)?.to_owned(), value.clone()))).collect();
         if !self.request.stop.is_empty() {
             let stop = self.request.stop.iter().map(|text| text.as_str().into()).collect();
-            entries.insert("stop".to_owned(), Value::List(stop));
+            entries.insert("stop", Value::List(stop));
         }
         entries
     }
@@ -136,11 +136,11 @@ impl Order<'_> {
         let mut body = self.sampling(Engine::LlamaCpp);
         if let Some(Value::Object(biases)) = body.get("logit_bias") {
             let pairs = biases.iter().map(|(token, bias)| {
-                let token = token.parse::<u64>().map_or_else(|_| token.as_str().into(), Value::from);
+                let token = token.parse::<u64>().map_or_else(|_| token.into(), Value::from);
                 Value::List(vec![token, bias.clone()])
             });
             let pairs = Value::List(pairs.collect());
-            body.insert("logit_bias".to_owned(), pairs);
+            body.insert("logit_bias", pairs);
         }
         let preserved = self.preserved.iter().map(|text| text.as_str().into()).collect();
         extend(

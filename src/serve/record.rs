@@ -89,7 +89,7 @@ impl Exchange {
     /// The row of a choice as one line. With `redact`, prompts and messages are lengths.
     pub fn row(&self, ended: &Ended<'_>, redact: bool) -> String {
         let mut row = Object::new();
-        let mut add = |name: &str, value: Value| drop(row.insert(name.to_owned(), value));
+        let mut add = |name: &str, value: Value| drop(row.insert(name, value));
         let id = if ended.choice == 0 { self.id.clone() } else { format!("{}-{}", self.id, ended.choice) };
         let mut problems =
             super::answer::problems_to_value(ended.answer.map_or(&[][..], Answer::problems), ended.problems);

@@ -106,7 +106,7 @@ impl ChatRequest {
         let choice = choice(&choice_value, tools.as_ref())?;
         let mut variables = object(&mut body, "chat_template_kwargs")?.unwrap_or_default();
         if let Some(effort) = body.shift_remove("reasoning_effort") {
-            variables.entry("reasoning_effort".to_owned()).or_insert(effort);
+            variables.entry("reasoning_effort").or_insert(effort);
         }
         let options = object(&mut body, "stream_options")?.unwrap_or_default();
         let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
@@ -176,7 +176,7 @@ impl ChatRequest {
     /// The request in the record, besides messages and tools.
     pub fn to_record(&self) -> Object {
         let mut entries = self.sampling.clone();
-        let mut add = |name: &str, value: Value| drop(entries.insert(name.to_owned(), value));
+        let mut add = |name: &str, value: Value| drop(entries.insert(name, value));
         if !self.stop.is_empty() {
             add("stop", Value::List(self.stop.iter().map(|text| text.as_str().into()).collect()));
         }
@@ -276,7 +276,7 @@ fn sampling(body: &mut Object) -> Result<Object, ApiError> {
         if !is_right {
             return Err(wrong(name, if name == "logit_bias" { "an object" } else { "a number" }, &value));
         }
-        sampling.insert(name.to_owned(), value);
+        sampling.insert(name, value);
     }
     Ok(sampling)
 }

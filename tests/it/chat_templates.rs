@@ -81,10 +81,10 @@ fn conversations() -> Vec<(String, Object)> {
         .map(|(title, conversation)| {
             let Value::Object(mut context) = conversation.clone() else { panic!("{title}: an object") };
             if context.get("tools") == Some(&Value::Bool(true)) {
-                context.insert("tools".to_owned(), file["tools"].clone());
+                context.insert("tools", file["tools"].clone());
             }
-            context.insert("bos_token".to_owned(), Value::String("<bos>".to_owned()));
-            (title.clone(), context)
+            context.insert("bos_token", Value::String("<bos>".to_owned()));
+            (title.to_owned(), context)
         })
         .collect()
 }

@@ -273,7 +273,7 @@ fn the_end_of_a_turn_is_found_behind_texts_that_the_template_repeats_moves_or_dr
 /// Whether a value fits a schema, as far as the schemas of inputs go.
 fn fits(schema: &Value, value: &Value) -> bool {
     let Some(keywords) = schema.as_object() else { return schema != &Value::Bool(false) };
-    keywords.iter().all(|(keyword, wanted)| match (keyword.as_str(), value) {
+    keywords.iter().all(|(keyword, wanted)| match (keyword, value) {
         ("type", _) => match wanted.as_str().unwrap() {
             "object" => value.as_object().is_some(),
             "array" => value.as_list().is_some(),

@@ -324,7 +324,7 @@ fn a_config_gets_the_template_and_keeps_every_other_byte() {
     fs::write(&path, &config).unwrap();
     outcome_in(folder.path(), &["convert", ".", "--start-anchor", "<|bot|>", "--write", "--remove"]);
     let written = json::read(&fs::read_to_string(&path).unwrap()).unwrap();
-    let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
+    let keys: Vec<&str> = written.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["eos_token", "response_template", "x"]);
 }
 

@@ -27,7 +27,7 @@ fn derived_with(source: &str, targets: &[&str], reasoning_field: Option<&str>) -
 
 fn fields(derivation: &Derivation) -> Vec<String> {
     let draft = derivation.response_template.as_ref().unwrap();
-    draft.get("fields").and_then(Value::as_object).unwrap().keys().cloned().collect()
+    draft.get("fields").and_then(Value::as_object).unwrap().keys().map(str::to_owned).collect()
 }
 
 fn ids(derivation: &Derivation) -> Vec<&'static str> {

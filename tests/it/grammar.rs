@@ -51,9 +51,9 @@ impl Model {
 
     pub(super) fn render(&self, messages: &Value, prompt: bool) -> Option<String> {
         let mut context = Object::new();
-        context.insert("messages".to_owned(), messages.clone());
-        context.insert("tools".to_owned(), tools());
-        context.insert("add_generation_prompt".to_owned(), prompt.into());
+        context.insert("messages", messages.clone());
+        context.insert("tools", tools());
+        context.insert("add_generation_prompt", prompt.into());
         let options = RenderOptions::default().now(NOW.to_owned());
         Some(self.chat.render(&context, &options).ok()?.text)
     }
@@ -192,8 +192,8 @@ fn walk(grammar: &Grammar, pieces: &[String], dice: &mut Dice) -> Option<String>
 /// The result of the first of these calls.
 fn result_of(calls: &[Value]) -> Value {
     let mut result = Object::from_iter([("role".to_owned(), Value::from("tool"))]);
-    result.insert("name".to_owned(), calls[0]["function"]["name"].clone());
-    result.insert("content".to_owned(), "21 degrees".into());
+    result.insert("name", calls[0]["function"]["name"].clone());
+    result.insert("content", "21 degrees".into());
     let id = calls[0].as_object().and_then(|call| call.get("id"));
     result.extend(id.map(|id| ("tool_call_id".to_owned(), id.clone())));
     Value::Object(result)

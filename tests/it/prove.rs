@@ -29,7 +29,7 @@ fn template(changes: &[(&str, &str, &str)]) -> Template {
     for (field, key, value) in changes {
         let Value::Object(all) = &mut fields else { panic!() };
         let Value::Object(entries) = all.get_mut(field).unwrap() else { panic!() };
-        entries.insert((*key).to_owned(), json::read(value).unwrap());
+        entries.insert(*key, json::read(value).unwrap());
     }
     let template = Value::from([("start_anchor", "[assistant]".into()), ("fields", fields)]);
     Template::from_value(&template).unwrap().template
@@ -76,7 +76,7 @@ fn each_mistake_is_found_at_its_boundary() {
             let Value::Object(fields) = all.get_mut("fields").unwrap() else { panic!() };
             let Value::Object(entries) = fields.get_mut(field).unwrap() else { panic!() };
             entries.shift_remove(plain);
-            entries.insert(key.to_owned(), json::read(value).unwrap());
+            entries.insert(key, json::read(value).unwrap());
             changes.clear();
         }
         let broken =
@@ -125,8 +125,8 @@ fn what_the_wire_cannot_tell_apart_is_its_loss_and_not_the_templates() {
     let Value::Object(fields) = all.get_mut("fields").unwrap() else { panic!() };
     let Value::Object(calls) = fields.get_mut("tool_calls").unwrap() else { panic!() };
     calls.shift_remove("open");
-    calls.insert("open_pattern".to_owned(), r"<call>(?P<name>[^|<]+)\|".into());
-    calls.insert("transform".to_owned(), json::read(changes[2].2).unwrap());
+    calls.insert("open_pattern", r"<call>(?P<name>[^|<]+)\|".into());
+    calls.insert("transform", json::read(changes[2].2).unwrap());
     let verdict = verdict(&chat, &Template::from_value(&value).unwrap().template);
     let loss = verdict.losses.iter().find(|loss| loss.part == Part::Arguments).expect("a loss of arguments");
     // The example is this template's own render.

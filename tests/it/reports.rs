@@ -62,7 +62,7 @@ fn sarif_is_valid() {
 fn json_problems(value: &Value, schema: &Value, root: &Value, at: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for (keyword, rule) in schema.as_object().unwrap() {
-        let holds = match keyword.as_str() {
+        let holds = match keyword {
             "$schema" | "title" | "description" | "definitions" => true,
             "$ref" => {
                 let name = rule.as_str().unwrap().strip_prefix("#/definitions/").unwrap();

@@ -20,7 +20,7 @@ fn satisfies(value: &Value, schema: &Value, root: &Value) -> bool {
     let items = value.as_list().map(<[_]>::len);
     let keys = value.as_object().map(|entries| entries.len());
     let properties = rules.get("properties").and_then(Value::as_object);
-    rules.iter().all(|(keyword, rule)| match keyword.as_str() {
+    rules.iter().all(|(keyword, rule)| match keyword {
         "$schema" | "title" | "description" | "definitions" | "then" => true,
         "$ref" => {
             let name = rule.as_str().unwrap().strip_prefix("#/definitions/").unwrap();
@@ -204,7 +204,7 @@ fn grammars_as_json_are_what_their_schema_says() {
         assert!(satisfies(&grammar, &schema, &schema), "{name}: {grammar}");
         // It says no to what is none.
         if let Value::Object(entries) = &mut grammar {
-            entries.insert("start".to_owned(), json::read(r#"{"lit": "a", "seq": []}"#).unwrap());
+            entries.insert("start", json::read(r#"{"lit": "a", "seq": []}"#).unwrap());
         }
         assert!(!satisfies(&grammar, &schema, &schema), "{name}");
     }

@@ -26,9 +26,9 @@ pub fn alias_reasoning(context: &mut Object) {
         let reasoning = given("reasoning_content").or_else(|| given("thinking")).or_else(|| given("reasoning"));
         let Some(reasoning) = reasoning.cloned() else { continue };
         if matches!(message.get("reasoning_content"), None | Some(Value::Null)) {
-            message.insert("reasoning_content".to_owned(), reasoning.clone());
+            message.insert("reasoning_content", reasoning.clone());
         }
         let thinking = message.shift_remove("thinking").unwrap_or(reasoning);
-        message.insert_at(0, "thinking".to_owned(), thinking);
+        message.insert_at(0, "thinking", thinking);
     }
 }

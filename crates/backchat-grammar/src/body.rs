@@ -34,7 +34,7 @@ impl<'r> Request<'r> {
         let mut problems = Vec::new();
         let given = |name: &str| entries.get(name).filter(|value| !value.is_null());
         for name in entries.keys() {
-            let is_own = OWN_GRAMMARS.contains(&name.as_str()) || name.starts_with("guided_");
+            let is_own = OWN_GRAMMARS.contains(&name) || name.starts_with("guided_");
             if is_own && given(name).is_some() {
                 let message = format!("`/{name}` is a grammar of its own for the whole output");
                 problems.push(wrong(message).help("leave it out: it cannot be combined with this one"));
@@ -122,7 +122,7 @@ pub fn render_prompt(
     let flag = |name: &str| entries.get(name).and_then(Value::as_bool);
     let continued = flag("continue_final_message") == Some(true);
     let mut context = variables.clone();
-    let mut set = |name: &str, value: Value| drop(context.insert(name.to_owned(), value));
+    let mut set = |name: &str, value: Value| drop(context.insert(name, value));
     set("messages", Value::List(messages.clone()));
     let tools = entries.get("tools").or_else(|| entries.get("functions"));
     let has_tools = tools.is_some_and(|tools| !tools.is_empty());

@@ -441,34 +441,34 @@ impl Grammar {
     pub fn to_value(&self, format: &str, grammar: Value, triggers: Option<&[Trigger]>) -> Value {
         let texts = |items: &[String]| Value::List(items.iter().map(|item| item.as_str().into()).collect());
         let mut out = Object::new();
-        out.insert("format".to_owned(), format.into());
-        out.insert("grammar".to_owned(), grammar);
-        out.insert("lazy".to_owned(), triggers.is_some().into());
+        out.insert("format", format.into());
+        out.insert("grammar", grammar);
+        out.insert("lazy", triggers.is_some().into());
         let triggers = triggers
             .unwrap_or(&[])
             .iter()
             .map(|trigger| Value::from([("type", trigger.kind.into()), ("value", trigger.value.as_str().into())]));
-        out.insert("triggers".to_owned(), Value::List(triggers.collect()));
-        out.insert("preserved_tokens".to_owned(), texts(&self.preserved));
+        out.insert("triggers", Value::List(triggers.collect()));
+        out.insert("preserved_tokens", texts(&self.preserved));
         let special = self.special.iter().filter(|_| format == "lark").map(|token| token.text.as_str().into());
-        out.insert("special_tokens".to_owned(), Value::List(special.collect()));
+        out.insert("special_tokens", Value::List(special.collect()));
         let stop = self
             .stop
             .iter()
             .map(|(text, after)| Value::from([("text", text.as_str().into()), ("after", (*after).into())]));
-        out.insert("stop".to_owned(), Value::List(stop.collect()));
+        out.insert("stop", Value::List(stop.collect()));
         let inside: Value = self.start.inside.map_or(Value::Null, Value::from);
-        out.insert("start".to_owned(), Value::from([("inside", inside), ("held", self.start.held.as_str().into())]));
-        out.insert("reasoning".to_owned(), self.reasoning());
+        out.insert("start", Value::from([("inside", inside), ("held", self.start.held.as_str().into())]));
+        out.insert("reasoning", self.reasoning());
         if let Some(bans) = &self.bans {
             let bans = Value::from([("texts", texts(bans)), ("tokens", texts(&self.banned_tokens))]);
-            out.insert("bans".to_owned(), bans);
+            out.insert("bans", bans);
         }
         if !self.custom.is_empty() {
             let custom = self.custom.iter().map(|name| (name.clone(), tools::INPUT.into())).collect();
-            out.insert("custom_tools".to_owned(), Value::Object(custom));
+            out.insert("custom_tools", Value::Object(custom));
         }
-        out.insert("notes".to_owned(), Value::List(self.notes.iter().map(Note::to_value).collect()));
+        out.insert("notes", Value::List(self.notes.iter().map(Note::to_value).collect()));
         Value::Object(out)
     }
 }

@@ -49,7 +49,7 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
     }
     let Value::Object(given) = schema else { return None };
     let mut entries: Object = given.clone();
-    entries.retain(|key, _| !SILENT.contains(&key.as_str()));
+    entries.retain(|key, _| !SILENT.contains(&key));
     let inner = |value: &Value| normalized(value, is_open, depth + 1);
     if let Some(Value::Bool(nullable)) = entries.shift_remove("nullable")
         && nullable
@@ -58,11 +58,11 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
         if entries.contains_key("enum") || entries.contains_key("const") {
             return None;
         }
-        entries.insert("type".to_owned(), Value::List(vec![kind.into(), "null".into()]));
+        entries.insert("type", Value::List(vec![kind.into(), "null".into()]));
     }
     if let Some(values) = entries.get("enum").or_else(|| entries.get("const")).cloned() {
         let values = if entries.contains_key("enum") { values.as_list()?.to_vec() } else { vec![values] };
-        let is_only = entries.keys().all(|key| matches!(key.as_str(), "enum" | "const" | "type")) && entries.len() <= 2;
+        let is_only = entries.keys().all(|key| matches!(key, "enum" | "const" | "type")) && entries.len() <= 2;
         let kind = entries.get("type").map(Value::as_str);
         let is_string = kind.is_none_or(|kind| kind == Some("string"));
         let are_words = values.iter().all(|value| value.as_str().is_some_and(is_word));
@@ -82,16 +82,16 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
     if kinds.is_empty() || has("integer") && has("number") {
         return None;
     }
-    let is_only = |known: &[&str]| entries.keys().all(|key| key == "type" || known.contains(&key.as_str()));
+    let is_only = |known: &[&str]| entries.keys().all(|key| key == "type" || known.contains(&key));
     let mut out = Object::new();
-    out.insert("type".to_owned(), entries.get("type")?.clone());
+    out.insert("type", entries.get("type")?.clone());
     let mut known: Vec<&str> = Vec::new();
     if has("integer") && kinds.len() == 1 {
         known.extend(["minimum", "maximum"]);
         for bound in ["minimum", "maximum"] {
             if let Some(value) = entries.get(bound) {
                 value.as_i64().filter(|value| value.abs() < 1_000_000_000)?;
-                out.insert(bound.to_owned(), value.clone());
+                out.insert(bound, value.clone());
             }
         }
         // The rules write no negative zero, neither does it; a range of nothing is an error there.
@@ -104,11 +104,11 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
     }
     if has("array") {
         known.extend(["items", "minItems", "maxItems"]);
-        out.insert("items".to_owned(), inner(entries.get("items")?)?);
+        out.insert("items", inner(entries.get("items")?)?);
         for bound in ["minItems", "maxItems"] {
             if let Some(value) = entries.get(bound) {
                 value.as_u64().filter(|value| *value <= 1000)?;
-                out.insert(bound.to_owned(), value.clone());
+                out.insert(bound, value.clone());
             }
         }
     }
@@ -138,18 +138,18 @@ fn members(entries: &Object, is_open: bool, inner: &dyn Fn(&Value) -> Option<Val
     let mut own = Object::new();
     for (name, schema) in properties.into_iter().flatten() {
         is_word(name).then_some(())?;
-        own.insert(name.clone(), inner(schema)?);
+        own.insert(name, inner(schema)?);
     }
     let required = entries.get("required").map(|required| required.as_list()).unwrap_or(Some(&[]))?;
     let is_declared = |name: &Value| name.as_str().is_some_and(|name| own.contains_key(name));
     required.iter().all(is_declared).then_some(())?;
     if !required.is_empty() {
-        out.insert("required".to_owned(), Value::List(required.to_vec()));
+        out.insert("required", Value::List(required.to_vec()));
     }
     if !own.is_empty() {
-        out.insert("properties".to_owned(), Value::Object(own));
+        out.insert("properties", Value::Object(own));
     }
-    out.insert("additionalProperties".to_owned(), additional.into());
+    out.insert("additionalProperties", additional.into());
     Some(())
 }
 

@@ -49,13 +49,13 @@ impl Note {
     /// As JSON.
     pub fn to_value(&self) -> Value {
         let mut out = Object::new();
-        out.insert("effect".to_owned(), self.effect.name().into());
+        out.insert("effect", self.effect.name().into());
         for (key, value) in [("tool", &self.tool), ("path", &self.path), ("keyword", &self.keyword)] {
             if let Some(value) = value {
-                out.insert(key.to_owned(), value.as_str().into());
+                out.insert(key, value.as_str().into());
             }
         }
-        out.insert("message".to_owned(), self.message.as_str().into());
+        out.insert("message", self.message.as_str().into());
         Value::Object(out)
     }
 }

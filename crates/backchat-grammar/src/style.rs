@@ -271,9 +271,9 @@ impl Style {
                     Space::Exact { colon, comma } => (self.literal(colon), self.literal(comma)),
                     Space::Flexible => (self.literal(": "), self.literal(", ")),
                 };
-                let mut entries: Vec<(&String, &Value)> = entries.iter().collect();
+                let mut entries: Vec<(&str, &Value)> = entries.iter().collect();
                 if self.sorted {
-                    entries.sort_by_key(|(key, _)| (*key).clone());
+                    entries.sort_by_key(|(key, _)| *key);
                 }
                 let mut parts = vec![self.literal("{")];
                 for (at, (key, value)) in entries.into_iter().enumerate() {

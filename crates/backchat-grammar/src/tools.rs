@@ -114,19 +114,16 @@ pub fn shown(tools: &Value) -> Value {
             let mut function = Object::new();
             for key in ["name", "description"] {
                 if let Some(value) = own(item).get(key) {
-                    function.insert(key.to_owned(), value.clone());
+                    function.insert(key, value.clone());
                 }
             }
-            function.insert("parameters".to_owned(), input_parameters());
+            function.insert("parameters", input_parameters());
             return Value::from([("type", "function".into()), ("function", Value::Object(function))]);
         }
         match item {
             Value::Object(entries) if !entries.contains_key("function") && entries.contains_key("name") => {
-                let function: Object = entries
-                    .iter()
-                    .filter(|(key, _)| *key != "type")
-                    .map(|(key, value)| (key.clone(), value.clone()))
-                    .collect();
+                let function: Object =
+                    entries.iter().filter(|(key, _)| *key != "type").map(|(key, value)| (key, value.clone())).collect();
                 Value::from([("type", "function".into()), ("function", Value::Object(function))])
             }
             other => other.clone(),

@@ -92,7 +92,7 @@ fn call<const N: usize>(entries: [(&str, Value); N]) -> Object {
 }
 
 fn object<const N: usize>(entries: [(&str, Value); N]) -> Object {
-    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    entries.into()
 }
 
 /// The message that deltas add up to.
@@ -110,7 +110,7 @@ impl Message {
                 Value::List(calls) => calls.iter().for_each(|call| self.add_call(call)),
                 value => {
                     let text = self.texts.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-                    self.texts.insert(name.clone(), (text + value.as_str().unwrap_or_default()).into());
+                    self.texts.insert(name, (text + value.as_str().unwrap_or_default()).into());
                 }
             }
         }
@@ -129,7 +129,7 @@ impl Message {
     /// The message. A call whose arguments never ended is not in it.
     pub fn into_value(mut self) -> Value {
         if !self.texts.contains_key("content") {
-            self.texts.insert("content".to_owned(), Value::Null);
+            self.texts.insert("content", Value::Null);
         }
         self.calls.retain(|(.., arguments)| json::read(arguments).is_ok());
         let calls = self.calls.into_iter().map(|(id, name, arguments)| {
@@ -138,7 +138,7 @@ impl Message {
         });
         let calls: Vec<Value> = calls.collect();
         if !calls.is_empty() {
-            self.texts.insert("tool_calls".to_owned(), Value::List(calls));
+            self.texts.insert("tool_calls", Value::List(calls));
         }
         Value::Object(self.texts)
     }

@@ -179,7 +179,7 @@ fn stream(steps: mpsc::Receiver<Step>, usage: Option<Value>) -> Response {
                 let mut text = format!("data: {}\n\n", Value::Object(chunk(Object::new(), reason.into())));
                 if let Some(usage) = &usage {
                     let mut last = envelope("chat.completion.chunk", Vec::new());
-                    last.insert("usage".to_owned(), usage.clone());
+                    last.insert("usage", usage.clone());
                     text += &format!("data: {}\n\n", Value::Object(last));
                 }
                 text + "data: [DONE]\n\n"
@@ -201,7 +201,7 @@ async fn whole(mut steps: mpsc::Receiver<Step>, usage: Value) -> Response {
             Step::End(reason) => {
                 let choice = [("index", 0.into()), ("message", message.into_value()), ("finish_reason", reason.into())];
                 let mut answer = envelope("chat.completion", vec![Value::from(choice)]);
-                answer.insert("usage".to_owned(), usage);
+                answer.insert("usage", usage);
                 return in_json(StatusCode::OK, &Value::Object(answer));
             }
         }

@@ -249,7 +249,7 @@ impl Derive {
     fn options(&self, source: &Source) -> Result<Options, Failure> {
         let mut variables = Object::new();
         for (name, text) in &source.special_tokens {
-            variables.insert(name.clone(), text.clone());
+            variables.insert(name, text.clone());
         }
         variables.extend(self.set.iter().cloned());
         let special_tokens = source.special_tokens.values().filter_map(Value::as_str).map(str::to_owned).collect();

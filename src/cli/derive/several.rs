@@ -280,7 +280,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
     };
     for name in ["bos_token", "eos_token"] {
         if let Some(Value::String(token)) = row.get(name) {
-            options.variables.insert(name.to_owned(), token.as_str().into());
+            options.variables.insert(name, token.as_str().into());
             options.special_tokens.push(token.clone());
         }
     }
@@ -295,7 +295,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
 /// Adds the source's own special tokens, unless they were given.
 fn add(options: &mut Options, tokens: &Object) {
     for (name, token) in tokens {
-        options.variables.entry(name.clone()).or_insert_with(|| token.clone());
+        options.variables.entry(name).or_insert_with(|| token.clone());
         options.special_tokens.extend(token.as_str().map(str::to_owned));
     }
 }

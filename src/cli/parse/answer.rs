@@ -1,5 +1,6 @@
 //! Answers one row.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -252,7 +253,7 @@ impl<'a> Answerer<'a> {
     pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> Outcome {
         let (id, mut row) = Row::read(line.number, line.bytes);
         let mut answer = Object::new();
-        answer.insert("id".to_owned(), id);
+        answer.insert("id", id);
         if let Ok(row) = &mut row {
             answer.extend(std::mem::take(&mut row.others));
         }
@@ -267,7 +268,7 @@ impl<'a> Answerer<'a> {
                 complete(&mut answer, Ok(finished), text.as_deref(), recording);
             }
             Ok(Done::Message(message)) => {
-                answer.insert("message".to_owned(), message);
+                answer.insert("message", message);
             }
             Err(error) => complete(&mut answer, Err(error), None, recording),
         }
@@ -317,12 +318,13 @@ impl<'a> Answerer<'a> {
             let parser = begin(beginning, (self.asked, keeping), tools, stop_ids)?;
             return parse(parser, pieces.map(Piece::Ids), recording).map(|finished| Done::Finished(finished, None));
         }
-        let feeds: Box<dyn Iterator<Item = &str>> = match row.chunks {
-            Some(lengths) => Box::new(cut(&row.text, lengths)),
-            None => self.asked.chunks.split(&row.text),
-        };
         let parser = begin(Beginning::Text { template: &template, prefix }, (self.asked, keeping), tools, &[])?;
-        let finished = parse(parser, feeds.map(|feed| Piece::Text(feed.into())), recording)?;
+        let piece = |feed| Piece::Text(Cow::Borrowed(feed));
+        let finished = match (row.chunks, self.asked.chunks) {
+            (Some(lengths), _) => parse(parser, cut(&row.text, lengths).map(piece), recording)?,
+            (None, Chunks::Whole) => parse(parser, std::iter::once(piece(&row.text)), recording)?,
+            (None, chunks) => parse(parser, chunks.split(&row.text).map(piece), recording)?,
+        };
         Ok(Done::Finished(finished, Some(row.text)))
     }
 
@@ -487,45 +489,45 @@ pub fn complete(
 ) {
     match done {
         Ok(finished) => {
-            answer.insert("message".to_owned(), Value::Object(finished.message));
+            answer.insert("message", Value::Object(finished.message));
             if !finished.missing.is_empty() {
                 let missing = finished.missing.into_iter().map(Value::String).collect();
-                answer.insert("missing".to_owned(), Value::List(missing));
+                answer.insert("missing", Value::List(missing));
             }
             let (malformed, notes) = (finished.malformed, finished.notes);
             if !malformed.is_empty() {
                 let listed = malformed.iter().map(Malformed::to_value);
-                answer.insert("malformed".to_owned(), Value::List(listed.collect()));
+                answer.insert("malformed", Value::List(listed.collect()));
             }
             if !finished.problems.is_empty() {
                 let listed = finished.problems.iter().map(|problem| match text {
                     Some(text) => problem.to_value_in(text, finished.prefix_length),
                     None => Problem::to_value(problem),
                 });
-                answer.insert("problems".to_owned(), Value::List(listed.collect()));
+                answer.insert("problems", Value::List(listed.collect()));
             }
             if !notes.is_empty() {
                 let listed = notes.into_iter().map(Value::String).collect();
-                answer.insert("notes".to_owned(), Value::List(listed));
+                answer.insert("notes", Value::List(listed));
             }
         }
         Err(error) => {
-            answer.insert("error".to_owned(), error.to_value());
+            answer.insert("error", error.to_value());
         }
     }
     if let Some(recording) = recording {
         let ids = recording.ids.as_ref();
         let value = |event: &Event| if recording.spans { event.to_value_with_spans(ids) } else { event.to_value() };
         if recording.spans {
-            answer.insert("prefix_length".to_owned(), recording.prefix_length.into());
+            answer.insert("prefix_length", recording.prefix_length.into());
         }
         // The lists have the reference's events only: problems have their own key.
         let is_listed = |event: &&Event| !matches!(event, Event::Problem(_));
         let list = |events: Vec<Event>| Value::List(events.iter().filter(is_listed).map(value).collect());
-        answer.insert("initial_events".to_owned(), list(recording.initial));
-        answer.insert("feeds".to_owned(), Value::List(recording.feeds.into_iter().map(list).collect()));
+        answer.insert("initial_events", list(recording.initial));
+        answer.insert("feeds", Value::List(recording.feeds.into_iter().map(list).collect()));
         if let Some(last) = recording.last {
-            answer.insert("final_events".to_owned(), list(last));
+            answer.insert("final_events", list(last));
         }
     }
 }

@@ -101,7 +101,7 @@ impl Row {
             Some(value) => Some(policies(&value)?),
         };
         let template = entries.shift_remove("template");
-        entries.retain(|key, _| !ANSWER.contains(&key.as_str()));
+        entries.retain(|key, _| !ANSWER.contains(&key));
         Ok(Self {
             template,
             prefix,

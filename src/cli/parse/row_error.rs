@@ -26,13 +26,13 @@ impl RowError {
     /// The error as part of an answer.
     pub fn to_value(&self) -> Value {
         let mut value = Object::new();
-        value.insert("stage".to_owned(), self.stage.into());
+        value.insert("stage", self.stage.into());
         if let Some((kind, _)) = &self.node {
-            value.insert("kind".to_owned(), (*kind).into());
+            value.insert("kind", (*kind).into());
         }
-        value.insert("message".to_owned(), self.message.as_str().into());
+        value.insert("message", self.message.as_str().into());
         if let Some((_, path)) = &self.node {
-            value.insert("path".to_owned(), path.as_str().into());
+            value.insert("path", path.as_str().into());
         }
         Value::Object(value)
     }

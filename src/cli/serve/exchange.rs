@@ -208,7 +208,7 @@ impl Exchange {
         let mut recorded = request.to_record();
         let left_out: Vec<Value> = order::left_out(engine, request).into_iter().map(Value::from).collect();
         if !left_out.is_empty() {
-            recorded.insert("left_out".to_owned(), Value::List(left_out));
+            recorded.insert("left_out", Value::List(left_out));
         }
         let unconstrained = prepared.unconstrained.then(|| Value::from([("kind", "unconstrained".into())]));
         let shared = Shared {
@@ -506,7 +506,7 @@ impl Exchange {
             && let Value::Object(entries) = &mut answer
         {
             let problems = problems_to_value(&problems, &self.problems);
-            entries.insert("backchat".to_owned(), Value::from([("problems", problems)]));
+            entries.insert("backchat", Value::from([("problems", problems)]));
         }
         Ok(answer)
     }

@@ -98,7 +98,7 @@ fn engine_value(value: &json::Value, watch: Option<Watch>, bytes: &mut usize, ar
             let mut entries = Vec::with_capacity(given.len());
             for (key, value) in given {
                 let below = watch.as_ref().map(|watch| watch.below(key));
-                entries.push((Key::from(key.as_str()), engine_value(value, below, bytes, &mut extent)?));
+                entries.push((Key::from(key), engine_value(value, below, bytes, &mut extent)?));
             }
             build::given_dict(Entries::of_distinct(entries), extent, watch)?
         }

@@ -41,7 +41,7 @@ impl Source {
             for (name, id) in ids {
                 if let Some(text) = text_of_id(&tokenizer, id) {
                     self.tokens_beside.push((name.to_owned(), BY_ID));
-                    self.special_tokens.insert(name.to_owned(), text.into());
+                    self.special_tokens.insert(name, text.into());
                 }
             }
         }

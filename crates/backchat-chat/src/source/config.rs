@@ -92,11 +92,11 @@ pub(super) fn special_tokens(config: &Object) -> Object {
         _ => None,
     };
     let named = config.iter().filter(|(key, _)| key.ends_with("_token") && !key.starts_with("add_"));
-    let mut tokens: Object = named.filter_map(|(key, value)| Some((key.clone(), token(value)?))).collect();
+    let mut tokens: Object = named.filter_map(|(key, value)| Some((key, token(value)?))).collect();
     if let Some(Value::List(more)) = config.get("additional_special_tokens") {
         let more: Vec<Value> = more.iter().filter_map(token).collect();
         if !more.is_empty() {
-            tokens.insert("additional_special_tokens".to_owned(), Value::List(more));
+            tokens.insert("additional_special_tokens", Value::List(more));
         }
     }
     tokens

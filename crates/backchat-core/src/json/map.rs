@@ -5,25 +5,26 @@ use std::fmt;
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
+use smol_str::SmolStr;
 
 /// Up to this many entries are compared one by one, which is faster than hashing and needs no memory of its own.
 const SMALL: usize = 12;
 
-/// A map from strings to values of any kind; keys keep their order.
+/// A map from strings to values of any kind; keys keep their order. A key of up to 23 bytes takes no memory of its own.
 ///
 /// ```
 /// # use backchat_core as backchat;
 /// use backchat::json::{Object, Value};
 ///
 /// let mut object = Object::new();
-/// object.insert("b".to_owned(), 1.into());
-/// object.insert("a".to_owned(), "x".into());
-/// object.insert("b".to_owned(), 2.into());
+/// object.insert("b", 1.into());
+/// object.insert("a", "x".into());
+/// object.insert("b", 2.into());
 /// assert_eq!(Value::from(object).to_string(), r#"{"b": 2, "a": "x"}"#);
 /// ```
 #[derive(Clone)]
 pub struct Map<V> {
-    entries: Vec<(String, V)>,
+    entries: Vec<(SmolStr, V)>,
     /// The index of each key, once there are more than a few.
     index: Option<Box<Index>>,
 }
@@ -35,19 +36,19 @@ struct Index {
 }
 
 impl Index {
-    fn of<V>(entries: &[(String, V)]) -> Self {
+    fn of<V>(entries: &[(SmolStr, V)]) -> Self {
         let mut index = Self::default();
         entries.iter().enumerate().for_each(|(place, (key, _))| index.add(entries, key, place));
         index
     }
 
     /// Adds a key at an index, after these entries or among them.
-    fn add<V>(&mut self, entries: &[(String, V)], key: &str, place: usize) {
-        let key_at = |place: &usize| entries.get(*place).map_or(key, |(key, _)| key);
+    fn add<V>(&mut self, entries: &[(SmolStr, V)], key: &str, place: usize) {
+        let key_at = |place: &usize| entries.get(*place).map_or(key, |(key, _)| key.as_str());
         self.places.insert_unique(self.state.hash_one(key), place, |place| self.state.hash_one(key_at(place)));
     }
 
-    fn find<V>(&self, entries: &[(String, V)], key: &str) -> Option<usize> {
+    fn find<V>(&self, entries: &[(SmolStr, V)], key: &str) -> Option<usize> {
         let is_key = |place: &usize| entries.get(*place).is_some_and(|(other, _)| other == key);
         self.places.find(self.state.hash_one(key), is_key).copied()
     }
@@ -99,19 +100,20 @@ impl<V> Map<V> {
     }
 
     /// A key that it has, and its value.
-    pub fn get_key_value(&self, key: &str) -> Option<(&String, &V)> {
-        self.entries.get(self.place(key)?).map(|(key, value)| (key, value))
+    pub fn get_key_value(&self, key: &str) -> Option<(&str, &V)> {
+        self.entries.get(self.place(key)?).map(|(key, value)| (key.as_str(), value))
     }
 
     /// The first key and its value.
-    pub fn first(&self) -> Option<(&String, &V)> {
-        self.entries.first().map(|(key, value)| (key, value))
+    pub fn first(&self) -> Option<(&str, &V)> {
+        self.entries.first().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Sets a key and puts it at a place, or last if there are fewer keys, wherever it was.
-    pub fn insert_at(&mut self, place: usize, key: String, value: V) {
-        self.entries.retain(|(other, _)| *other != key);
-        self.entries.insert(place.min(self.entries.len()), (key, value));
+    pub fn insert_at(&mut self, place: usize, key: impl AsRef<str>, value: V) {
+        let key = key.as_ref();
+        self.entries.retain(|(other, _)| other != key);
+        self.entries.insert(place.min(self.entries.len()), (key.into(), value));
         self.reindex();
     }
 
@@ -121,16 +123,17 @@ impl<V> Map<V> {
     }
 
     /// Sets a key; returns the value it had. A new key comes last, and one that is there keeps its place.
-    pub fn insert(&mut self, key: String, value: V) -> Option<V> {
-        if let Some(before) = self.get_mut(&key) {
+    pub fn insert(&mut self, key: impl AsRef<str>, value: V) -> Option<V> {
+        let key = key.as_ref();
+        if let Some(before) = self.get_mut(key) {
             return Some(std::mem::replace(before, value));
         }
-        self.push(key, value);
+        self.push(key.into(), value);
         None
     }
 
     /// Adds a key that it does not have.
-    fn push(&mut self, key: String, value: V) -> &mut V {
+    fn push(&mut self, key: SmolStr, value: V) -> &mut V {
         if self.entries.len() >= SMALL {
             let index = self.index.get_or_insert_with(|| Box::new(Index::of(&self.entries)));
             index.add(&self.entries, &key, self.entries.len());
@@ -144,8 +147,9 @@ impl<V> Map<V> {
     }
 
     /// The place of a key, to be looked at and filled.
-    pub fn entry(&mut self, key: String) -> MapEntry<'_, V> {
-        MapEntry { place: self.place(&key), map: self, key }
+    pub fn entry(&mut self, key: impl AsRef<str>) -> MapEntry<'_, V> {
+        let key = key.as_ref();
+        MapEntry { place: self.place(key), map: self, key: key.into() }
     }
 
     /// Takes a key out; the keys after it keep their order.
@@ -157,7 +161,8 @@ impl<V> Map<V> {
     }
 
     /// Keeps the entries for which the closure returns true.
-    pub fn retain(&mut self, mut keep: impl FnMut(&String, &mut V) -> bool) {
+    /// Keeps the entries for which the closure returns true.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut V) -> bool) {
         let before = self.entries.len();
         self.entries.retain_mut(|(key, value)| keep(key, value));
         if self.entries.len() != before {
@@ -176,8 +181,8 @@ impl<V> Map<V> {
     }
 
     /// The keys in order.
-    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &String> + ExactSizeIterator {
-        self.entries.iter().map(|(key, _)| key)
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
+        self.entries.iter().map(|(key, _)| key.as_str())
     }
 
     /// The values in order of their keys.
@@ -195,7 +200,7 @@ impl<V> Map<V> {
 #[derive(Debug)]
 pub struct MapEntry<'o, V> {
     map: &'o mut Map<V>,
-    key: String,
+    key: SmolStr,
     place: Option<usize>,
 }
 
@@ -237,17 +242,17 @@ impl<'o, V: Default> MapEntry<'o, V> {
 
 /// The entries of a [`Map`] in order.
 #[derive(Debug)]
-pub struct Iter<'o, V>(std::slice::Iter<'o, (String, V)>);
+pub struct Iter<'o, V>(std::slice::Iter<'o, (SmolStr, V)>);
 
 /// The entries of a [`Map`] in order, the values to be changed.
 #[derive(Debug)]
-pub struct IterMut<'o, V>(std::slice::IterMut<'o, (String, V)>);
+pub struct IterMut<'o, V>(std::slice::IterMut<'o, (SmolStr, V)>);
 
 impl<'o, V> Iterator for Iter<'o, V> {
-    type Item = (&'o String, &'o V);
+    type Item = (&'o str, &'o V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (key, value))
+        self.0.next().map(|(key, value)| (key.as_str(), value))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -257,17 +262,17 @@ impl<'o, V> Iterator for Iter<'o, V> {
 
 impl<V> DoubleEndedIterator for Iter<'_, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(|(key, value)| (key, value))
+        self.0.next_back().map(|(key, value)| (key.as_str(), value))
     }
 }
 
 impl<V> ExactSizeIterator for Iter<'_, V> {}
 
 impl<'o, V> Iterator for IterMut<'o, V> {
-    type Item = (&'o String, &'o mut V);
+    type Item = (&'o str, &'o mut V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (&*key, value))
+        self.0.next().map(|(key, value)| (key.as_str(), value))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -277,17 +282,41 @@ impl<'o, V> Iterator for IterMut<'o, V> {
 
 impl<V> ExactSizeIterator for IterMut<'_, V> {}
 
+/// The entries of a [`Map`] in order, taken out.
+#[derive(Debug)]
+pub struct IntoIter<V>(std::vec::IntoIter<(SmolStr, V)>);
+
+impl<V> Iterator for IntoIter<V> {
+    type Item = (String, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (key.into(), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<V> DoubleEndedIterator for IntoIter<V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|(key, value)| (key.into(), value))
+    }
+}
+
+impl<V> ExactSizeIterator for IntoIter<V> {}
+
 impl<V> IntoIterator for Map<V> {
     type Item = (String, V);
-    type IntoIter = std::vec::IntoIter<(String, V)>;
+    type IntoIter = IntoIter<V>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.entries.into_iter()
+        IntoIter(self.entries.into_iter())
     }
 }
 
 impl<'o, V> IntoIterator for &'o Map<V> {
-    type Item = (&'o String, &'o V);
+    type Item = (&'o str, &'o V);
     type IntoIter = Iter<'o, V>;
 
     fn into_iter(self) -> Self::IntoIter {
@@ -296,7 +325,7 @@ impl<'o, V> IntoIterator for &'o Map<V> {
 }
 
 impl<'o, V> IntoIterator for &'o mut Map<V> {
-    type Item = (&'o String, &'o mut V);
+    type Item = (&'o str, &'o mut V);
     type IntoIter = IterMut<'o, V>;
 
     fn into_iter(self) -> Self::IntoIter {
@@ -304,22 +333,24 @@ impl<'o, V> IntoIterator for &'o mut Map<V> {
     }
 }
 
-impl<V> Extend<(String, V)> for Map<V> {
-    fn extend<I: IntoIterator<Item = (String, V)>>(&mut self, entries: I) {
-        entries.into_iter().for_each(|(key, value)| drop(self.insert(key, value)));
+impl<K: AsRef<str>, V> Extend<(K, V)> for Map<V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        let entries = entries.into_iter();
+        self.entries.reserve(entries.size_hint().0);
+        entries.for_each(|(key, value)| drop(self.insert(key, value)));
     }
 }
 
-impl<V> FromIterator<(String, V)> for Map<V> {
-    fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
+impl<K: AsRef<str>, V> FromIterator<(K, V)> for Map<V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
         map.extend(entries);
         map
     }
 }
 
-impl<V, const N: usize> From<[(String, V); N]> for Map<V> {
-    fn from(entries: [(String, V); N]) -> Self {
+impl<K: AsRef<str>, V, const N: usize> From<[(K, V); N]> for Map<V> {
+    fn from(entries: [(K, V); N]) -> Self {
         entries.into_iter().collect()
     }
 }
@@ -345,6 +376,14 @@ mod tests {
 
     use crate::json::{Object, Value};
 
+    /// Conversations are millions of values.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_value_is_four_words() {
+        assert_eq!(size_of::<Value>(), 32);
+        assert_eq!(size_of::<(smol_str::SmolStr, Value)>(), size_of::<(String, Value)>());
+    }
+
     proptest! {
         /// Whatever is done to it, it says what a plain list of entries says.
         #[test]
@@ -352,7 +391,8 @@ mod tests {
             let mut object = Object::new();
             let mut list: Vec<(String, Value)> = Vec::new();
             for (number, (step, key)) in (0_i64..).zip(steps) {
-                let key = format!("k{key}");
+                // Long keys are kept otherwise than short ones.
+                let key = "k".repeat(usize::from(key));
                 let place = list.iter().position(|(other, _)| *other == key);
                 let value = Value::from(number);
                 let before = match (step, place) {
@@ -377,9 +417,9 @@ mod tests {
                 let found = if step == 0 { object.shift_remove(&key) } else { object.insert(key, value) };
                 prop_assert_eq!(found, before);
             }
-            prop_assert!(object.iter().map(|(key, value)| (key.clone(), value.clone())).eq(list.iter().cloned()));
-            for key in 0..40 {
-                let key = format!("k{key}");
+            prop_assert!(object.iter().map(|(key, value)| (key.to_owned(), value.clone())).eq(list.iter().cloned()));
+            for length in 0..40 {
+                let key = "k".repeat(length);
                 prop_assert_eq!(object.get(&key), list.iter().find(|(other, _)| *other == key).map(|(_, value)| value));
             }
             let turned: Object = list.into_iter().rev().collect();

@@ -14,7 +14,7 @@ mod value;
 mod write;
 
 pub use map::Map;
-pub use map::{Iter, IterMut, MapEntry};
+pub use map::{IntoIter, Iter, IterMut, MapEntry};
 pub use number::Number;
 pub use place::offset_as_written;
 // The positions of values in their text: for diagnostics.

@@ -1,15 +1,17 @@
 //! Numbers that keep their text: equal only if they are written the same, converted only on request.
 
+use smol_str::{SmolStr, ToSmolStr, format_smolstr};
+
 /// A number that keeps its text, so that long integers and `1.50` survive.
 ///
 /// The text is a JSON number, or one of `NaN`, `Infinity`, `-Infinity`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Number(Box<str>);
+pub struct Number(SmolStr);
 
 impl Number {
     /// Keeps the text of a JSON number unchanged.
-    pub fn from_text(text: impl Into<Box<str>>) -> Self {
-        Self(text.into())
+    pub fn from_text(text: impl AsRef<str>) -> Self {
+        Self(SmolStr::new(text))
     }
 
     /// The number as it was written.
@@ -29,7 +31,7 @@ impl Number {
 
     /// The nearest double.
     pub fn as_f64(&self) -> f64 {
-        match &*self.0 {
+        match self.as_str() {
             "NaN" => f64::NAN,
             "Infinity" => f64::INFINITY,
             "-Infinity" => f64::NEG_INFINITY,
@@ -54,10 +56,10 @@ impl From<f64> for Number {
     /// The shortest text that reads back as the same double, always with a point or an exponent.
     fn from(value: f64) -> Self {
         Self(match value {
-            nan if nan.is_nan() => "NaN".into(),
-            f64::INFINITY => "Infinity".into(),
-            f64::NEG_INFINITY => "-Infinity".into(),
-            finite => format!("{finite:?}").into(),
+            nan if nan.is_nan() => SmolStr::new_static("NaN"),
+            f64::INFINITY => SmolStr::new_static("Infinity"),
+            f64::NEG_INFINITY => SmolStr::new_static("-Infinity"),
+            finite => format_smolstr!("{finite:?}"),
         })
     }
 }
@@ -66,7 +68,7 @@ macro_rules! from_integer {
     ($($integer:ty),*) => {$(
         impl From<$integer> for Number {
             fn from(value: $integer) -> Self {
-                Self(value.to_string().into())
+                Self(value.to_smolstr())
             }
         }
     )*};

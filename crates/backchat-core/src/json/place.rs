@@ -117,7 +117,7 @@ impl Places {
         match &self.below {
             Below::Nothing => Vec::new(),
             Below::List(items) => items.iter().enumerate().map(|(i, item)| (Step::Index(i), item)).collect(),
-            Below::Object(entries) => entries.iter().map(|(key, item)| (Step::Key(key.clone()), item)).collect(),
+            Below::Object(entries) => entries.iter().map(|(key, item)| (Step::Key(key.to_owned()), item)).collect(),
         }
     }
 

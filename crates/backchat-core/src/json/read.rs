@@ -1,6 +1,9 @@
 //! Reads JSON as Python's `json.loads` does. Depth is bounded; an error has the byte at which the text is wrong.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use smol_str::SmolStr;
 
 use super::place::Below;
 use super::plain::read_length;
@@ -160,7 +163,7 @@ struct OpenObject {
     /// The places of its entries, if requested.
     places: Option<Box<EntryPlaces>>,
     /// The key of the value that is read now, the bytes of the key, and where the value starts.
-    key: String,
+    key: SmolStr,
     key_place: Range<usize>,
     value_start: usize,
 }
@@ -233,30 +236,32 @@ impl<'t> Reader<'t> {
     /// The value that begins here. What is open around a value is kept in a list, not on the stack: values as deep as
     /// is allowed are read in any thread, optimized or not.
     fn value(&mut self) -> Result<Value, Error> {
-        let mut open = Vec::new();
+        // The innermost is not in the list, which many texts have no need of then.
+        let (mut innermost, mut outer) = (None::<Open>, Vec::new());
+        let mut depth = 0;
         'values: loop {
             let mut value = match self.peek() {
                 Some(b'[' | b'{') => {
-                    let mut nested = self.opened(open.len())?;
+                    let mut nested = self.opened(depth)?;
                     match self.peek() == Some(nested.closing()) {
                         true => self.closed(&mut nested),
                         false => {
                             self.key(&mut nested)?;
-                            open.push(nested);
+                            outer.extend(innermost.replace(nested));
+                            depth += 1;
                             continue 'values;
                         }
                     }
                 }
                 _ => self.scalar()?,
             };
-            let mut depth = open.len();
-            while let Some(around) = open.last_mut() {
+            while let Some(around) = &mut innermost {
                 self.put(around, value, depth);
                 if self.goes_on(around)? {
                     continue 'values;
                 }
                 value = self.closed(around);
-                open.pop();
+                innermost = outer.pop();
                 depth -= 1;
             }
             return Ok(value);
@@ -266,7 +271,7 @@ impl<'t> Reader<'t> {
     fn scalar(&mut self) -> Result<Value, Error> {
         let start = self.at;
         let value = match self.peek() {
-            Some(b'"') => Value::String(self.string()?),
+            Some(b'"') => Value::String(self.string()?.into_owned()),
             Some(b'-') if self.rest().starts_with("-Infinity") => self.word("-Infinity", number("-Infinity"))?,
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b'n') => self.word("null", Value::Null)?,
@@ -328,13 +333,13 @@ impl<'t> Reader<'t> {
                 {
                     places.key = Some(place.clone());
                     if let Some(Places { key: Some(earlier), .. }) = entry.below.insert(key.clone(), places) {
-                        entry.overridden.push((key.clone(), earlier));
+                        entry.overridden.push((key.clone().into(), earlier));
                     }
                 }
                 match &mut self.entries {
                     None => self.has_duplicates |= object.entries.insert(key, value).is_some(),
                     Some(outermost) if depth == 1 => {
-                        outermost.push(Entry { name: key, key: place, value: object.value_start..self.at });
+                        outermost.push(Entry { name: key.into(), key: place, value: object.value_start..self.at });
                     }
                     Some(_) => {}
                 }
@@ -369,7 +374,7 @@ impl<'t> Reader<'t> {
             None => return Err(self.error("the text ends inside an object")),
             Some(_) => return Err(self.error("expected a key in double quotes")),
         }
-        object.key = self.string()?;
+        object.key = self.string()?.into();
         object.key_place = start..self.at;
         self.skip_space();
         if self.peek() != Some(b':') {
@@ -430,13 +435,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn string(&mut self) -> Result<String, Error> {
+    fn string(&mut self) -> Result<Cow<'t, str>, Error> {
         let start = self.at;
         self.at += 1;
         let plain = self.plain();
         if self.peek() == Some(b'"') {
             self.at += 1;
-            return Ok(plain.to_owned());
+            return Ok(Cow::Borrowed(plain));
         }
         let mut out = String::with_capacity(plain.len() + self.room());
         out.push_str(plain);
@@ -444,7 +449,7 @@ impl<'t> Reader<'t> {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(out);
+                    return Ok(Cow::Owned(out));
                 }
                 Some(b'\\') => self.escape(&mut out)?,
                 Some(_) => return Err(self.error("a control character must be escaped in a string")),

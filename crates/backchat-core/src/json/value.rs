@@ -196,7 +196,7 @@ impl From<Object> for Value {
 
 impl<const N: usize> From<[(&str, Value); N]> for Value {
     fn from(entries: [(&str, Value); N]) -> Self {
-        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+        Value::Object(entries.into())
     }
 }
 

@@ -224,7 +224,7 @@ fn parts(template: &Value) -> Vec<(String, Value)> {
     let entries = template.as_object().into_iter().flatten();
     let anchors = entries.filter(|(key, _)| key.starts_with("start_anchor"));
     let fields = template.get("fields").and_then(Value::as_object).into_iter().flatten();
-    anchors.chain(fields).map(|(key, value)| (key.clone(), value.clone())).collect()
+    anchors.chain(fields).map(|(key, value)| (key.to_owned(), value.clone())).collect()
 }
 
 /// The positions of a message's texts in its rendered turn, in bytes.
@@ -501,7 +501,7 @@ mod tests {
         let mut opens = prompt("<bot>");
         opens.prefill = "<think>|".to_owned();
         opens.after = History::ToolResult;
-        opens.setting.insert("think".to_owned(), true.into());
+        opens.setting.insert("think", true.into());
         prompts(&mut page, &WireFormat { prompts: vec![prompt("<bot>"), opens.clone(), opens], ..wire() }).unwrap();
         let wanted = "### What the prompt already writes\n\n| prompt after | writes |\n|---|---|\n\
                       | a user message, nothing set | nothing |\n| a tool result, `think` = true | `<think>\\|` |\n\n";

@@ -206,15 +206,15 @@ fn tools(calls: &Calls, evidence: Value) -> Value {
     ]);
     match &calls.body.object {
         Some(object) => {
-            entries.insert("name".to_owned(), object.name.as_deref().map_or(Value::Null, path));
-            entries.insert("arguments".to_owned(), path(&object.arguments));
-            entries.insert("id".to_owned(), object.id.as_deref().map_or(Value::Null, path));
+            entries.insert("name", object.name.as_deref().map_or(Value::Null, path));
+            entries.insert("arguments", path(&object.arguments));
+            entries.insert("id", object.id.as_deref().map_or(Value::Null, path));
         }
         None => {
-            entries.insert("head".to_owned(), Value::List(calls.body.head.iter().map(piece).collect()));
+            entries.insert("head", Value::List(calls.body.head.iter().map(piece).collect()));
         }
     }
-    entries.insert("evidence".to_owned(), evidence);
+    entries.insert("evidence", evidence);
     Value::Object(entries)
 }
 
@@ -231,7 +231,7 @@ fn piece(piece: &CallPart) -> Value {
 
 fn arguments(calls: &Calls, evidence: Value) -> Value {
     let mut entries = Object::new();
-    let mut put = |key: &str, value: Value| entries.insert(key.to_owned(), value);
+    let mut put = |key: &str, value: Value| entries.insert(key, value);
     match &calls.body.arguments {
         Arguments::Json => drop(put("form", "json".into())),
         Arguments::JsonText => drop(put("form", "json text".into())),

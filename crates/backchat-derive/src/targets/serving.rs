@@ -44,7 +44,7 @@ pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
             refuse(path.key(key), Reason::Construct, words);
         }
     }
-    for key in template.defaults().keys().filter(|key| !SERVED_DEFAULTS.contains(&key.as_str())) {
+    for key in template.defaults().keys().filter(|key| !SERVED_DEFAULTS.contains(key)) {
         refuse(Path::root().key("defaults").key(key), Reason::Default, unknown(key));
     }
     refusals

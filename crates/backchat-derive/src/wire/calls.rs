@@ -405,7 +405,7 @@ pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
         Value::String(text) => backchat_core::json::read(text).is_ok_and(|value| value == arguments),
         _ => false,
     };
-    let keys: Vec<String> = entries.keys().cloned().collect();
+    let keys: Vec<String> = entries.keys().map(str::to_owned).collect();
     if let Some(value) = entries.get(&call.name)
         && keys.len() == 1
         && holds(value)
@@ -422,7 +422,7 @@ pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
 fn made_id(value: &Value) -> Option<Vec<String>> {
     value.as_object()?.iter().find_map(|(key, value)| {
         let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");
-        (is_named && value.as_str().is_some()).then(|| vec![key.clone()])
+        (is_named && value.as_str().is_some()).then(|| vec![key.to_owned()])
     })
 }
 
@@ -430,10 +430,10 @@ fn made_id(value: &Value) -> Option<Vec<String>> {
 fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
     value.as_object()?.iter().find_map(|(key, value)| {
         if test(value) {
-            return Some(vec![key.clone()]);
+            return Some(vec![key.to_owned()]);
         }
         let mut path = path_to(value, test)?;
-        path.insert(0, key.clone());
+        path.insert(0, key.to_owned());
         Some(path)
     })
 }

@@ -76,20 +76,20 @@ pub(crate) fn message(
     let listed = |call| {
         value.as_object()?.iter().find_map(|(key, value)| {
             let items = value.as_list().filter(|items| items.len() == 2)?;
-            Some((key.clone(), calls::object(items.first()?, call)?))
+            Some((key.to_owned(), calls::object(items.first()?, call)?))
         })
     };
     let calls = match answer.calls.first() {
         Some(call) => Some(listed(call).filter(|(_, object)| object.name.is_some())?),
         None => None,
     };
-    let keys = value.as_object()?.keys().cloned().collect();
+    let keys = value.as_object()?.keys().map(str::to_owned).collect();
     Some(MessageObject { keys, content: key_of(&value, ODD)?, reasoning, calls })
 }
 
 /// The key of an object under which a text is.
 fn key_of(value: &Value, text: &str) -> Option<String> {
-    value.as_object()?.iter().find(|(_, value)| value.as_str() == Some(text)).map(|(key, _)| key.clone())
+    value.as_object()?.iter().find(|(_, value)| value.as_str() == Some(text)).map(|(key, _)| key.to_owned())
 }
 
 #[cfg(test)]

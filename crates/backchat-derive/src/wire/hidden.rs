@@ -111,7 +111,7 @@ fn asked(prober: &Prober, segmentation: Segmentation, settings: &[Setting]) -> O
             _ => None,
         });
         let (open, close) = pairs.next()?;
-        let named = setting.keys().any(|name| speaks_of_reasoning(name)) || speaks_of_reasoning(open);
+        let named = setting.keys().any(speaks_of_reasoning) || speaks_of_reasoning(open);
         let mut found = named.then(|| reasoning(open, close, setting, Source::Asked))?;
         found.answer_marks = pairs.flat_map(|(open, close)| [open.to_owned(), close.to_owned()]).collect();
         found.answer_marks.dedup();

@@ -85,7 +85,7 @@ mod tests {
         for call in calls(3) {
             needles.extend([call.id, call.name]);
             needles.extend(
-                call.arguments.iter().flat_map(|(key, value)| [key.clone(), value.as_str().unwrap().to_owned()]),
+                call.arguments.iter().flat_map(|(key, value)| [key.to_owned(), value.as_str().unwrap().to_owned()]),
             );
         }
         needles

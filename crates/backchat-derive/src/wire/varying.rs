@@ -140,7 +140,7 @@ fn with_variables(found: &mut Varying, prober: &Prober<'_>) {
 
 /// The values of a call that may begin or end it.
 fn values(call: &Call) -> impl Iterator<Item = String> {
-    let arguments = call.arguments.iter().flat_map(|(key, value)| [Some(key.as_str()), value.as_str()]);
+    let arguments = call.arguments.iter().flat_map(|(key, value)| [Some(key), value.as_str()]);
     let all = [Some(call.name.as_str()), Some(call.id.as_str())].into_iter().chain(arguments).flatten();
     all.map(str::to_owned).collect::<Vec<_>>().into_iter()
 }

@@ -89,7 +89,7 @@ impl Reader<'_> {
             _ => return Err(Problem::at(path, "not a schema: it must be an object, `true` or `false`")),
         };
         for (keyword, value) in entries {
-            match keyword.as_str() {
+            match keyword {
                 // They are read together, after the other keywords.
                 "type" | "nullable" => {}
                 "enum" => keep_values(shape, value.as_list().unwrap_or(&[]).to_vec()),
@@ -211,7 +211,7 @@ impl Reader<'_> {
     fn negated(&mut self, shape: &mut Shape, value: &Value, path: &str) {
         let entries = value.as_object();
         let only = entries.filter(|entries| entries.len() == 1).and_then(|entries| entries.first());
-        match only.map(|(key, value)| (key.as_str(), value)) {
+        match only {
             Some(("type", value)) => {
                 for name in names_of(value) {
                     shape.types &= !named(name).unwrap_or(0);
@@ -283,13 +283,13 @@ fn of_objects(shape: &mut Shape, keyword: &str, value: &Value, path: &str) {
             for (name, own) in members {
                 match shape.properties.iter_mut().find(|(known, _)| known == name) {
                     Some((_, known)) => *known = known.clone().and(&own),
-                    None => shape.properties.push((name.clone(), own)),
+                    None => shape.properties.push((name.to_owned(), own)),
                 }
             }
         }
         "patternProperties" => {
             shape.names_members = true;
-            shape.pattern_properties.extend(members.map(|(pattern, own)| (pattern.clone(), own)));
+            shape.pattern_properties.extend(members.map(|(pattern, own)| (pattern.to_owned(), own)));
         }
         "additionalProperties" => add(&mut shape.additional, Schema::new(value, format!("{path}/{keyword}"))),
         "propertyNames" => shape.property_names.push(Schema::new(value, format!("{path}/{keyword}"))),

@@ -202,7 +202,7 @@ impl<'r> Reader<'r> {
             let [(Value::Object(entries), path)] = schema.all.as_slice() else { return Ok(schema) };
             let Some(target) = entries.get("$ref").and_then(Value::as_str) else { return Ok(schema) };
             let other = |key: &str| !matches!(key, "$ref" | "description" | "title" | "default" | "examples");
-            if entries.keys().any(|key| other(key)) || !target.starts_with('#') {
+            if entries.keys().any(other) || !target.starts_with('#') {
                 return Ok(schema);
             }
             let (value, pointer) = self.resolve(target, &path.clone())?;

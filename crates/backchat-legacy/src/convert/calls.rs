@@ -63,12 +63,12 @@ pub(super) fn is_list(node: &Node) -> bool {
 pub(super) fn json_args(parser: &Parser) -> Value {
     let mut args = Object::new();
     if parser.name.as_str() != Some("json") {
-        args.insert("unquoted_keys".to_owned(), true.into());
+        args.insert("unquoted_keys", true.into());
         let pair = vec![TOOL_CALL_STRING.into(), TOOL_CALL_STRING.into()];
-        args.insert("string_delims".to_owned(), Value::List(vec![Value::List(pair)]));
+        args.insert("string_delims", Value::List(vec![Value::List(pair)]));
     }
     if parser.allow_non_json {
-        args.insert("allow_non_json".to_owned(), true.into());
+        args.insert("allow_non_json", true.into());
     }
     if args.is_empty() { Value::Null } else { Value::Object(args) }
 }
@@ -214,12 +214,12 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
     let text = replacement.filled(&|group| if group == arguments { "{\"a\": 1}".to_owned() } else { "n".to_owned() });
     let json = backchat_core::json::read(&text).map_err(|_| cannot())?;
     let entries = json.as_object().ok_or_else(cannot)?;
-    let key = |wanted: &Value| entries.iter().find(|(_, value)| *value == wanted).map(|(key, _)| key.clone());
+    let key = |wanted: &Value| entries.iter().find(|(_, value)| *value == wanted).map(|(key, _)| key);
     let name_key = key(&"n".into()).ok_or_else(cannot)?;
     let arguments_key = key(&Value::from([("a", 1_i64.into())])).ok_or_else(cannot)?;
     let probed = super::shape::probe(node, parser, false, ["", ""]).ok_or_else(cannot)?;
     let renamed = probed.shape.unwrap_or_else(|| "{content}".into());
-    let entries = Value::from([(name_key.as_str(), "{name}".into()), (arguments_key.as_str(), "{content}".into())]);
+    let entries = Value::from([(name_key, "{name}".into()), (arguments_key, "{content}".into())]);
     let shape = super::shape::spelled(&renamed, &entries);
     let (_, around) =
         marks::context(&outline, &|part| matches!(part, Part::Group { number, .. } if *number == arguments))
@@ -461,9 +461,9 @@ fn body(node: &Node) -> Result<Body, Loss> {
     let value_parser = match &node.additional {
         Additional::Parsed(value) => value.parser.as_ref().map(|parser| {
             let mut spec = Object::new();
-            spec.insert("name".to_owned(), "json".into());
+            spec.insert("name", "json".into());
             if let args @ Value::Object(_) = json_args(parser) {
-                spec.insert("args".to_owned(), args);
+                spec.insert("args", args);
             }
             Value::Object(spec)
         }),
@@ -611,10 +611,10 @@ impl Calls {
             Body::Tags { pattern, .. } => {
                 let Ok(pattern) = backchat_parser::pattern::Pattern::new(pattern) else { return String::new() };
                 let outline = pattern.outline();
-                let tag = |(key, value): (&String, &Value)| {
+                let tag = |(key, value): (&str, &Value)| {
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     let fill = |_: usize, name: Option<&str>| match name {
-                        Some("key") => key.clone(),
+                        Some("key") => key.to_owned(),
                         _ => value.clone(),
                     };
                     format!("\n{}", marks::sample(&outline, &fill))
@@ -631,10 +631,10 @@ impl Calls {
 fn put(call: &mut Value, path: &str, value: Value) {
     let Value::Object(entries) = call else { return };
     match path.split_once('.') {
-        None => drop(entries.insert(path.to_owned(), value)),
+        None => drop(entries.insert(path, value)),
         Some((key, rest)) => {
             if entries.get(key).is_none() {
-                entries.insert(key.to_owned(), Value::Object(Object::new()));
+                entries.insert(key, Value::Object(Object::new()));
             }
             if let Some(inside) = entries.get_mut(key) {
                 put(inside, rest, value);

@@ -52,12 +52,12 @@ pub(super) fn draft(plan: &Plan, anchor: &(&'static str, Value), style: &Style) 
         fields.insert(field.name.clone(), outside(plan, field, style));
     }
     let mut template = Object::new();
-    template.insert("version".to_owned(), 1_i64.into());
+    template.insert("version", 1_i64.into());
     if !plan.defaults.is_empty() {
-        template.insert("defaults".to_owned(), plan.defaults.clone().into());
+        template.insert("defaults", plan.defaults.clone().into());
     }
-    template.insert(anchor.0.to_owned(), anchor.1.clone());
-    template.insert("fields".to_owned(), fields.into());
+    template.insert(anchor.0, anchor.1.clone());
+    template.insert("fields", fields.into());
     Value::Object(template)
 }
 
@@ -74,7 +74,7 @@ fn delimiter(entries: &mut Object, name: &str, marks: &[Mark]) {
         Some(literals) if literals.is_empty() => {}
         Some(literals) => {
             let value = <[Value; 1]>::try_from(literals).map_or_else(Value::List, |[literal]| literal);
-            entries.insert(name.to_owned(), value);
+            entries.insert(name, value);
         }
         None => {
             entries.insert(format!("{name}_pattern"), either(marks).into());
@@ -98,12 +98,12 @@ fn swallowing(marks: &[Mark]) -> String {
 
 fn kind(entries: &mut Object, field: &TextField) {
     if field.required {
-        entries.insert("optional".to_owned(), false.into());
+        entries.insert("optional", false.into());
     }
     if let Some((parser, args)) = &field.content {
-        entries.insert("content".to_owned(), (*parser).into());
+        entries.insert("content", (*parser).into());
         if !args.is_null() {
-            entries.insert("content_args".to_owned(), args.clone());
+            entries.insert("content_args", args.clone());
         }
     }
 }
@@ -119,7 +119,7 @@ fn explicit(field: &TextField, style: &Style) -> Value {
     let marks = field.closes();
     if style.headless && field.context.open_optional && !marks.is_empty() {
         let (open, close) = (either(&field.opens()), either(&marks));
-        entries.insert("open_pattern".to_owned(), format!(r"{open}|^(?=(?:(?!{open}).)*?{close})").into());
+        entries.insert("open_pattern", format!(r"{open}|^(?=(?:(?!{open}).)*?{close})").into());
     } else {
         delimiter(&mut entries, "open", &field.opens());
     }
@@ -134,7 +134,7 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
     let marks = closes(field, style);
     if !style.positional {
         if !marks.is_empty() {
-            entries.insert("close_pattern".to_owned(), swallowing(&marks).into());
+            entries.insert("close_pattern", swallowing(&marks).into());
         }
         kind(&mut entries, field);
         return Value::Object(entries);
@@ -159,14 +159,14 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
         }
     };
     let not = if not.is_empty() { String::new() } else { format!("(?!{})", either(&not)) };
-    entries.insert("open_pattern".to_owned(), format!(r"{start}\s*{not}(?=\S)").into());
+    entries.insert("open_pattern", format!(r"{start}\s*{not}(?=\S)").into());
     let mut ends: Vec<String> = Vec::new();
     if !marks.is_empty() {
         ends.push(swallowing(&marks));
     }
     ends.extend(calls.iter().map(|call| format!("(?={})", call.source())));
     if !ends.is_empty() {
-        entries.insert("close_pattern".to_owned(), ends.join("|").into());
+        entries.insert("close_pattern", ends.join("|").into());
     }
     kind(&mut entries, field);
     Value::Object(entries)
@@ -213,43 +213,43 @@ fn calls(field: &CallField) -> Value {
     match (&calls.header, &calls.section) {
         (None, None) => delimiter(&mut entries, "open", &calls.open),
         _ => {
-            entries.insert("open_pattern".to_owned(), call_open(field).into());
+            entries.insert("open_pattern", call_open(field).into());
         }
     }
     if !calls.close.is_empty() {
         let section = calls.section.as_ref().map(|(_, close)| format!(r"(?:{}\s*)?", close.source()));
-        entries.insert("close_pattern".to_owned(), (swallowing(&calls.close) + &section.unwrap_or_default()).into());
+        entries.insert("close_pattern", (swallowing(&calls.close) + &section.unwrap_or_default()).into());
     }
     if !calls.each {
-        entries.insert("repeats".to_owned(), true.into());
+        entries.insert("repeats", true.into());
     }
     if field.required {
-        entries.insert("optional".to_owned(), false.into());
+        entries.insert("optional", false.into());
     }
     match &calls.body {
         Body::Json(args) => {
-            entries.insert("content".to_owned(), "json".into());
+            entries.insert("content", "json".into());
             if !args.is_null() {
-                entries.insert("content_args".to_owned(), args.clone());
+                entries.insert("content_args", args.clone());
             }
         }
         Body::Tags { pattern, value_parser } => {
-            entries.insert("content".to_owned(), "xml-inline".into());
+            entries.insert("content", "xml-inline".into());
             let mut args = Object::new();
-            args.insert("tag_pattern".to_owned(), pattern.as_str().into());
+            args.insert("tag_pattern", pattern.as_str().into());
             if let Some(parser) = value_parser {
-                args.insert("value_parser".to_owned(), parser.clone());
+                args.insert("value_parser", parser.clone());
             }
-            entries.insert("content_args".to_owned(), args.into());
+            entries.insert("content_args", args.into());
         }
         Body::Text => {
-            entries.insert("content_args".to_owned(), Value::from([("strip", false.into())]));
+            entries.insert("content_args", Value::from([("strip", false.into())]));
         }
     }
     if let Some(shape) = &calls.shape {
-        entries.insert("transform".to_owned(), shape.clone());
+        entries.insert("transform", shape.clone());
         if calls.each {
-            entries.insert("transform_each".to_owned(), true.into());
+            entries.insert("transform_each", true.into());
         }
     }
     Value::Object(entries)

@@ -92,12 +92,12 @@ pub(super) fn judge(plan: &Plan, template: &Template, expected: &[Expected]) -> 
 /// A message without empty values, texts stripped.
 fn plain(message: &Value) -> Option<Object> {
     let entries = message.as_object()?;
-    let value = |(key, value): (&String, &Value)| {
+    let value = |(key, value): (&str, &Value)| {
         let value = match value {
             Value::String(text) => text.trim().into(),
             other => other.clone(),
         };
-        (!value.is_empty()).then(|| (key.clone(), value))
+        (!value.is_empty()).then(|| (key.to_owned(), value))
     };
     Some(entries.iter().filter_map(value).collect())
 }

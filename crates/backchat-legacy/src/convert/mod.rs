@@ -82,7 +82,7 @@ impl Loss {
             ("message", self.message.as_str().into()),
         ]);
         if let (Value::Object(entries), true) = (&mut value, self.better) {
-            entries.insert("better".to_owned(), true.into());
+            entries.insert("better", true.into());
         }
         value
     }

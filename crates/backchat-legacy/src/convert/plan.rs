@@ -300,8 +300,8 @@ impl Plan {
         for (name, field) in fields.iter() {
             let is_text = field.get("content").is_none() && field.get("repeats").is_none();
             let reasoning = self.texts.iter().find(|own| own.name != "content" && !own.is_implicit());
-            let own = match name.as_str() {
-                "content" | "tool_calls" => Some(name.clone()),
+            let own = match name {
+                "content" | "tool_calls" => Some(name.to_owned()),
                 _ if is_text => reasoning.map(|field| field.name.clone()),
                 _ => None,
             };
@@ -313,9 +313,9 @@ impl Plan {
             }
         }
         if !self.defaults.is_empty() {
-            template.insert("defaults".to_owned(), self.defaults.clone().into());
+            template.insert("defaults", self.defaults.clone().into());
         }
-        template.insert("fields".to_owned(), renamed.into());
+        template.insert("fields", renamed.into());
         Some(value)
     }
 }

@@ -138,7 +138,7 @@ fn shaped(parsed: &Value, call: &Value, each: bool) -> Value {
     match parsed {
         Value::Object(entries) => {
             // Keys that the shape does not know pass through if the whole call does.
-            Value::Object(entries.iter().map(|(key, value)| (key.clone(), shaped(value, call, each))).collect())
+            Value::Object(entries.iter().map(|(key, value)| (key, shaped(value, call, each))).collect())
         }
         Value::List(items) => Value::List(items.iter().map(|item| shaped(item, call, each)).collect()),
         scalar => scalar.clone(),
@@ -148,9 +148,9 @@ fn shaped(parsed: &Value, call: &Value, each: bool) -> Value {
 /// The path of keys to a value in a call, or in the object that holds it.
 fn path_of(call: &Value, wanted: &Value) -> Option<String> {
     let is_plain = |key: &str| key.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let entries: Vec<(&String, &Value)> = call.as_object()?.iter().filter(|(key, _)| is_plain(key)).collect();
-    entries.iter().find(|(_, value)| *value == wanted).map(|(key, _)| (*key).clone()).or_else(|| {
-        let inside = |(key, value): &(&String, &Value)| Some(format!("{key}.{}", path_of(value, wanted)?));
+    let entries: Vec<(&str, &Value)> = call.as_object()?.iter().filter(|(key, _)| is_plain(key)).collect();
+    entries.iter().find(|(_, value)| *value == wanted).map(|(key, _)| (*key).to_owned()).or_else(|| {
+        let inside = |(key, value): &(&str, &Value)| Some(format!("{key}.{}", path_of(value, wanted)?));
         entries.iter().find_map(inside)
     })
 }
@@ -161,7 +161,7 @@ fn found(shape: &Value, call: &Value, each: bool) -> Option<(String, String)> {
     let mut stack = vec![("", shape)];
     while let Some((key, value)) = stack.pop() {
         match value {
-            Value::Object(entries) => stack.extend(entries.iter().map(|(key, value)| (key.as_str(), value))),
+            Value::Object(entries) => stack.extend(entries),
             Value::String(text) => {
                 let placeholder = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
                 let path = match (placeholder, each) {
@@ -196,7 +196,7 @@ pub(super) fn spelled(shape: &Value, content: &Value) -> Value {
             key.and_then(|key| content.get(key)).unwrap_or(shape).clone()
         }
         Value::Object(entries) => {
-            Value::Object(entries.iter().map(|(key, value)| (key.clone(), spelled(value, content))).collect())
+            Value::Object(entries.iter().map(|(key, value)| (key, spelled(value, content))).collect())
         }
         other => other.clone(),
     }

@@ -134,10 +134,9 @@ impl Loader<'_> {
             _ => Additional::AsTheyAre,
         };
         let patterns = ["x-regex", "x-regex-iterator", "x-regex-key-value", "x-regex-substitutions"];
-        let is_unread = |key: &&String| {
-            let key = key.as_str();
-            !NOTES.contains(&key)
-                && (!READ.contains(&key) || key == "x-parser-args" && !entries.contains_key("x-parser"))
+        let is_unread = |key: &&str| {
+            !NOTES.contains(key)
+                && (!READ.contains(key) || *key == "x-parser-args" && !entries.contains_key("x-parser"))
         };
         Some(Node {
             constant: entries.get("const").cloned(),
@@ -154,7 +153,7 @@ impl Loader<'_> {
             required: self.required(entries, &at("required")),
             items,
             prefix_items: self.prefix_items(entries, &at("prefixItems"), depth),
-            unread: entries.keys().filter(is_unread).cloned().collect(),
+            unread: entries.keys().filter(is_unread).map(str::to_owned).collect(),
             path,
         })
     }
@@ -230,7 +229,7 @@ impl Loader<'_> {
             return None;
         };
         let node =
-            |(name, value): (&String, &Value)| Some((name.clone(), self.node(value, path.key(name), depth + 1)?));
+            |(name, value): (&str, &Value)| Some((name.to_owned(), self.node(value, path.key(name), depth + 1)?));
         Some(properties.iter().filter_map(node).collect())
     }
 

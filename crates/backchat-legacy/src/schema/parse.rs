@@ -139,7 +139,7 @@ impl Run {
                     let message = "`x-regex-key-value` needs the groups `key` and `value`, and both to take part";
                     return Err(fail(node, ErrorKind::Groups, message));
                 };
-                entries.insert(key.to_owned(), value.into());
+                entries.insert(key, value.into());
                 Ok(())
             })?;
             if entries.is_empty() {
@@ -307,7 +307,7 @@ impl Run {
                             Additional::Parsed(additional) => self.node(additional, Content::of(value))?,
                             _ => value,
                         };
-                        object.insert(key.clone(), value);
+                        object.insert(key, value);
                     }
                 }
             }

@@ -74,7 +74,7 @@ impl Tools {
             let required = schema.and_then(|schema| schema.get("required")).and_then(Value::as_list);
             let required = required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
             let arguments = properties.and_then(Value::as_object).into_iter().flatten();
-            let types = arguments.map(|(argument, schema)| (argument.clone(), types(schema))).collect();
+            let types = arguments.map(|(argument, schema)| (argument.to_owned(), types(schema))).collect();
             by_name.insert(name.to_owned(), Tool { types, required, schema: schema.cloned().unwrap_or(Value::Null) });
         }
         Ok(Self { by_name })

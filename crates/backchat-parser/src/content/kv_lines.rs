@@ -20,7 +20,7 @@ pub(super) fn kv_lines(body: &str, args: &KvLinesArgs, mode: Mode) -> Result<Val
             Some(parser) => value(parser, text, mode)?,
             None => text.into(),
         };
-        entries.insert(strip(key).to_owned(), value);
+        entries.insert(strip(key), value);
     }
     Ok(Value::Object(entries))
 }

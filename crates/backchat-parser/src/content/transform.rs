@@ -34,7 +34,7 @@ fn fill(shape: &Shape, names: &mut Names<'_>) -> Result<Value, Reason> {
         Shape::Literal(value) => Ok(value.clone()),
         Shape::List(items) => items.iter().map(|item| fill(item, names)).collect::<Result<_, _>>().map(Value::List),
         Shape::Object(entries) => {
-            let filled = entries.iter().map(|(key, shape)| Ok((key.clone(), fill(shape, names)?)));
+            let filled = entries.iter().map(|(key, shape)| Ok((key, fill(shape, names)?)));
             filled.collect::<Result<_, _>>().map(Value::Object)
         }
     }
@@ -65,7 +65,7 @@ impl Names<'_> {
 
     fn available(&self) -> Vec<String> {
         let content = self.content.as_ref().map(|_| "content".to_owned());
-        let keys = self.element.as_deref().into_iter().flat_map(Object::keys).cloned();
+        let keys = self.element.as_deref().into_iter().flat_map(Object::keys).map(str::to_owned);
         let mut names: Vec<_> = content.into_iter().chain(keys).collect();
         for capture in self.captures {
             if !names.iter().any(|name| **name == *capture.name) {

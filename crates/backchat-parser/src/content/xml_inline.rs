@@ -63,7 +63,7 @@ pub(crate) fn insert_tag(entries: &mut Object, key: &str, value: Value, merge_du
         Some(first) if merge_duplicates => *first = Value::List(vec![std::mem::take(first), value]),
         Some(first) => *first = value,
         None => {
-            entries.insert(key.to_owned(), value);
+            entries.insert(key, value);
         }
     }
 }

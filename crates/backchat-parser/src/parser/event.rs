@@ -259,22 +259,22 @@ impl Event {
     pub fn to_value_with_spans(&self, ids: Option<&IdSpans>) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
         let mut add = |span: &Span| {
-            entries.insert("start".to_owned(), span.start.into());
-            entries.insert("end".to_owned(), span.end.into());
+            entries.insert("start", span.start.into());
+            entries.insert("end", span.end.into());
             if let Some(ids) = ids.map(|ids| ids.ids_of(*span)) {
-                entries.insert("ids".to_owned(), Value::List(vec![ids.start.into(), ids.end.into()]));
+                entries.insert("ids", Value::List(vec![ids.start.into(), ids.end.into()]));
             }
         };
         match self {
             Event::Open { span, captures, .. } => {
                 add(span);
                 let captures = captures.iter().map(|capture| (capture.name.to_string(), capture.text.as_str().into()));
-                entries.insert("captures".to_owned(), Value::Object(captures.collect()));
+                entries.insert("captures", Value::Object(captures.collect()));
             }
             Event::Chunk { span, .. } => add(span),
             Event::Close { span, body, .. } | Event::Malformed { span, body, .. } => {
                 add(span);
-                entries.insert("body".to_owned(), Value::List(vec![body.start.into(), body.end.into()]));
+                entries.insert("body", Value::List(vec![body.start.into(), body.end.into()]));
             }
             Event::Problem(problem) => add(&problem.span),
             Event::CallStart { .. } | Event::CallArguments { .. } => {}
@@ -311,6 +311,6 @@ impl Event {
                 return Value::Object(std::iter::once(kind).chain(told).collect());
             }
         }
-        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+        Value::Object(entries.into_iter().collect())
     }
 }

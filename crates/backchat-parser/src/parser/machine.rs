@@ -16,6 +16,7 @@ use super::region::{Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::Signals;
 use super::span::Span;
+use super::spare::Buffers;
 use super::token_feed::TokenFeed;
 use crate::content::coerce::Tools;
 use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
@@ -95,7 +96,7 @@ impl Parser {
         let template = treated.as_ref().unwrap_or(template);
         let plan = template.prepared(Plan::new);
         let (prefix, anchored) = plan.anchor.rest(prefix)?;
-        let (searches, text) = plan.spare.take();
+        let Buffers { searches, text, ended } = plan.spare.take();
         let mut parser = Self {
             scan: Scan::new(&plan, options.mode, searches),
             message: Message::new(template.defaults()),
@@ -110,7 +111,7 @@ impl Parser {
                 options.validate,
             ),
             gate: None,
-            ended: Vec::new(),
+            ended,
             buffer: Buffer::new(text),
             position: 0,
             from: 0,
@@ -294,7 +295,8 @@ impl Parser {
         let message = self.message.finish(self.template.defaults());
         let (malformed, problems) = (self.signals.malformed, self.ledger.finish());
         let prefix_length = self.prefix_length;
-        self.plan.spare.leave(self.scan.into_searches(), self.buffer.into_text());
+        let (searches, text) = (self.scan.into_searches(), self.buffer.into_text());
+        self.plan.spare.leave(Buffers { searches, text, ended: self.ended });
         Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new(), prefix_length })
     }
 

@@ -66,7 +66,7 @@ impl Message {
         match (&field.join, field.repeats) {
             (Some(join), true) => self.join(&field.name, join, &value).map(|()| Cow::Owned(value)),
             (_, true) => self.append(&field.name, value).map(Cow::Borrowed),
-            (_, false) => Ok(Cow::Borrowed(self.entries.entry(field.name.clone()).insert(value))),
+            (_, false) => Ok(Cow::Borrowed(self.entries.entry(&field.name).insert(value))),
         }
     }
 
@@ -76,7 +76,7 @@ impl Message {
         };
         match self.entries.get_mut(name) {
             None | Some(Value::Null) => {
-                self.entries.insert(name.to_owned(), value.clone());
+                self.entries.insert(name, value.clone());
             }
             Some(Value::String(before)) => {
                 before.push_str(join);
@@ -89,7 +89,7 @@ impl Message {
 
     fn append(&mut self, name: &str, value: Value) -> Result<&Value, NoValue> {
         let no_list = || NoValue::new("the field repeats, and its default is not a list to append to");
-        match self.entries.entry(name.to_owned()).or_insert_with(|| Value::List(Vec::new())) {
+        match self.entries.entry(name).or_insert_with(|| Value::List(Vec::new())) {
             Value::List(items) => {
                 items.push(value);
                 items.last().ok_or_else(no_list)

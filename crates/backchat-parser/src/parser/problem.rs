@@ -88,7 +88,7 @@ impl Problem {
             let end = text.floor_char_boundary(place.saturating_sub(prefix_length));
             Value::from(text.get(..end).map_or(0, |before| before.chars().count()))
         };
-        entries.insert_at(1, "span".to_owned(), Value::List(vec![count(self.span.start), count(self.span.end)]));
+        entries.insert_at(1, "span", Value::List(vec![count(self.span.start), count(self.span.end)]));
         Value::Object(entries)
     }
 }

@@ -1,31 +1,40 @@
-//! Buffers that a finished parser leaves to the next one of its template: its searches and its text, a third of what
-//! parsing a short output allocates.
+//! Buffers that a finished parser leaves to the next one of its template: its searches, its text and its list of regions,
+//! half of what parsing a short output allocates.
 
 use std::sync::Mutex;
 
+use super::region::Ended;
 use crate::pattern::Search;
 
 /// A text that takes more room than this is not kept for another.
 const MOST_TEXT: usize = 1 << 18;
 
-/// The searches and the text of one parser that has ended, until another parser takes them.
+/// The buffers of one parser that has ended, until another parser takes them.
 #[derive(Debug, Default)]
-pub(super) struct Spare(Mutex<(Vec<Search>, String)>);
+pub(super) struct Spare(Mutex<Buffers>);
+
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    pub searches: Vec<Search>,
+    pub text: String,
+    pub ended: Vec<Ended>,
+}
 
 impl Spare {
     /// The spare buffers. Nobody waits for the lock: a second parser starts with empty ones.
-    pub fn take(&self) -> (Vec<Search>, String) {
+    pub fn take(&self) -> Buffers {
         self.0.try_lock().map(|mut spare| std::mem::take(&mut *spare)).unwrap_or_default()
     }
 
-    /// Leaves the buffers to the next parser, unless they are large. The text itself is cleared.
-    pub fn leave(&self, searches: Vec<Search>, mut text: String) {
-        text.clear();
-        if text.capacity() <= MOST_TEXT
-            && searches.iter().all(Search::is_small)
+    /// Leaves the buffers to the next parser, unless they are large. Their content is cleared.
+    pub fn leave(&self, mut buffers: Buffers) {
+        buffers.text.clear();
+        buffers.ended.clear();
+        if buffers.text.capacity() <= MOST_TEXT
+            && buffers.searches.iter().all(Search::is_small)
             && let Ok(mut spare) = self.0.try_lock()
         {
-            *spare = (searches, text);
+            *spare = buffers;
         }
     }
 }
@@ -39,17 +48,21 @@ impl Clone for Spare {
 
 #[cfg(test)]
 mod tests {
+    use super::super::region::count;
     use super::*;
 
     #[test]
     fn the_room_of_a_text_is_left_and_not_its_words() {
         let spare = Spare::default();
-        spare.leave(Vec::new(), "what a user asked".to_owned());
+        let mut ended = Vec::new();
+        count(&mut ended, 0);
+        spare.leave(Buffers { text: "what a user asked".to_owned(), ended, ..Buffers::default() });
         assert!(!format!("{spare:?}").contains("user"));
-        let (_, text) = spare.take();
+        let Buffers { text, ended, .. } = spare.take();
         assert!(text.is_empty() && text.capacity() >= "what a user asked".len());
-        assert_eq!(spare.take().1.capacity(), 0, "it is taken once");
-        spare.leave(Vec::new(), String::with_capacity(MOST_TEXT + 1));
-        assert_eq!(spare.take().1.capacity(), 0, "large ones are not kept");
+        assert!(ended.is_empty() && ended.capacity() > 0);
+        assert_eq!(spare.take().text.capacity(), 0, "it is taken once");
+        spare.leave(Buffers { text: String::with_capacity(MOST_TEXT + 1), ..Buffers::default() });
+        assert_eq!(spare.take().text.capacity(), 0, "large ones are not kept");
     }
 }

@@ -342,9 +342,7 @@ impl TokenFeed {
 
     /// An object whose keys and values are text.
     pub fn object(&self, entries: &Object) -> Object {
-        let read =
-            |(key, value): (&String, &Value)| (self.tokens.read(key).into_owned(), self.value(value).into_owned());
-        entries.iter().map(read).collect()
+        entries.iter().map(|(key, value)| (self.tokens.read(key), self.value(value).into_owned())).collect()
     }
 
     /// The complete message, mapped back to the text, with the notes about the ids.

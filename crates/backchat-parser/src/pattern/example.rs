@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::hash::BuildHasher;
-
-use foldhash::fast::FixedState;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::Pattern;
 use super::class::Class;
@@ -165,8 +163,9 @@ fn shown(class: &Class) -> Vec<String> {
 /// Drafts without duplicates and those that are too long; if there are too many, an evenly spaced sample.
 fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
     let mut kept: Vec<Draft> = Vec::new();
-    let mut seen: HashSet<u64, FixedState> = HashSet::default();
-    let hasher = FixedState::default();
+    // The same drafts on every run.
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let mut seen = HashSet::new();
     for draft in drafts {
         // Two different drafts that fall together only cost one of them.
         if draft.text.len() <= LONGEST && seen.insert(hasher.hash_one(&draft)) {

@@ -25,9 +25,9 @@ pub fn schema() -> Value {
 
 fn definitions() -> Object {
     let mut out = Object::new();
-    out.insert("literals".to_owned(), literals());
-    out.insert("field".to_owned(), field());
-    out.insert("valueParser".to_owned(), value_parser());
+    out.insert("literals", literals());
+    out.insert("field", field());
+    out.insert("valueParser", value_parser());
     for parser in ContentParser::ALL {
         let mut arguments = Object::new();
         extend(&mut arguments, object_of(keys::arguments(Some(parser))));
@@ -99,7 +99,7 @@ fn arguments_name(parser: ContentParser) -> String {
 fn object_of(table: &[Key]) -> [(&'static str, Value); 3] {
     let described = |key: &Key| {
         let mut schema = Object::new();
-        schema.insert("description".to_owned(), key.about.into());
+        schema.insert("description", key.about.into());
         // Draft 7 ignores every key next to `$ref`, so a reference is wrapped.
         match of_kind(key.kind) {
             reference @ Value::Object(_) if reference.get("$ref").is_some() => {

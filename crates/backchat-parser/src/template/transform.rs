@@ -96,7 +96,7 @@ impl Shape {
                 }
             }
             Value::Object(entries) => {
-                let shapes: Map<_> = entries.iter().map(|(key, value)| (key.clone(), Shape::of(value))).collect();
+                let shapes: Map<_> = entries.iter().map(|(key, value)| (key, Shape::of(value))).collect();
                 let all_literal = shapes.values().all(Shape::is_literal);
                 match all_literal {
                     true => Shape::Literal(Value::Object(
@@ -127,7 +127,7 @@ impl Shape {
             Shape::Literal(value) => value.clone(),
             Shape::List(items) => Value::List(items.iter().map(Shape::to_value).collect()),
             Shape::Object(entries) => {
-                Value::Object(entries.iter().map(|(key, shape)| (key.clone(), shape.to_value())).collect())
+                Value::Object(entries.iter().map(|(key, shape)| (key, shape.to_value())).collect())
             }
         }
     }

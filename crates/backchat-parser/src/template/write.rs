@@ -7,13 +7,13 @@ impl Template {
     /// The template as JSON, its keys in conventional order; defaults are left out.
     pub fn to_value(&self) -> Value {
         let mut out = Object::new();
-        out.insert("version".to_owned(), 1_i64.into());
+        out.insert("version", 1_i64.into());
         if !self.defaults().is_empty() {
-            out.insert("defaults".to_owned(), self.defaults().clone().into());
+            out.insert("defaults", self.defaults().clone().into());
         }
         write_delimiter(Some(self.start_anchor()), ["start_anchor", "start_anchor_pattern"], &mut out);
         let fields = self.fields().iter().map(|field| (field.name.clone(), field.to_value())).collect();
-        out.insert("fields".to_owned(), Value::Object(fields));
+        out.insert("fields", Value::Object(fields));
         Value::Object(out)
     }
 
@@ -30,32 +30,32 @@ impl Field {
         write_delimiter(self.open.as_ref(), ["open", "open_pattern"], &mut out);
         write_delimiter(self.close.as_ref(), ["close", "close_pattern"], &mut out);
         if self.repeats {
-            out.insert("repeats".to_owned(), true.into());
+            out.insert("repeats", true.into());
         }
         if let Some(join) = &self.join {
-            out.insert("join".to_owned(), join.as_str().into());
+            out.insert("join", join.as_str().into());
         }
         if !self.optional {
-            out.insert("optional".to_owned(), false.into());
+            out.insert("optional", false.into());
         }
         if let Some(parser) = self.content.parser()
             && !matches!(self.content, ContentSpec::Text { .. })
         {
-            out.insert("content".to_owned(), parser.name().into());
+            out.insert("content", parser.name().into());
         }
         match &self.content_args {
             Value::Object(args) if args.is_empty() => {}
             Value::Object(args) => {
-                out.insert("content_args".to_owned(), in_table_order(args, keys::arguments(self.content.parser())));
+                out.insert("content_args", in_table_order(args, keys::arguments(self.content.parser())));
             }
             other => {
-                out.insert("content_args".to_owned(), other.clone());
+                out.insert("content_args", other.clone());
             }
         }
         if let Some(transform) = &self.transform {
-            out.insert("transform".to_owned(), transform.shape.to_value());
+            out.insert("transform", transform.shape.to_value());
             if transform.each {
-                out.insert("transform_each".to_owned(), true.into());
+                out.insert("transform_each", true.into());
             }
         }
         Value::Object(out)
@@ -66,14 +66,14 @@ fn write_delimiter(delimiter: Option<&Delimiter>, [literal, pattern]: [&str; 2],
     match delimiter {
         None => {}
         Some(Delimiter::Pattern(compiled)) => {
-            out.insert(pattern.to_owned(), compiled.source().into());
+            out.insert(pattern, compiled.source().into());
         }
         Some(Delimiter::Literals { literals, .. }) => {
             let value = match literals.as_slice() {
                 [one] => one.as_str().into(),
                 several => Value::List(several.iter().map(|text| text.as_str().into()).collect()),
             };
-            out.insert(literal.to_owned(), value);
+            out.insert(literal, value);
         }
     }
 }
@@ -81,6 +81,6 @@ fn write_delimiter(delimiter: Option<&Delimiter>, [literal, pattern]: [&str; 2],
 /// The arguments as they were written, those of the table first and in its order.
 fn in_table_order(args: &Object, table: &[keys::Key]) -> Value {
     let known = table.iter().filter_map(|key| args.get_key_value(key.name));
-    let unknown = args.iter().filter(|(name, _)| table.iter().all(|key| key.name != name.as_str()));
-    Value::Object(known.chain(unknown).map(|(name, value)| (name.clone(), value.clone())).collect())
+    let unknown = args.iter().filter(|(name, _)| table.iter().all(|key| key.name != *name));
+    Value::Object(known.chain(unknown).map(|(name, value)| (name, value.clone())).collect())
 }

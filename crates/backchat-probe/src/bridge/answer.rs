@@ -68,7 +68,7 @@ impl Answer {
                 if let (Value::Object(call), Some(id)) = (call, id)
                     && call.get("id").is_none_or(Value::is_null)
                 {
-                    call.insert("id".to_owned(), id);
+                    call.insert("id", id);
                 }
             }
         }

@@ -170,11 +170,11 @@ impl Conversation<'_> {
     /// The context for messages.
     fn context(&self, messages: Vec<Value>, add_generation_prompt: bool) -> Object {
         let mut context = self.bridge.variables.clone();
-        context.insert("messages".to_owned(), Value::List(messages));
+        context.insert("messages", Value::List(messages));
         if let Some(tools) = self.sample.tools {
-            context.insert("tools".to_owned(), tools.clone());
+            context.insert("tools", tools.clone());
         }
-        context.insert("add_generation_prompt".to_owned(), add_generation_prompt.into());
+        context.insert("add_generation_prompt", add_generation_prompt.into());
         alias_reasoning(&mut context);
         context
     }

@@ -57,7 +57,7 @@ impl Tail {
         // Nothing of the message shows: then its content does.
         for replaces_content in [false, true] {
             if replaces_content && let Value::Object(twin) = &mut twin {
-                twin.insert("content".to_owned(), needle.as_str().into());
+                twin.insert("content", needle.as_str().into());
             }
             let twin = conversation.render(&after(twin.clone()), true);
             let twin = twin.map_err(|_| unproved("the template raises when a text of the model is replaced"))?;
@@ -281,7 +281,7 @@ fn with_text(message: &Value, more: &str) -> Value {
             }
         }
         _ => {
-            entries.insert("content".to_owned(), more.into());
+            entries.insert("content", more.into());
         }
     }
     Value::Object(entries)

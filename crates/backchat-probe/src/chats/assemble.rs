@@ -99,9 +99,9 @@ impl Builder<'_> {
                 if let Some(call) = self.call() {
                     match (key, call.get_mut("function")) {
                         ("name", Some(Value::Object(function))) => {
-                            function.insert_at(0, "name".to_owned(), text.into());
+                            function.insert_at(0, "name", text.into());
                         }
-                        _ => drop(call.insert(key.to_owned(), text.into())),
+                        _ => drop(call.insert(key, text.into())),
                     }
                 }
                 self.offset("call", place);
@@ -165,7 +165,7 @@ impl Builder<'_> {
 
     fn put(&mut self, key: &str, value: Value) {
         if let Some(message) = self.last() {
-            message.insert(key.to_owned(), value);
+            message.insert(key, value);
         }
     }
 
@@ -186,7 +186,7 @@ impl Builder<'_> {
     }
 
     fn calls(&mut self) -> Option<&mut Vec<Value>> {
-        let calls = self.last()?.entry("tool_calls".to_owned()).or_insert_with(|| Value::List(Vec::new()));
+        let calls = self.last()?.entry("tool_calls").or_insert_with(|| Value::List(Vec::new()));
         match calls {
             Value::List(calls) => Some(calls),
             _ => None,
@@ -326,7 +326,7 @@ impl Builder<'_> {
         if kind == Kind::ToolDescription {
             // The order of keys is the usual one: templates may print the definition as a whole.
             let parameters = function.shift_remove("parameters");
-            function.insert("description".to_owned(), text.into());
+            function.insert("description", text.into());
             function.extend(parameters.map(|parameters| ("parameters".to_owned(), parameters)));
             return;
         }
@@ -343,13 +343,13 @@ impl Builder<'_> {
                 _ => {
                     let property = self.parameter.as_ref().and_then(|name| properties.get_mut(name));
                     if let Some(Value::Object(property)) = property {
-                        property.insert("description".to_owned(), text.into());
+                        property.insert("description", text.into());
                     }
                 }
             }
         }
         if let Some(required) = required {
-            let list = schema.entry("required".to_owned()).or_insert_with(|| Value::List(Vec::new()));
+            let list = schema.entry("required").or_insert_with(|| Value::List(Vec::new()));
             if let Value::List(list) = list {
                 list.push(required.into());
             }
@@ -369,7 +369,7 @@ pub(crate) fn fill(messages: &mut [Value], shape: RequestShape) {
     for message in messages {
         let Value::Object(entries) = message else { continue };
         if !entries.contains_key("content") {
-            entries.insert_at(1, "content".to_owned(), absent.clone());
+            entries.insert_at(1, "content", absent.clone());
         }
         if shape.arguments_text
             && let Some(Value::List(calls)) = entries.get_mut("tool_calls")
@@ -389,7 +389,7 @@ pub(crate) fn link_results(messages: &mut [Value]) {
             waiting.clear();
             for call in calls {
                 let Value::Object(call) = call else { continue };
-                let id = call.entry("id".to_owned()).or_insert_with(|| Value::from(format!("call{next:05}"))).clone();
+                let id = call.entry("id").or_insert_with(|| Value::from(format!("call{next:05}"))).clone();
                 next += 1;
                 let name = call.get("function").and_then(|function| function.get("name")).cloned();
                 waiting.push_back((id, name.unwrap_or(Value::Null)));
@@ -397,8 +397,8 @@ pub(crate) fn link_results(messages: &mut [Value]) {
         } else if entries.get("role").and_then(Value::as_str) == Some("tool")
             && let Some((id, name)) = waiting.pop_front()
         {
-            entries.entry("tool_call_id".to_owned()).or_insert(id);
-            entries.entry("name".to_owned()).or_insert(name);
+            entries.entry("tool_call_id").or_insert(id);
+            entries.entry("name").or_insert(name);
         }
     }
 }

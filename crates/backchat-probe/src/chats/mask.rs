@@ -167,9 +167,9 @@ impl<'w> Work<'w> {
 
     fn render_with(&self, messages: &[Value], prompt: Option<bool>) -> Option<String> {
         let mut context = self.context.clone();
-        context.insert("messages".to_owned(), Value::List(messages.to_vec()));
+        context.insert("messages", Value::List(messages.to_vec()));
         if let Some(prompt) = prompt {
-            context.insert("add_generation_prompt".to_owned(), prompt.into());
+            context.insert("add_generation_prompt", prompt.into());
         }
         self.renderer.text(&context)
     }

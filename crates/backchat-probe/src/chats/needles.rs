@@ -87,7 +87,7 @@ impl Substitution<'_> {
                     value
                 }
             };
-            message.insert(key.to_owned(), value);
+            message.insert(key, value);
         }
     }
 
@@ -108,7 +108,7 @@ impl Substitution<'_> {
             ("reasoning", MessagePart::Reasoning),
         ] {
             if let Some(Value::String(text)) = entries.get(key) {
-                replaced.insert(key.to_owned(), self.text(text, part));
+                replaced.insert(key, self.text(text, part));
             }
         }
         Value::Object(replaced)
@@ -127,16 +127,16 @@ impl Substitution<'_> {
         let part = MessagePart::Call(index);
         if let Some(Value::String(name)) = function.get("name") {
             let name = self.text(&name.clone(), part);
-            function.insert("name".to_owned(), name);
+            function.insert("name", name);
         }
         match function.get("arguments") {
             Some(Value::String(text)) => {
                 let text = self.json_text(&text.clone(), part);
-                function.insert("arguments".to_owned(), text.into());
+                function.insert("arguments", text.into());
             }
             Some(value) => {
                 let value = self.value(&value.clone(), part);
-                function.insert("arguments".to_owned(), value);
+                function.insert("arguments", value);
             }
             None => {}
         }
@@ -148,7 +148,7 @@ impl Substitution<'_> {
             Value::String(text) => self.text(text, part),
             Value::List(items) => Value::List(items.iter().map(|item| self.value(item, part)).collect()),
             Value::Object(entries) => {
-                Value::Object(entries.iter().map(|(key, value)| (key.clone(), self.value(value, part))).collect())
+                Value::Object(entries.iter().map(|(key, value)| (key, self.value(value, part))).collect())
             }
             other => other.clone(),
         }

@@ -210,7 +210,7 @@ impl Script {
             let mut schema = Object::from_iter([("type".to_owned(), Value::from(*kind))]);
             if *described {
                 let text = self.text(Kind::ParameterDescription, 0, 0);
-                schema.insert("description".to_owned(), text.into());
+                schema.insert("description", text.into());
             }
             if *is_required {
                 required.push(key.as_str().into());
@@ -222,7 +222,7 @@ impl Script {
             ("properties".to_owned(), Value::Object(properties)),
         ]);
         if !required.is_empty() {
-            schema.insert("required".to_owned(), Value::List(required));
+            schema.insert("required", Value::List(required));
         }
         let function = Value::from([
             ("name", name.into()),

@@ -83,9 +83,9 @@ fn said(value: &Value, texts: &[(String, String)]) -> Value {
         Value::Object(entries) => Value::Object(
             entries
                 .iter()
-                .map(|(key, value)| match said(&key.as_str().into(), texts) {
+                .map(|(key, value)| match said(&key.into(), texts) {
                     Value::String(key) => (key, said(value, texts)),
-                    _ => (key.clone(), said(value, texts)),
+                    _ => (key.to_owned(), said(value, texts)),
                 })
                 .collect(),
         ),

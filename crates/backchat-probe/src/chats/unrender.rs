@@ -173,7 +173,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     /// The variables given, and further ones.
     fn with(&self, setting: &Object) -> Object {
         let all = self.variables.iter().chain(setting);
-        all.map(|(name, value)| (name.clone(), value.clone())).collect()
+        all.map(|(name, value)| (name, value.clone())).collect()
     }
 
     /// Renders a reading again and keeps it if it explains more of the text than any before; true if it explains all.

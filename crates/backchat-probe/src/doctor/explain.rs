@@ -182,13 +182,13 @@ fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<Str
     let render = |exhibit: &Exhibit, name: &str, value: bool| {
         let mut context = Object::new();
         for key in ["tools", "documents"] {
-            context.insert(key.to_owned(), Value::Null);
+            context.insert(key, Value::Null);
         }
-        context.insert("messages".to_owned(), exhibit.messages.clone());
-        context.insert("add_generation_prompt".to_owned(), false.into());
+        context.insert("messages", exhibit.messages.clone());
+        context.insert("add_generation_prompt", false.into());
         context.extend(options.variables.clone());
         context.extend(exhibit.variables.clone());
-        context.insert(name.to_owned(), value.into());
+        context.insert(name, value.into());
         let now = RenderOptions::default().now(options.now.clone());
         template.render(&context, &now).ok().map(|rendered| rendered.text)
     };

@@ -38,7 +38,7 @@ impl Chat {
     /// With a variable.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
-        self.variables.insert(name.to_owned(), value);
+        self.variables.insert(name, value);
         self
     }
 
@@ -164,7 +164,7 @@ impl<'t> Probe<'t> {
     /// The whole context: what transformers always gives, what the user gave, what the conversation sets.
     fn context(&self, chat: &Chat) -> Object {
         let mut variables = self.variables.clone();
-        variables.extend(chat.variables.iter().map(|(name, value)| (name.clone(), value.clone())));
+        variables.extend(chat.variables.iter().map(|(name, value)| (name, value.clone())));
         context(&variables, &chat.messages, &Value::Null, chat.prompt)
     }
 }
@@ -173,7 +173,7 @@ impl<'t> Probe<'t> {
 fn shown(chat: &Chat) -> Object {
     let mut variables = chat.variables.clone();
     if chat.prompt {
-        variables.insert("add_generation_prompt".to_owned(), true.into());
+        variables.insert("add_generation_prompt", true.into());
     }
     variables
 }

@@ -26,14 +26,14 @@ struct Input<'p, 't> {
 impl Input<'_, '_> {
     fn schema(&self) -> Value {
         let mut properties = Object::new();
-        properties.insert("messages".to_owned(), self.messages());
-        properties.insert("tools".to_owned(), self.tools());
+        properties.insert("messages", self.messages());
+        properties.insert("tools", self.tools());
         let documents = if self.takes("documents") { listed("object") } else { nothing() };
-        properties.insert("documents".to_owned(), documents);
-        properties.insert("add_generation_prompt".to_owned(), of_type("boolean"));
+        properties.insert("documents", documents);
+        properties.insert("add_generation_prompt", of_type("boolean"));
         let variables = self.report.fact("variables").and_then(|fact| fact.value.as_list()).unwrap_or(&[]);
         for name in variables.iter().filter_map(Value::as_str) {
-            properties.entry(name.to_owned()).or_insert_with(|| Value::Object(Object::new()));
+            properties.entry(name).or_insert_with(|| Value::Object(Object::new()));
         }
         Value::from([
             ("$schema", "https://json-schema.org/draft/2020-12/schema".into()),
@@ -175,7 +175,7 @@ impl Input<'_, '_> {
         let other_id = with(call(0, form), [("id", "call_Qz-0123456789".into())]);
         if !shows(calling("", vec![other_id])) {
             let id = Value::from([("type", "string".into()), ("pattern", "^[a-zA-Z0-9]{9}$".into())]);
-            entries.insert("id".to_owned(), id);
+            entries.insert("id", id);
         }
         if !shows(calling("", vec![without(call(0, form), "id")])) {
             needed.push("id".into());

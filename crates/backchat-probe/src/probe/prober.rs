@@ -318,9 +318,9 @@ impl<'t> Prober<'t> {
     fn without_tools(&self, request: Request<'_>) -> Object {
         let mut context = self.variables.clone();
         let messages = request.shape.messages(request.messages, self.reasoning_input.as_ref());
-        context.insert("messages".to_owned(), messages);
-        context.insert("add_generation_prompt".to_owned(), request.generation_prompt.into());
-        context.extend(request.setting.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context.insert("messages", messages);
+        context.insert("add_generation_prompt", request.generation_prompt.into());
+        context.extend(request.setting.iter().map(|(name, value)| (name, value.clone())));
         context
     }
 

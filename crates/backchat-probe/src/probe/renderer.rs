@@ -158,11 +158,11 @@ pub(crate) fn key_of(context: &Object) -> u64 {
 /// The context of a conversation, with the variables that transformers always gives.
 pub(crate) fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
     let mut context = Object::new();
-    context.insert("messages".to_owned(), Value::List(messages.to_vec()));
-    context.insert("tools".to_owned(), tools.clone());
-    context.insert("documents".to_owned(), Value::Null);
-    context.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
-    context.insert("add_generation_prompt".to_owned(), prompt.into());
+    context.insert("messages", Value::List(messages.to_vec()));
+    context.insert("tools", tools.clone());
+    context.insert("documents", Value::Null);
+    context.extend(variables.iter().map(|(name, value)| (name, value.clone())));
+    context.insert("add_generation_prompt", prompt.into());
     context
 }
 

@@ -61,12 +61,12 @@ impl RequestShape {
 
     fn answer(&self, answer: &Answer, reasoning_input: Option<&ReasoningInput>) -> Value {
         let mut entries = Object::new();
-        entries.insert("role".to_owned(), "assistant".into());
+        entries.insert("role", "assistant".into());
         let reasoning = answer.reasoning.as_deref().zip(reasoning_input);
         if let Some((text, ReasoningInput::Block { kind, key })) = reasoning {
             let mut parts = vec![Value::from([("type", kind.as_str().into()), (key.as_str(), text.into())])];
             parts.extend(answer.content.as_deref().map(text_part));
-            entries.insert("content".to_owned(), Value::List(parts));
+            entries.insert("content", Value::List(parts));
         } else {
             let content = answer.content.as_ref().map(|text| self.content(text)).or_else(|| self.absent_content());
             entries.extend(content.map(|content| ("content".to_owned(), content)));
@@ -76,7 +76,7 @@ impl RequestShape {
         }
         if !answer.calls.is_empty() {
             let calls = answer.calls.iter().map(|call| self.call(call)).collect();
-            entries.insert("tool_calls".to_owned(), Value::List(calls));
+            entries.insert("tool_calls", Value::List(calls));
         }
         Value::Object(entries)
     }

@@ -45,7 +45,7 @@ impl Tools<'_> {
             Self::Offered(offered) => offered.tools.clone(),
             Self::Own(tools) => tools,
         };
-        context.insert("tools".to_owned(), tools);
+        context.insert("tools", tools);
     }
 }
 
@@ -74,7 +74,7 @@ impl RequestShape {
             .iter()
             .map(|(key, value)| {
                 let described = [("type", json_type(value).into()), ("description", "One value.".into())];
-                (key.clone(), Value::from(described))
+                (key, Value::from(described))
             })
             .collect();
         let function = Value::from([

@@ -12,18 +12,18 @@ use backchat_probe::doctor::{Options, Report};
 /// The output of `backchat doctor --format json`.
 pub fn doctor(template: &ChatTemplate, options: &Options, report: &Report) -> Value {
     let mut entries = Object::new();
-    entries.insert("capabilities".to_owned(), report.capabilities());
-    entries.insert("renders".to_owned(), i64::try_from(report.renders).unwrap_or(i64::MAX).into());
+    entries.insert("capabilities", report.capabilities());
+    entries.insert("renders", i64::try_from(report.renders).unwrap_or(i64::MAX).into());
     match blocks(template, options) {
-        Some(Ok(_)) => drop(entries.insert("blocks_agree".to_owned(), true.into())),
+        Some(Ok(_)) => drop(entries.insert("blocks_agree", true.into())),
         Some(Err(why)) => {
-            entries.insert("blocks_agree".to_owned(), false.into());
-            entries.insert("blocks_disagree_where".to_owned(), why.into());
+            entries.insert("blocks_agree", false.into());
+            entries.insert("blocks_disagree_where", why.into());
         }
         None => {}
     }
     if let Some(error) = &report.stopped {
-        entries.insert("stopped".to_owned(), error.to_string().into());
+        entries.insert("stopped", error.to_string().into());
     }
     Value::Object(entries)
 }
@@ -80,7 +80,7 @@ pub fn mask(
         Tokenized::None => {}
         Tokenized::Offsets(offsets) => {
             let offsets = bounds(&masked, offsets)?;
-            answer.insert("mask".to_owned(), bits(&masked.mask_of(&offsets, wanted, MaskRule::Overlap)));
+            answer.insert("mask", bits(&masked.mask_of(&offsets, wanted, MaskRule::Overlap)));
         }
         Tokenized::By(tokenizer, rule) => {
             let masked = masked.token_mask(&tokenizer, wanted, rule).map_err(|error| error.to_string())?;
@@ -93,7 +93,7 @@ pub fn mask(
     }
     let spans = masked.spans_of(wanted);
     let list = spans.iter().map(|(start, end)| Value::List(vec![(*start).into(), (*end).into()])).collect();
-    answer.insert("assistant_spans".to_owned(), Value::List(list));
+    answer.insert("assistant_spans", Value::List(list));
     let parts = masked.parts.iter().map(|part| {
         Value::from([
             ("message", part.message.into()),
@@ -102,18 +102,18 @@ pub fn mask(
             ("end", part.end.into()),
         ])
     });
-    answer.insert("parts".to_owned(), Value::List(parts.collect()));
+    answer.insert("parts", Value::List(parts.collect()));
     if !masked.problems.is_empty() {
         let problems = masked.problems.iter().map(|problem| problem.as_str().into()).collect();
-        answer.insert("problems".to_owned(), Value::List(problems));
+        answer.insert("problems", Value::List(problems));
     }
-    answer.insert("text".to_owned(), masked.text.into());
+    answer.insert("text", masked.text.into());
     Ok(answer)
 }
 
 fn add_tokens(answer: &mut Object, ids: &[u32], mask: &[bool]) {
-    answer.insert("token_ids".to_owned(), Value::List(ids.iter().map(|id| i64::from(*id).into()).collect()));
-    answer.insert("token_mask".to_owned(), bits(mask));
+    answer.insert("token_ids", Value::List(ids.iter().map(|id| i64::from(*id).into()).collect()));
+    answer.insert("token_mask", bits(mask));
 }
 
 fn bits(mask: &[bool]) -> Value {
@@ -179,7 +179,7 @@ pub fn not_rendered(error: &NotRendered) -> Object {
 /// The answer of `backchat unrender --jsonl` about a chat.
 pub fn unrendered(chat: &Chat) -> Object {
     let mut entries = Object::new();
-    let mut put = |key: &str, value: Value| drop(entries.insert(key.to_owned(), value));
+    let mut put = |key: &str, value: Value| drop(entries.insert(key, value));
     put("messages", Value::List(chat.messages.clone()));
     if let Some(tools) = &chat.tools {
         put("tools", tools.clone());

@@ -131,7 +131,7 @@ fn rewritten(opened: &Opened, targets: &[&'static Target], source: &Source) -> O
     if targets.is_empty() {
         return None;
     }
-    let variables = source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+    let variables = source.special_tokens.iter().map(|(name, text)| (name, text.clone())).collect();
     let now = Some(NOW.to_owned());
     let options = derive::Options::default().variables(variables).now(now).targets(targets.to_vec());
     let rewritten = derive::rewrite(&source.template, &opened.loaded.template, &options).ok().flatten()?;

@@ -204,7 +204,7 @@ fn in_order_of<'v>(model: &Value, value: &'v Value) -> Cow<'v, Value> {
                 .chain(new)
                 .map(|(key, value)| {
                     let ordered = model.get(key).map_or(Cow::Borrowed(value), |model| in_order_of(model, value));
-                    (key.clone(), ordered.into_owned())
+                    (key, ordered.into_owned())
                 })
                 .collect();
             Cow::Owned(Value::Object(ordered))

@@ -90,17 +90,17 @@ impl Conversation<'_> {
         let mut messages = case.messages.clone().unwrap_or_else(greeting);
         if with_message {
             let mut message = self.message.clone();
-            message.entry("role".to_owned()).or_insert_with(|| "assistant".into());
+            message.entry("role").or_insert_with(|| "assistant".into());
             // Many templates read the key without testing for it.
-            message.entry("content".to_owned()).or_insert_with(|| "".into());
+            message.entry("content").or_insert_with(|| "".into());
             messages.push(Value::Object(message));
         }
         let mut context = special_tokens.clone();
         context.extend(case.variables.clone());
-        context.insert("messages".to_owned(), Value::List(messages));
-        context.insert("add_generation_prompt".to_owned(), (!with_message).into());
+        context.insert("messages", Value::List(messages));
+        context.insert("add_generation_prompt", (!with_message).into());
         if let Some(tools) = &case.tools {
-            context.insert("tools".to_owned(), tools.clone());
+            context.insert("tools", tools.clone());
         }
         // The response template may use another name for reasoning than the chat template reads.
         backchat_chat::alias_reasoning(&mut context);
@@ -145,8 +145,8 @@ pub fn run(
     let found = reading.outcome.as_ref().map(|(message, _)| message.clone());
     let found = found.map_err(|error| format!("the rendered message cannot be parsed: {error}"))?;
     let without = |message: &Object| {
-        let kept = message.iter().filter(|(key, _)| !left_out.contains(key));
-        Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+        let kept = message.iter().filter(|(key, _)| !left_out.iter().any(|left| left == key));
+        Value::Object(kept.map(|(key, value)| (key, value.clone())).collect())
     };
     let notes = differences(&without(conversation.message), &without(&found));
     let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();

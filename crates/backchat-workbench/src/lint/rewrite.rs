@@ -33,7 +33,7 @@ fn replace(subject: &Subject<'_>, path: &Path, old: &Object, new: &Object, found
     }
     for ((old_key, old_value), (new_key, new_value)) in old.iter().zip(new) {
         let place = path.key(old_key);
-        let is_inner = ["fields", "defaults"].contains(&old_key.as_str()) && *path == Path::root();
+        let is_inner = ["fields", "defaults"].contains(&old_key) && *path == Path::root();
         match (old_value, new_value) {
             _ if (old_key, old_value) == (new_key, new_value) => {}
             (Value::Object(old), Value::Object(new)) if is_inner && old_key == new_key && old.len() == new.len() => {

@@ -85,9 +85,9 @@ pub(super) fn candidates(template: &Value, draft: &Value) -> Vec<Candidate> {
 /// The changes of one object's values towards another's, each with its place and the changed object.
 fn values(place: &Path, old: &Object, new: &Object, but: &[&str]) -> Vec<(Path, String, Object)> {
     let mut found = Vec::new();
-    for (key, value) in new.iter().filter(|(key, _)| !but.contains(&key.as_str())) {
-        let other = ALTERNATIVES.iter().find(|keys| keys.contains(&key.as_str())).into_iter().flatten();
-        let other = other.copied().find(|other| other != key && old.contains_key(other));
+    for (key, value) in new.iter().filter(|(key, _)| !but.contains(key)) {
+        let other = ALTERNATIVES.iter().find(|keys| keys.contains(&key)).into_iter().flatten();
+        let other = other.copied().find(|other| *other != key && old.contains_key(other));
         let here = place.key(key);
         let message = match (old.get(key), other) {
             (Some(known), _) if known == value => continue,
@@ -101,10 +101,10 @@ fn values(place: &Path, old: &Object, new: &Object, but: &[&str]) -> Vec<(Path, 
         }
         found.push((here, message, changed));
     }
-    for key in old.keys().filter(|key| !new.contains_key(key) && !but.contains(&key.as_str())) {
-        let is_replaced = ALTERNATIVES.iter().any(|keys| {
-            keys.contains(&key.as_str()) && keys.iter().any(|other| other != key && new.contains_key(other))
-        });
+    for key in old.keys().filter(|key| !new.contains_key(key) && !but.contains(key)) {
+        let is_replaced = ALTERNATIVES
+            .iter()
+            .any(|keys| keys.contains(&key) && keys.iter().any(|other| *other != key && new.contains_key(other)));
         if !is_replaced {
             let mut changed = old.clone();
             changed.shift_remove(key);
@@ -120,7 +120,7 @@ fn shown(value: &Value) -> String {
 
 fn with(object: &Object, key: &str, value: Value) -> Object {
     let mut changed = object.clone();
-    changed.insert(key.to_owned(), value);
+    changed.insert(key, value);
     changed
 }
 

@@ -148,7 +148,7 @@ mod tests {
         });
         let more = field(&draft, &|fields| {
             let close = Value::from([("open", "a".into()), ("close", "e".into())]);
-            fields.insert("letters".to_owned(), close);
+            fields.insert("letters", close);
         });
         for (text, message) in [(without, "add the field `tool_calls`"), (more, "remove the field `letters`")] {
             let found = repairs(CHAT, "a.json", &text, &Options::default());

@@ -19,7 +19,7 @@ pub(super) fn messages(html: &mut Html, messages: &Value) {
 fn one(html: &mut Html, message: &Object) {
     html.tag("strong", "", message.get("role").and_then(Value::as_str).unwrap_or("no role"));
     for (key, said) in message.iter().filter(|(key, _)| *key != "role") {
-        match (key.as_str(), said) {
+        match (key, said) {
             ("content", Value::String(text)) => html.pre(&[("class", "text")], |html| html.lines(text)),
             ("tool_calls", Value::List(calls)) => calls.iter().for_each(|call| one_call(html, call)),
             _ => entry(html, key, said),

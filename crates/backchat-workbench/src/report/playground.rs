@@ -43,8 +43,8 @@ impl Playground {
             ("variables".to_owned(), variables.map_or(Value::Null, |known| Value::Object(known).to_string().into())),
         ]);
         if let Some((prefix, text)) = output {
-            state.insert("prefix".to_owned(), prefix.into());
-            state.insert("output".to_owned(), text.into());
+            state.insert("prefix", prefix.into());
+            state.insert("output", text.into());
         }
         format!("{}#{}", self.0, base64(&stored(Value::Object(state).to_string().as_bytes())))
     }

@@ -274,7 +274,7 @@ fn places<'m>(text: &str, message: &'m Value) -> Vec<(usize, usize, &'m str)> {
         strings(value, &mut |part| {
             let part = part.trim();
             if let Some(at) = text.get(from..).and_then(|rest| rest.find(part)).filter(|_| !part.is_empty()) {
-                places.push((from + at, from + at + part.len(), key.as_str()));
+                places.push((from + at, from + at + part.len(), key));
                 from += at + part.len();
             }
         });

@@ -144,7 +144,7 @@ impl MessageOps {
         let mut ops = Self { operations: Vec::new(), after: Vec::new() };
         let mut keys: Object = Object::new();
         for (key, value) in recording.template().defaults() {
-            keys.insert(key.clone(), Value::Null);
+            keys.insert(key, Value::Null);
             match value.as_list() {
                 Some(items) if !items.is_empty() => items.iter().for_each(|item| ops.push(key, "+", item)),
                 _ => ops.push(key, "=", value),

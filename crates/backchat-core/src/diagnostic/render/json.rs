@@ -12,47 +12,47 @@ pub(super) fn render(diagnostics: &[Diagnostic]) -> String {
 /// A diagnostic as JSON; what it does not have is left out.
 pub(in crate::diagnostic) fn to_value(diagnostic: &Diagnostic) -> Value {
     let mut out = Object::new();
-    out.insert("id".to_owned(), diagnostic.id.into());
-    out.insert("severity".to_owned(), diagnostic.severity.name().into());
-    out.insert("message".to_owned(), diagnostic.message.as_str().into());
+    out.insert("id", diagnostic.id.into());
+    out.insert("severity", diagnostic.severity.name().into());
+    out.insert("message", diagnostic.message.as_str().into());
     if let Some(place) = &diagnostic.place {
         add_place(&mut out, place);
     }
     if !diagnostic.labels.is_empty() {
         let labels = diagnostic.labels.iter().map(|label| {
             let mut out = Object::new();
-            out.insert("message".to_owned(), label.message.as_str().into());
+            out.insert("message", label.message.as_str().into());
             add_place(&mut out, &label.place);
             Value::Object(out)
         });
-        out.insert("labels".to_owned(), Value::List(labels.collect()));
+        out.insert("labels", Value::List(labels.collect()));
     }
     if let Some(help) = &diagnostic.help {
-        out.insert("help".to_owned(), help.as_str().into());
+        out.insert("help", help.as_str().into());
     }
     if let Some(fix) = &diagnostic.fix {
         let edits = fix.edits.iter().map(|Edit { span, text }| {
             Value::from([("span", list([span.start, span.end])), ("text", text.as_str().into())])
         });
         let fix = [("message", fix.message.as_str().into()), ("edits", Value::List(edits.collect()))];
-        out.insert("fix".to_owned(), Value::from(fix));
+        out.insert("fix", Value::from(fix));
     }
     Value::Object(out)
 }
 
 fn add_place(out: &mut Object, place: &Place) {
     if let Some(file) = &place.file {
-        out.insert("file".to_owned(), file.as_str().into());
+        out.insert("file", file.as_str().into());
     }
     if let Some((line, column)) = place.line_column {
-        out.insert("line".to_owned(), number(line));
-        out.insert("column".to_owned(), number(column));
+        out.insert("line", number(line));
+        out.insert("column", number(column));
     }
     if let Some(span) = &place.span {
-        out.insert("span".to_owned(), list([span.start, span.end]));
+        out.insert("span", list([span.start, span.end]));
     }
     if let Some(path) = &place.path {
-        out.insert("path".to_owned(), path.as_str().into());
+        out.insert("path", path.as_str().into());
     }
 }
 

@@ -36,7 +36,7 @@ impl Suite {
             let path = diagnostic.place.as_ref().and_then(|place| place.path.as_deref());
             let name = path.map_or_else(|| diagnostic.id.to_owned(), |path| format!("{} at {path}", diagnostic.id));
             let case = Case { name, time: None, diagnostics: vec![diagnostic.clone()] };
-            suites.entry(file.to_owned()).or_default().push(case);
+            suites.entry(file).or_default().push(case);
         }
         suites.into_iter().map(|(name, cases)| Self { name, cases }).collect()
     }

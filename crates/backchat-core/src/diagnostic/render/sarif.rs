@@ -42,23 +42,23 @@ fn result(diagnostic: &Diagnostic, sources: &Sources) -> Value {
         None => diagnostic.message.clone(),
     };
     let mut out = Object::new();
-    out.insert("ruleId".to_owned(), diagnostic.id.into());
-    out.insert("level".to_owned(), level.into());
-    out.insert("message".to_owned(), message(&text));
+    out.insert("ruleId", diagnostic.id.into());
+    out.insert("level", level.into());
+    out.insert("message", message(&text));
     if let Some(place) = &diagnostic.place {
-        out.insert("locations".to_owned(), Value::List(vec![Value::Object(location(place, sources))]));
+        out.insert("locations", Value::List(vec![Value::Object(location(place, sources))]));
     }
     if !diagnostic.labels.is_empty() {
         let related = diagnostic.labels.iter().map(|label| {
             let mut location = location(&label.place, sources);
-            location.insert("message".to_owned(), message(&label.message));
+            location.insert("message", message(&label.message));
             Value::Object(location)
         });
-        out.insert("relatedLocations".to_owned(), Value::List(related.collect()));
+        out.insert("relatedLocations", Value::List(related.collect()));
     }
     let fix = diagnostic.place.as_ref().zip(diagnostic.fix.as_ref());
     if let Some(fix) = fix.and_then(|(place, fix)| to_fix(fix, place, sources)) {
-        out.insert("fixes".to_owned(), Value::List(vec![fix]));
+        out.insert("fixes", Value::List(vec![fix]));
     }
     Value::Object(out)
 }
@@ -71,7 +71,7 @@ fn location(place: &Place, sources: &Sources) -> Object {
     let mut out = Object::new();
     if let Some(file) = &place.file {
         let mut physical = Object::new();
-        physical.insert("artifactLocation".to_owned(), artifact(file));
+        physical.insert("artifactLocation", artifact(file));
         let text = sources.text(place.file.as_deref());
         let region = match (text, &place.span, place.line_column) {
             (Some(text), Some(span), _) => Some(region(text, span)),
@@ -81,11 +81,11 @@ fn location(place: &Place, sources: &Sources) -> Object {
             _ => None,
         };
         physical.extend(region.map(|region| ("region".to_owned(), region)));
-        out.insert("physicalLocation".to_owned(), Value::Object(physical));
+        out.insert("physicalLocation", Value::Object(physical));
     }
     if let Some(path) = &place.path {
         let logical = Value::from([("fullyQualifiedName", path.as_str().into())]);
-        out.insert("logicalLocations".to_owned(), Value::List(vec![logical]));
+        out.insert("logicalLocations", Value::List(vec![logical]));
     }
     out
 }

@@ -126,9 +126,9 @@ impl Plan<'_> {
             let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), ends.join("|"));
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }
-        field.insert("content".to_owned(), "json".into());
-        field.insert("transform_each".to_owned(), true.into());
-        field.insert("transform".to_owned(), object_shape(None, object, name));
+        field.insert("content", "json".into());
+        field.insert("transform_each", true.into());
+        field.insert("transform", object_shape(None, object, name));
         field
     }
 
@@ -160,9 +160,9 @@ impl Plan<'_> {
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }
-        field.insert("repeats".to_owned(), true.into());
-        field.insert("content".to_owned(), "json".into());
-        field.insert("transform".to_owned(), object_shape(Some("content"), object, name));
+        field.insert("repeats", true.into());
+        field.insert("content", "json".into());
+        field.insert("transform", object_shape(Some("content"), object, name));
         field
     }
 
@@ -219,10 +219,10 @@ impl Plan<'_> {
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
         self.close(&mut field, &tail, &self.cut.close);
-        field.insert("repeats".to_owned(), true.into());
+        field.insert("repeats", true.into());
         pairs::content(self.wire.segmentation, &mut field, &body.arguments);
         let id = groups.has_id.then_some("{id}");
-        field.insert("transform".to_owned(), shape(id, "{name}", "{content}"));
+        field.insert("transform", shape(id, "{name}", "{content}"));
         field
     }
 }
@@ -306,12 +306,12 @@ pub(super) fn object_shape(root: Option<&str>, object: &ObjectBody, name: &[Stri
 /// The shape of a call: type, id if there is one, name and arguments.
 fn shape(id: Option<&str>, name: &str, arguments: &str) -> Value {
     let mut shape = Object::new();
-    shape.insert("type".to_owned(), "function".into());
+    shape.insert("type", "function".into());
     if let Some(id) = id {
-        shape.insert("id".to_owned(), id.into());
+        shape.insert("id", id.into());
     }
     let function = Value::from([("name", name.into()), ("arguments", arguments.into())]);
-    shape.insert("function".to_owned(), function);
+    shape.insert("function", function);
     Value::Object(shape)
 }
 

@@ -9,15 +9,15 @@ use backchat_core::json::{Object, Value};
 pub(super) fn fields(wire: &WireFormat, message: &MessageObject, reasoning_field: &str, fields: &mut Object) {
     let text = |key: &str| field(wire, message, key, '"', '"');
     if let Some(key) = &message.reasoning {
-        fields.insert(reasoning_field.to_owned(), Value::Object(text(key)));
+        fields.insert(reasoning_field, Value::Object(text(key)));
     }
     if let Some((key, object)) = &message.calls {
         let mut list = field(wire, message, key, '[', ']');
-        list.insert("transform_each".to_owned(), true.into());
-        list.insert("transform".to_owned(), object_shape(None, object, object.name.as_deref().unwrap_or_default()));
-        fields.insert("tool_calls".to_owned(), Value::Object(list));
+        list.insert("transform_each", true.into());
+        list.insert("transform", object_shape(None, object, object.name.as_deref().unwrap_or_default()));
+        fields.insert("tool_calls", Value::Object(list));
     }
-    fields.insert("content".to_owned(), Value::Object(text(&message.content)));
+    fields.insert("content", Value::Object(text(&message.content)));
 }
 
 /// The region of a member whose value begins and ends with these characters: it ends before the next key, or where the
@@ -34,7 +34,7 @@ fn field(wire: &WireFormat, message: &MessageObject, key: &str, first: char, las
     let end = format!("\\}}\\s*{}", any_of(ends));
     let close = format!("(?<={last})(?=\\s*{})", any_of(next.chain([end]).collect()));
     Delimiter::Pattern(close).write(&mut field, "close");
-    field.insert("content".to_owned(), "json".into());
+    field.insert("content", "json".into());
     field
 }
 

@@ -25,22 +25,22 @@ use pattern::{Delimiter, any_of, escape, spaced};
 /// Writes the response template of a wire under these choices.
 pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &str) -> Value {
     let mut template = Object::new();
-    template.insert("defaults".to_owned(), Value::from([("role", "assistant".into())]));
+    template.insert("defaults", Value::from([("role", "assistant".into())]));
     anchors(wire).write(&mut template, "start_anchor");
     let mut fields = Object::new();
     if let Some(message) = &wire.message {
         message::fields(wire, message, reasoning_field, &mut fields);
-        template.insert("fields".to_owned(), Value::Object(fields));
+        template.insert("fields", Value::Object(fields));
         return Value::Object(template);
     }
     if let Some(field) = reasoning(wire, choices) {
-        fields.insert(reasoning_field.to_owned(), Value::Object(field));
+        fields.insert(reasoning_field, Value::Object(field));
     }
     if let Some(calls) = &wire.calls {
-        fields.insert("tool_calls".to_owned(), Value::Object(calls::field(wire, calls, choices)));
+        fields.insert("tool_calls", Value::Object(calls::field(wire, calls, choices)));
     }
-    fields.insert("content".to_owned(), Value::Object(content(wire, choices)));
-    template.insert("fields".to_owned(), Value::Object(fields));
+    fields.insert("content", Value::Object(content(wire, choices)));
+    template.insert("fields", Value::Object(fields));
     Value::Object(template)
 }
 
@@ -153,21 +153,21 @@ fn content_label(wire: &WireFormat) -> Option<&str> {
 
 /// Writes the parser of a text, which may be a JSON string; white space alone is none.
 fn parser(field: &mut Object, is_json: bool) {
-    field.insert("content".to_owned(), if is_json { "json" } else { "text" }.into());
+    field.insert("content", if is_json { "json" } else { "text" }.into());
     if is_json {
-        field.insert("content_args".to_owned(), Value::from([("allow_non_json", true.into())]));
+        field.insert("content_args", Value::from([("allow_non_json", true.into())]));
     }
 }
 
 /// Joins the regions of a field, if one text is written as several.
 fn joined(field: &mut Object, join: Option<&str>, (open, close): (&str, &str)) {
     let Some(join) = join else { return };
-    field.insert("repeats".to_owned(), true.into());
-    field.insert("join".to_owned(), join.into());
+    field.insert("repeats", true.into());
+    field.insert("join", join.into());
     // White space beside marks that have none of their own is part of the text.
     let is_text = field.get("content") == Some(&"text".into());
     if is_text && open.trim_end() == open && close.trim_start() == close {
-        field.insert("content_args".to_owned(), Value::from([("strip", false.into())]));
+        field.insert("content_args", Value::from([("strip", false.into())]));
     }
 }
 

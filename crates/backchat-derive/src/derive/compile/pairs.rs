@@ -20,10 +20,10 @@ pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments:
         Arguments::Dialect { unquoted_keys, quotes } => {
             let mut args = Object::new();
             if *unquoted_keys {
-                args.insert("unquoted_keys".to_owned(), true.into());
+                args.insert("unquoted_keys", true.into());
             }
             if let Some((open, close)) = quotes {
-                args.insert("string_delims".to_owned(), delims(open, close));
+                args.insert("string_delims", delims(open, close));
             }
             put(field, "content", "json".into());
             put(field, "content_args", Value::Object(args));
@@ -33,7 +33,7 @@ pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments:
 }
 
 fn put(field: &mut Object, key: &str, value: Value) {
-    field.insert(key.to_owned(), value);
+    field.insert(key, value);
 }
 
 fn delims(open: &str, close: &str) -> Value {
@@ -74,9 +74,9 @@ fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
         _ => Some(Object::new()),
     };
     if let Some(mut parser) = parser {
-        parser.insert("allow_non_json".to_owned(), true.into());
+        parser.insert("allow_non_json", true.into());
         let value = Value::from([("name", "json".into()), ("args", Value::Object(parser))]);
-        args.insert("value_parser".to_owned(), value);
+        args.insert("value_parser", value);
     }
     put(field, "content", "xml-inline".into());
     put(field, "content_args", Value::Object(args));

@@ -20,9 +20,9 @@ impl Delimiter {
             same => same,
         };
         match delimiter {
-            Delimiter::Literals(texts) => field.insert(side.to_owned(), one_or_many(texts)),
+            Delimiter::Literals(texts) => field.insert(side, one_or_many(texts)),
             Delimiter::Pattern(pattern) => match literal(&pattern) {
-                Some(text) => field.insert(side.to_owned(), text.into()),
+                Some(text) => field.insert(side, text.into()),
                 None => field.insert(format!("{side}_pattern"), without_doubled_space(&pattern).into()),
             },
         };

@@ -98,7 +98,7 @@ pub(super) fn render(
     options: &RenderOptions,
 ) -> (Result<String, RenderError>, Watched) {
     let mut all = variables.clone();
-    all.extend(context.iter().map(|(name, value)| (name.clone(), value.clone())));
+    all.extend(context.iter().map(|(name, value)| (name, value.clone())));
     let (rendered, seen) = template.render_watched(&all, options);
     (rendered.map(|rendered| rendered.text), seen)
 }

@@ -53,17 +53,20 @@ impl Gaps {
         let tokens = tokens::unknown(template, filled_in.as_ref().unwrap_or(options), &options.variables);
         // A token is reported once.
         let mut filled = filled.unwrap_or_default();
-        filled.retain(|name, _| !tokens.contains(name));
+        filled.retain(|name, _| !tokens.iter().any(|token| token == name));
         Self { options: filled_in, filled, tokens }
     }
 
     /// The missing value that the model's turn needs, if a draft depends on it.
     pub fn missing(&self, draft: Option<&Value>) -> Option<Missing> {
         let quoted =
-            |names: Vec<&String>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+            |names: Vec<&str>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
         if !self.tokens.is_empty() {
             let options: Vec<String> = self.tokens.iter().map(|name| format!("--set {name}=TEXT")).collect();
-            let what = format!("the model's turn prints {}, which was not given", quoted(self.tokens.iter().collect()));
+            let what = format!(
+                "the model's turn prints {}, which was not given",
+                quoted(self.tokens.iter().map(String::as_str).collect())
+            );
             return Some(Missing { id: "derive-token-unknown", what, options: options.join(" ") });
         }
         let is_traced = draft.is_some_and(|draft| values::is_traced(&draft.to_string()));
@@ -220,7 +223,7 @@ impl Search<'_> {
     }
 
     fn drop_unneeded(&mut self) {
-        for name in self.filled.keys().cloned().collect::<Vec<_>>() {
+        for name in self.filled.keys().map(str::to_owned).collect::<Vec<_>>() {
             let mut others = self.filled.clone();
             others.shift_remove(&name);
             if self.holds(&others) {
@@ -277,9 +280,7 @@ fn shape(value: &Value) -> Value {
     match value {
         Value::String(_) => "TEXT".into(),
         Value::List(items) => Value::List(items.iter().map(shape).collect()),
-        Value::Object(entries) => {
-            Value::Object(entries.iter().map(|(key, value)| (key.clone(), shape(value))).collect())
-        }
+        Value::Object(entries) => Value::Object(entries.iter().map(|(key, value)| (key, shape(value))).collect()),
         other => other.clone(),
     }
 }

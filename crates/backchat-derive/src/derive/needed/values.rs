@@ -77,7 +77,7 @@ fn put_below(target: &mut Value, steps: &[Step], value: Value) -> Option<()> {
 pub(super) fn leaves(variables: &Object) -> Vec<String> {
     let mut leaves = Vec::new();
     for (name, value) in variables {
-        leaves_below(name.clone(), value, &mut leaves);
+        leaves_below(name.to_owned(), value, &mut leaves);
     }
     leaves
 }

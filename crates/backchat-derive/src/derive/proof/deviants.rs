@@ -146,7 +146,7 @@ impl<'c> Regions<'c> {
         let (key, text) = arguments.iter().find(|(_, value)| is_text(value))?;
         let said = Value::from(format!("{} {closer}", text.as_str()?));
         let changed = replaced_once(self.text, &text.to_string(), &said.to_string())?;
-        let key = key.clone();
+        let key = key.to_owned();
         arguments.insert(key, said);
         Some((changed, expected))
     }

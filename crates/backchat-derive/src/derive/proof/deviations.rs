@@ -211,7 +211,7 @@ fn python_spelling(value: &Value) -> Option<String> {
 /// An object with its keys from the last to the first.
 fn other_order(value: &Value) -> Option<String> {
     let entries = value.as_object().filter(|entries| entries.len() > 1)?;
-    let turned = entries.iter().rev().map(|(key, value)| (key.clone(), value.clone()));
+    let turned = entries.iter().rev().map(|(key, value)| (key, value.clone()));
     Some(Value::Object(turned.collect()).to_string())
 }
 

@@ -83,7 +83,7 @@ impl PolicyRounds {
             Value::List(list.iter().map(one).collect())
         };
         let mut entries = Object::new();
-        let mut put = |key: &str, value: Value| drop(entries.insert(key.to_owned(), value));
+        let mut put = |key: &str, value: Value| drop(entries.insert(key, value));
         put("refused", listed(&self.refused));
         put("conforming", count(self.conforming));
         put("with_problems", count(self.with_problems.0));

@@ -171,7 +171,7 @@ pub(super) fn changed_argument<'m>(
         let arguments = arguments_of(got)?;
         call.arguments.iter().find_map(|(key, wanted)| {
             let got = arguments.get(key)?;
-            (got != wanted).then_some((key.as_str(), wanted, got))
+            (got != wanted).then_some((key, wanted, got))
         })
     })
 }
@@ -179,25 +179,25 @@ pub(super) fn changed_argument<'m>(
 /// The message with only this answer.
 pub(super) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
     let mut message = Object::new();
-    message.insert("role".to_owned(), "assistant".into());
+    message.insert("role", "assistant".into());
     if let Some(thought) = &answer.reasoning {
-        message.insert(reasoning.unwrap_or("reasoning_content").to_owned(), thought.as_str().into());
+        message.insert(reasoning.unwrap_or("reasoning_content"), thought.as_str().into());
     }
     if let Some(content) = &answer.content {
-        message.insert("content".to_owned(), content.as_str().into());
+        message.insert("content", content.as_str().into());
     }
     if !answer.calls.is_empty() {
         let calls = answer.calls.iter().map(|call| {
             let mut entries = Object::from([("type".to_owned(), "function".into())]);
             if !call.id.is_empty() {
-                entries.insert("id".to_owned(), call.id.as_str().into());
+                entries.insert("id", call.id.as_str().into());
             }
             let arguments = Value::Object(call.arguments.clone());
             let function = Value::from([("name", call.name.as_str().into()), ("arguments", arguments)]);
-            entries.insert("function".to_owned(), function);
+            entries.insert("function", function);
             Value::Object(entries)
         });
-        message.insert("tool_calls".to_owned(), Value::List(calls.collect()));
+        message.insert("tool_calls", Value::List(calls.collect()));
     }
     Value::Object(message)
 }

@@ -8,10 +8,8 @@ use crate::wire::marks;
 pub(super) fn between_arguments(cases: &[Case]) -> Option<String> {
     let calls = cases.iter().filter_map(|case| Some((&case.expected.calls.first()?.arguments, &case.text)));
     calls.into_iter().find_map(|(arguments, text)| {
-        let arguments: Vec<(&str, Option<&str>)> = arguments
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str().filter(|text| !text.is_empty())))
-            .collect();
+        let arguments: Vec<(&str, Option<&str>)> =
+            arguments.iter().map(|(key, value)| (key, value.as_str().filter(|text| !text.is_empty()))).collect();
         arguments.windows(2).find_map(|pair| {
             let [(_, Some(first)), (key, Some(second))] = pair else { return None };
             let (between, _) = text.split_once(first)?.1.split_once(second)?;

@@ -23,11 +23,11 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
     if let Some(allowed) = limits.defaults
         && let Some(defaults) = entry(&mut plain, "defaults")
     {
-        defaults.retain(|key, _| allowed.contains(&key.as_str()));
+        defaults.retain(|key, _| allowed.contains(&key));
     }
     for (name, field) in fields(&mut plain) {
         if name != TOOL_CALLS && !limits.joins_text {
-            field.retain(|key, _| !["join", "repeats"].contains(&key.as_str()));
+            field.retain(|key, _| !["join", "repeats"].contains(&key));
         }
         if name != TOOL_CALLS && name != CONTENT && limits.literal_reasoning {
             literal(field, "open");
@@ -85,8 +85,8 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
             spaced(field, "open", "\\s{0,4}", "");
             spaced(field, "close", "", "\\s*");
         }
-        field.insert("repeats".to_owned(), true.into());
-        field.insert("join".to_owned(), "\n\n".into());
+        field.insert("repeats", true.into());
+        field.insert("join", "\n\n".into());
     }
     Some(template)
 }
@@ -121,7 +121,7 @@ fn put(field: &mut Object, old: &str, new: &str, value: Value) {
     let entries = std::mem::take(field);
     for (key, known) in entries {
         if key == old {
-            field.insert(new.to_owned(), value.clone());
+            field.insert(new, value.clone());
         } else {
             field.insert(key, known);
         }
@@ -139,7 +139,7 @@ fn entry<'t>(template: &'t mut Value, key: &str) -> Option<&'t mut Object> {
 fn fields(template: &mut Value) -> impl Iterator<Item = (&str, &mut Object)> {
     let fields = entry(template, "fields").into_iter().flat_map(|fields| fields.iter_mut());
     fields.filter_map(|(name, field)| match field {
-        Value::Object(field) => Some((name.as_str(), field)),
+        Value::Object(field) => Some((name, field)),
         _ => None,
     })
 }

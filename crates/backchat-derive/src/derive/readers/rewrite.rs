@@ -57,20 +57,20 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
 
 /// The template with another name for its reasoning, if one field can only be that.
 fn renamed(template: &Value, name: &str) -> Value {
-    let others = |field: &String| ![CONTENT, TOOL_CALLS, "role"].contains(&field.as_str());
+    let others = |field: &&str| ![CONTENT, TOOL_CALLS, "role"].contains(field);
     let fields = template.get("fields").and_then(Value::as_object);
-    let names: Vec<&String> = fields.into_iter().flat_map(Object::keys).filter(|field| others(field)).collect();
+    let names: Vec<&str> = fields.into_iter().flat_map(Object::keys).filter(others).collect();
     let ([old], Value::Object(entries), Some(fields)) = (names.as_slice(), template, fields) else {
         return template.clone();
     };
-    let rename = |(key, value): (&String, &Value)| {
-        let key = if key == *old { name.to_owned() } else { key.clone() };
+    let rename = |(key, value): (&str, &Value)| {
+        let key = if key == *old { name.to_owned() } else { key.to_owned() };
         (key, value.clone())
     };
     let mut entries = entries.clone();
-    entries.insert("fields".to_owned(), Value::Object(fields.iter().map(rename).collect()));
+    entries.insert("fields", Value::Object(fields.iter().map(rename).collect()));
     if let Some(Value::Object(defaults)) = entries.get("defaults").cloned() {
-        entries.insert("defaults".to_owned(), Value::Object(defaults.iter().map(rename).collect()));
+        entries.insert("defaults", Value::Object(defaults.iter().map(rename).collect()));
     }
     Value::Object(entries)
 }

@@ -11,7 +11,7 @@ const IGNORED: [&str; 2] = ["role", "type"];
 /// the name of the reasoning among the usual ones, and types that the text does not carry make no difference.
 pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
     let plain = |key: &str| !IGNORED.contains(&key) && !REASONING_KEYS.contains(&key) && key != "tool_calls";
-    let keys = wanted.keys().chain(got.keys()).map(String::as_str).filter(|key| plain(key));
+    let keys = wanted.keys().chain(got.keys()).filter(|key| plain(key));
     for key in keys {
         if !same_text(wanted.get(key), got.get(key)) {
             return Some(format!("`{key}`"));

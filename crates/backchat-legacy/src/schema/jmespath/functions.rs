@@ -136,7 +136,7 @@ impl Evaluator {
                 items.reverse();
                 Value::List(items)
             }
-            ("keys", Value::Object(entries)) => Value::List(entries.keys().map(|key| key.as_str().into()).collect()),
+            ("keys", Value::Object(entries)) => Value::List(entries.keys().map(Value::from).collect()),
             ("values", Value::Object(mut entries)) => Value::List(entries.values_mut().map(std::mem::take).collect()),
             ("contains", subject) => contains(&subject, &values.next().ok_or_else(lacks)?)?.into(),
             ("starts_with" | "ends_with", Value::String(text)) => {

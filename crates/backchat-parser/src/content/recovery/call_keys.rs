@@ -75,7 +75,7 @@ fn move_to(entries: &mut Object, key: &str, names: &[&str]) -> bool {
     }
     let Some(other) = names.iter().find(|name| entries.contains_key(name)) else { return false };
     let Some(value) = entries.shift_remove(other) else { return false };
-    entries.insert(key.to_owned(), value);
+    entries.insert(key, value);
     true
 }
 

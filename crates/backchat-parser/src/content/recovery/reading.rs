@@ -110,14 +110,14 @@ impl Reader<'_> {
             self.deviations.clear();
             return Ok(None);
         }
-        for (place, function) in functions(&mut value).into_iter().enumerate() {
+        for (place, function) in functions(&mut value).enumerate() {
             self.judge(place, function);
         }
         if let Some(tools) = self.request.tools {
             tools.apply(&mut value, Mode::Stable)?;
         }
         if self.request.validate {
-            for (place, function) in functions(&mut value).into_iter().enumerate() {
+            for (place, function) in functions(&mut value).enumerate() {
                 self.validate(place, function);
             }
         }
@@ -169,7 +169,7 @@ impl Reader<'_> {
         if !reason.is_exhausted_pattern()
             && let Some(mut read) = self.with_policies(args, asked)
         {
-            let call = functions(&mut read.value).first().map(|_| 0);
+            let call = functions(&mut read.value).next().map(|_| 0);
             self.deviations.push(Deviation { fix: read.used, is_fixed: true, call, ..malformed });
             self.tell_duplicates(&read.duplicates);
             return Ok(read.value);
@@ -293,7 +293,7 @@ impl Reader<'_> {
                     };
                     let told = told.fixed_by(RecoveryPolicy::ToolNames, asked);
                     if told.is_fixed {
-                        function.insert("name".to_owned(), meant.into());
+                        function.insert("name", meant.into());
                     }
                     self.deviations.push(told);
                 }
@@ -332,7 +332,7 @@ impl Reader<'_> {
 }
 
 /// The functions of the calls that a region's value is, or has.
-fn functions(value: &mut Value) -> Vec<&mut Object> {
+fn functions(value: &mut Value) -> impl Iterator<Item = &mut Object> {
     fn function(call: &mut Value) -> Option<&mut Object> {
         let Value::Object(call) = call else { return None };
         match call.get_mut("function") {
@@ -340,10 +340,11 @@ fn functions(value: &mut Value) -> Vec<&mut Object> {
             _ => None,
         }
     }
-    match value {
-        Value::List(calls) => calls.iter_mut().filter_map(function).collect(),
-        one => function(one).into_iter().collect(),
-    }
+    let calls = match value {
+        Value::List(calls) => calls.as_mut_slice(),
+        one => std::slice::from_mut(one),
+    };
+    calls.iter_mut().filter_map(function)
 }
 
 fn name_of(call: &Value) -> Option<String> {

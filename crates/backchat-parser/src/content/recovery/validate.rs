@@ -195,7 +195,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
         }
         (Value::Object(one), Value::Object(other)) => {
             let has_same = |(key, value): (&str, &Value)| other.get(key).is_some_and(|other| is_same(value, other));
-            one.len() == other.len() && one.iter().map(|(key, value)| (key.as_str(), value)).all(has_same)
+            one.len() == other.len() && one.iter().all(has_same)
         }
         (one, other) => one == other,
     }

@@ -17,7 +17,7 @@ pub(super) fn is_implicit(value: &Value) -> bool {
         true => matches!(name, "open" | "open_pattern"),
         false => closest(name, ["open", "open_pattern"]).is_some(),
     };
-    !entries.keys().any(|name| opens(name))
+    !entries.keys().any(opens)
 }
 
 pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) -> Option<Field> {

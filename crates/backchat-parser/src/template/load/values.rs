@@ -41,7 +41,7 @@ impl Checker {
     /// Reports each key that is not in the table. Returns the keys that were probably meant.
     pub fn keys(&mut self, at: &At<'_>, table: &[Key], what: &str, severity: Severity) -> Vec<&'static str> {
         let mut meant = Vec::new();
-        for name in at.entries.keys().filter(|name| table.iter().all(|key| key.name != name.as_str())) {
+        for name in at.entries.keys().filter(|name| table.iter().all(|key| key.name != *name)) {
             let free = table.iter().map(|key| key.name).filter(|key| !at.has(key));
             let closest = closest(name, free);
             meant.extend(closest);

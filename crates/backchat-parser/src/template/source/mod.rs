@@ -214,7 +214,7 @@ fn both_formats(place: Place) -> Diagnostic {
 
 /// Whether a value has no key at all that a response template could have.
 fn is_of_neither(value: &Value) -> bool {
-    let known = |key: &String| {
+    let known = |key: &str| {
         let names = keys::TEMPLATE.iter().map(|known| known.name);
         backchat_core::diagnostic::closest(key, names).is_some()
     };

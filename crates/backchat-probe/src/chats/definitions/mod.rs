@@ -146,7 +146,7 @@ fn put_content(message: &mut Object, content: &Value) {
         Some(Value::List(_)) => Value::List(vec![Value::from([("type", "text".into()), ("text", content.clone())])]),
         _ => content.clone(),
     };
-    message.insert("content".to_owned(), content);
+    message.insert("content", content);
 }
 
 #[cfg(test)]

@@ -171,13 +171,13 @@ impl Schema {
         }
         let mut made = Object::from_iter([("type".to_owned(), Value::from(self.kind))]);
         if self.is_described {
-            made.insert("description".to_owned(), next(Slot::Free));
+            made.insert("description", next(Slot::Free));
         }
         if self.choices > 0 {
-            made.insert("enum".to_owned(), Value::List((0..self.choices).map(|_| next(Slot::Choice)).collect()));
+            made.insert("enum", Value::List((0..self.choices).map(|_| next(Slot::Choice)).collect()));
         }
         if let Some(items) = &self.items {
-            made.insert("items".to_owned(), items.fill(next));
+            made.insert("items", items.fill(next));
         }
         if self.kind != "object" {
             return Value::Object(made);
@@ -190,9 +190,9 @@ impl Schema {
             properties.extend(name.as_str().map(|name| (name.to_owned(), schema)));
             required.extend(property.is_required.then_some(name));
         }
-        made.insert("properties".to_owned(), Value::Object(properties));
+        made.insert("properties", Value::Object(properties));
         if !required.is_empty() || self.lists_none {
-            made.insert("required".to_owned(), Value::List(required));
+            made.insert("required", Value::List(required));
         }
         Value::Object(made)
     }
@@ -203,7 +203,7 @@ pub(super) fn fill(tools: &[Tool], next: &mut dyn FnMut(Slot) -> Value) -> Value
     let defined = tools.iter().map(|tool| {
         let mut function = Object::from_iter([("name".to_owned(), next(Slot::Word))]);
         if tool.is_described {
-            function.insert("description".to_owned(), next(Slot::Free));
+            function.insert("description", next(Slot::Free));
         }
         function.extend(tool.parameters.as_ref().map(|schema| ("parameters".to_owned(), schema.fill(next))));
         Value::from([("type", "function".into()), ("function", Value::Object(function))])

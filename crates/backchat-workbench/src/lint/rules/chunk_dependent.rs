@@ -108,15 +108,15 @@ fn alone(field: &Field, side: Side) -> Option<Parser> {
         None => delimiter.pattern().source().into(),
     };
     // The name keeps the order in which fields are tried if two match the same text.
-    watched.insert(side.key(delimiter).to_owned(), value);
+    watched.insert(side.key(delimiter), value);
     let names = delimiter.pattern().names().next().is_some();
     if names && side == Side::Open {
-        watched.insert("transform".to_owned(), "{content}".into());
+        watched.insert("transform", "{content}".into());
     }
     let mut fields = Object::new();
-    fields.insert("x".to_owned(), Value::Object(watched));
+    fields.insert("x", Value::Object(watched));
     if side == Side::Open {
-        fields.insert("y".to_owned(), Value::Object(Object::new()));
+        fields.insert("y", Value::Object(Object::new()));
     }
     let template = Value::from([("start_anchor", "\u{1}".into()), ("fields", Value::Object(fields))]);
     let loaded = Template::from_value(&template).ok()?;
@@ -285,7 +285,7 @@ fn same_whole(subject: &Subject<'_>, field: &Field, side: Side, pattern: &str, t
         && let Some(Value::Object(fields)) = entries.get_mut("fields")
         && let Some(Value::Object(written)) = fields.get_mut(&field.name)
     {
-        written.insert(key.to_owned(), pattern.into());
+        written.insert(key, pattern.into());
     }
     let other = Template::from_value(&value).ok()?.template;
     let (one, other) = (parser(subject.template, Mode::Reference)?, parser(&other, Mode::Reference)?);

@@ -89,7 +89,7 @@ fn fix(
         && let Some(Value::Object(written)) = fields.get_mut(&field.name)
     {
         written.shift_remove("close");
-        written.insert("close_pattern".to_owned(), pattern.as_str().into());
+        written.insert("close_pattern", pattern.as_str().into());
     }
     let fixed = Template::from_value(&value).ok()?.template;
     if loses_after(&fixed, implicit, marks) {

@@ -147,7 +147,7 @@ fn rows(message: &Object, width: usize) -> Vec<MessageRow> {
     };
     push("", "{");
     for (at, (key, value)) in message.iter().enumerate() {
-        let entry: Object = [(key.clone(), shortened(value))].into_iter().collect();
+        let entry: Object = [(key, shortened(value))].into_iter().collect();
         let json = Value::Object(entry).to_pretty("  ");
         let lines: Vec<&str> = json.lines().collect();
         let inner = lines.get(1..lines.len().saturating_sub(1)).unwrap_or(&[]);
@@ -170,9 +170,7 @@ fn shortened(value: &Value) -> Value {
             format!("{head} … {} characters left out … {tail}", count.saturating_sub(LONGEST / 2 * 2)).into()
         }
         Value::List(items) => Value::List(items.iter().map(shortened).collect()),
-        Value::Object(entries) => {
-            Value::Object(entries.iter().map(|(key, value)| (key.clone(), shortened(value))).collect())
-        }
+        Value::Object(entries) => Value::Object(entries.iter().map(|(key, value)| (key, shortened(value))).collect()),
         value => value.clone(),
     }
 }

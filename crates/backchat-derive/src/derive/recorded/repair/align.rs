@@ -142,7 +142,7 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
         let named = key_of(&|value| value.as_str() == Some(name));
         let given = key_of(&|value| same(&wanted, value) && value.as_object().is_some());
         if let (Some(named), Some(given)) = (named, given) {
-            let key = |at: usize| entries.keys().nth(at).cloned();
+            let key = |at: usize| entries.keys().nth(at).map(str::to_owned);
             let body =
                 Body::Object { name: key(named)?, arguments: key(given)?, is_adjacent: named == 0 && given == 1 };
             return Some(Call { span: at..end, name: at..at, around: None, body });

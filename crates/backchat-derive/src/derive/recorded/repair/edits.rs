@@ -85,11 +85,11 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let close = Segmentation::Words.first(after).unwrap_or_default();
     let edits = closings.into_iter().map(|closing| {
         let mut new = Object::new();
-        new.insert("open_pattern".to_owned(), open.as_str().into());
-        new.insert("close_pattern".to_owned(), closing.into());
+        new.insert("open_pattern", open.as_str().into());
+        new.insert("close_pattern", closing.into());
         let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern"].contains(&key);
         let rest = field.into_iter().flatten().filter(|(key, _)| kept(key));
-        new.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
+        new.extend(rest.map(|(key, value)| (key, value.clone())));
         let what = match close {
             "" => format!("reasoning also begins with `{before}`"),
             close => format!("reasoning is also written between `{before}` and `{close}`"),
@@ -165,9 +165,9 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that begins like no mark is content without its opening mark.
         let mut new = Object::new();
-        new.insert("open_pattern".to_owned(), format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
+        new.insert("open_pattern", format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
         let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
-        new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+        new.extend(kept.map(|(key, value)| (key, value.clone())));
         found.push(Edit::new(known, with_field(&known.template, "content", new, false), UNOPENED.to_owned(), []));
         found.extend(outside(known, seen));
         return found;
@@ -259,9 +259,9 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let mut template = known.template.clone();
     if !before.is_empty() {
         let mut new = Object::new();
-        new.insert("open_pattern".to_owned(), format!("(?:{}\\s*)?(?:{open})", layout::pattern(before)).into());
+        new.insert("open_pattern", format!("(?:{}\\s*)?(?:{open})", layout::pattern(before)).into());
         let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
-        new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+        new.extend(kept.map(|(key, value)| (key, value.clone())));
         template = with_field(&template, "tool_calls", new, false);
     }
     if let (false, Some(close)) = (after.is_empty(), close) {
@@ -290,7 +290,7 @@ fn swallow(template: &Value, patterns: &[String]) -> Value {
     all.extend(delimiter(field, "close"));
     let mut new = field.clone();
     new.retain(|key, _| !key.starts_with("close"));
-    new.insert("close_pattern".to_owned(), all.join("|").into());
+    new.insert("close_pattern", all.join("|").into());
     with_field(template, "content", new, false)
 }
 
@@ -307,16 +307,16 @@ fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value
     let mut entries = entries.clone();
     let mut new = Object::new();
     if first && !known.contains_key(name) {
-        new.insert(name.to_owned(), Value::Object(field.clone()));
+        new.insert(name, Value::Object(field.clone()));
     }
     for (key, value) in known {
         let value = if key == name { Value::Object(field.clone()) } else { value.clone() };
-        new.insert(key.clone(), value);
+        new.insert(key, value);
     }
     if !new.contains_key(name) {
-        new.insert(name.to_owned(), Value::Object(field));
+        new.insert(name, Value::Object(field));
     }
-    entries.insert("fields".to_owned(), Value::Object(new));
+    entries.insert("fields", Value::Object(new));
     Value::Object(entries)
 }
 
@@ -405,7 +405,7 @@ mod tests {
     fn a_new_field_comes_first_if_asked_for_and_an_old_one_keeps_its_place() {
         let names = |name: &str, first: bool| -> Vec<String> {
             let template = with_field(&value(r#"{"fields": {"a": {}, "b": {}}}"#), name, Object::new(), first);
-            fields(&template).unwrap().keys().cloned().collect()
+            fields(&template).unwrap().keys().map(str::to_owned).collect()
         };
         assert_eq!(names("c", true), ["c", "a", "b"]);
         assert_eq!(names("c", false), ["a", "b", "c"]);

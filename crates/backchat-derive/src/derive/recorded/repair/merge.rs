@@ -116,10 +116,10 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
         };
         let close = layout.close.as_str();
         let mut made = delimited(&open, Some(close).filter(|close| !close.is_empty()).or(stop));
-        made.insert("content".to_owned(), "json".into());
+        made.insert("content", "json".into());
         let function = Value::from([("name", name.as_str().into()), ("arguments", arguments.as_str().into())]);
-        made.insert("transform".to_owned(), Value::from([("type", "function".into()), ("function", function)]));
-        made.insert(marker.to_owned(), true.into());
+        made.insert("transform", Value::from([("type", "function".into()), ("function", function)]));
+        made.insert(marker, true.into());
         found.push(made);
         return found;
     }
@@ -131,9 +131,9 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
     };
     for body in bodies {
         let mut made = delimited(&open, close);
-        made.insert("repeats".to_owned(), true.into());
+        made.insert("repeats", true.into());
         let mut made = with_body(&made, &body);
-        made.insert("transform".to_owned(), named_call(has_id));
+        made.insert("transform", named_call(has_id));
         found.push(made);
     }
     found
@@ -152,14 +152,14 @@ fn list(field: &Object, layout: &Layout) -> Option<Object> {
     let is_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
     let (open, close) = Some((&layout.open, layout.close.as_str())).filter(|(open, _)| is_list && !open.is_empty())?;
     let mut made = Object::new();
-    made.insert("open_pattern".to_owned(), format!("{open}(?=\\s*\\[)|{}", delimiter(field, "open")?).into());
+    made.insert("open_pattern", format!("{open}(?=\\s*\\[)|{}", delimiter(field, "open")?).into());
     let known = delimiter(field, "close");
     let closes: Vec<&str> = known.as_deref().into_iter().chain(Some(close).filter(|close| !close.is_empty())).collect();
     if !closes.is_empty() {
-        made.insert("close_pattern".to_owned(), format!("(?:{})\\s*", closes.join("|")).into());
+        made.insert("close_pattern", format!("(?:{})\\s*", closes.join("|")).into());
     }
     let kept = |key: &str| !key.starts_with("open") && !key.starts_with("close");
-    made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
+    made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key, value.clone())));
     Some(made)
 }
 
@@ -174,7 +174,7 @@ fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
     let mut arguments = Object::from([("tag_pattern".to_owned(), tag.into())]);
     let known = field.get("content_args").and_then(|args| args.get("value_parser")).cloned();
     if let Some(parser) = known.or(parses.then(|| json_values(false))) {
-        arguments.insert("value_parser".to_owned(), parser);
+        arguments.insert("value_parser", parser);
     }
     BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
 }
@@ -184,7 +184,7 @@ fn json_values(has_single_quotes: bool) -> Value {
     let mut args = Object::from([("allow_non_json".to_owned(), true.into())]);
     if has_single_quotes {
         let pair = Value::List(vec!["'".into(), "'".into()]);
-        args.insert("string_delims".to_owned(), Value::List(vec![pair]));
+        args.insert("string_delims", Value::List(vec![pair]));
     }
     Value::from([("name", "json".into()), ("args", Value::Object(args))])
 }
@@ -197,7 +197,7 @@ pub(super) fn has_typed_values(field: &Object) -> bool {
 /// The field with another body and nothing else.
 fn with_body(field: &Object, body: &BodyParser) -> Object {
     let mut field = field.clone();
-    field.insert("content".to_owned(), body.content.clone());
+    field.insert("content", body.content.clone());
     field.shift_remove("content_args");
     field.extend(body.arguments.clone().map(|arguments| ("content_args".to_owned(), arguments)));
     field
@@ -207,7 +207,7 @@ impl BodyParser {
     /// With values that are read as JSON where nothing else reads them.
     fn typed(mut self) -> Self {
         if let Some(Value::Object(arguments)) = &mut self.arguments {
-            arguments.entry("value_parser".to_owned()).or_insert_with(|| json_values(false));
+            arguments.entry("value_parser").or_insert_with(|| json_values(false));
         }
         self
     }
@@ -275,13 +275,13 @@ impl BaseField {
         let body = body.as_ref();
         let fields = orders.into_iter().map(|open| {
             let mut made = Object::new();
-            made.insert("open_pattern".to_owned(), open.into());
+            made.insert("open_pattern", open.into());
             if !closes.is_empty() {
-                made.insert("close_pattern".to_owned(), close.as_str().into());
+                made.insert("close_pattern", close.as_str().into());
             }
-            made.insert("repeats".to_owned(), true.into());
+            made.insert("repeats", true.into());
             let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern", "repeats"].contains(&key);
-            made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
+            made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key, value.clone())));
             if let Some(body) = body {
                 made = with_body(&made, body);
                 made.extend(self.whole.is_some().then(|| ("transform".to_owned(), named_call(false))));
@@ -323,7 +323,7 @@ impl Layout {
                 let typed = orders(quoted).into_iter().map(|tag| {
                     let mut typed = inline(field, &tag, false);
                     if let Some(Value::Object(arguments)) = &mut typed.arguments {
-                        arguments.insert("value_parser".to_owned(), json_values(true));
+                        arguments.insert("value_parser", json_values(true));
                     }
                     typed
                 });
