@@ -149,15 +149,7 @@ pub fn parse_batch<'py>(
     // Several blocks for each thread, so that none of them waits long for the last one.
     let size = (count / (8 * threads)).clamp(16, BLOCK);
     let mut answer = Answer::new(py, count)?;
-    if threads == 1 {
-        for start in (0..count).step_by(size) {
-            let numbers = start..count.min(start + size);
-            let rows = py.detach(|| batch.block(numbers.clone(), None));
-            answer.take(py, numbers, rows)?;
-        }
-    } else {
-        batch.on_threads(py, threads, size, &mut answer)?;
-    }
+    batch.on_threads(py, threads, size, &mut answer)?;
     answer.give(py, batch.errors == Errors::Raise)
 }
 
@@ -274,34 +266,39 @@ impl Batch {
         message
     }
 
-    /// Reads blocks of rows on threads, while this one turns those that are done into objects.
+    /// Reads blocks of rows on threads, of which this one is the first: it turns finished blocks into objects, and reads a
+    /// block itself when none is finished. So two threads use two cores, and neither waits for a third.
     fn on_threads(&self, py: Python<'_>, threads: usize, size: usize, answer: &mut Answer) -> PyResult<()> {
         let next = AtomicUsize::new(0);
-        let count = self.outputs.len();
+        let next_block = || {
+            let start = next.fetch_add(size, Ordering::Relaxed);
+            (start < self.outputs.len()).then(|| start..self.outputs.len().min(start + size))
+        };
+        let unshared = || match &self.templates {
+            Each::All((template, None)) => Some((template.unshared(), None)),
+            _ => None,
+        };
         // What is done and not yet taken is bounded, so that memory is.
-        let (tell, done) = sync_channel(2 * threads);
+        let (tell, mut done) = sync_channel(2 * threads);
         thread::scope(|scope| {
-            for _ in 0..threads {
-                let (tell, next) = (tell.clone(), &next);
+            for _ in 1..threads {
+                let tell = tell.clone();
                 scope.spawn(move || {
-                    let own = match &self.templates {
-                        Each::All((template, None)) => Some((template.unshared(), None)),
-                        _ => None,
-                    };
-                    loop {
-                        let start = next.fetch_add(size, Ordering::Relaxed);
-                        let numbers = start..count.min(start + size);
-                        if start >= count || tell.send((numbers.clone(), self.block(numbers, own.as_ref()))).is_err() {
+                    let own = unshared();
+                    while let Some(numbers) = next_block() {
+                        if tell.send((numbers.clone(), self.block(numbers, own.as_ref()))).is_err() {
                             break;
                         }
                     }
                 });
             }
             drop(tell);
-            let mut done = done;
             loop {
-                let (block, still) = py.detach(move || (done.recv().ok(), done));
-                done = still;
+                let block;
+                (block, done) = py.detach(|| {
+                    let own = || next_block().map(|numbers| (numbers.clone(), self.block(numbers, None)));
+                    (done.try_recv().ok().or_else(own).or_else(|| done.recv().ok()), done)
+                });
                 let Some((numbers, rows)) = block else { break Ok(()) };
                 answer.take(py, numbers, rows)?;
             }
