@@ -157,14 +157,15 @@ pub mod derive {
     //! Response templates, derived from chat templates and proved.
 
     pub use backchat_derive::derive::{
-        Derivation, Findings, Options, Proven, Sample, Status, Target, Verdict, derive, prove,
+        Departure, Derivation, Explained, Failure, Findings, Loss, Options, Part, Proven, ReaderVerdict, Remedy,
+        Sample, Scope, Status, Target, Tolerance, Unverified, Verdict, derive, prove,
     };
 }
 
 pub mod diagnostic {
     //! Findings and errors: what is wrong, where, and what to do about it.
 
-    pub use backchat_core::diagnostic::{Diagnostic, Edit, Fix, Label, Place, Severity};
+    pub use backchat_core::diagnostic::{Diagnostic, Edit, Fix, Label, Place, Severity, Sources};
 }
 
 #[cfg(feature = "derive")]
@@ -203,9 +204,9 @@ pub mod parser {
     //! The streaming parser: text or token ids in, events out.
 
     pub use backchat_parser::parser::{
-        Capture, ChunkText, ClosersInStrings, Event, EventRef, Events, Finished, IdSpans, Malformed, Mode, Options,
-        ParseError, ParseErrorKind, Parser, Policies, Policy, Problem, ProblemKind, Reasoning, RecoveryPolicy, Span,
-        TokenTemplate, TokenTemplateError, Tools, ToolsError, UnknownPolicy, parse,
+        Capture, ChunkText, ClosersInStrings, Event, EventRef, Events, Finished, Held, IdSpans, Malformed, Mode,
+        Options, ParseError, ParseErrorKind, Parser, Pending, Policies, Policy, Problem, ProblemKind, Reasoning,
+        RecoveryPolicy, Span, TokenTemplate, TokenTemplateError, Tools, ToolsError, UnknownPolicy, parse,
     };
 }
 

@@ -6,6 +6,7 @@ use backchat::diagnostic::Diagnostic;
 use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume, render_prompt};
 use backchat::json::{Object, Value};
 use backchat::wire::Wire;
+use backchat_grammar::answer;
 use backchat_workbench::answers;
 use backchat_workbench::input;
 use pyo3::exceptions::PyValueError;
@@ -134,13 +135,13 @@ impl Grammar {
             let grammar = self.builder.build(&request)?.with_special_tokens(&self.special);
             let mut result = match format {
                 "gbnf" => match grammar.to_lazy_gbnf() {
-                    Some((text, triggers)) => grammar.to_value("gbnf", text.into(), Some(triggers)),
-                    None => grammar.to_value("gbnf", grammar.to_gbnf().into(), None),
+                    Some((text, triggers)) => answer(&grammar, "gbnf", text.into(), Some(triggers)),
+                    None => answer(&grammar, "gbnf", grammar.to_gbnf().into(), None),
                 },
-                "ebnf" => grammar.to_value("ebnf", grammar.to_ebnf().into(), None),
-                "lark" => grammar.to_value("lark", grammar.to_lark().into(), None),
-                "structural-tag" => grammar.to_value("structural-tag", grammar.to_structural_tag(), None),
-                "json" => grammar.to_value("json", grammar.to_json(), None),
+                "ebnf" => answer(&grammar, "ebnf", grammar.to_ebnf().into(), None),
+                "lark" => answer(&grammar, "lark", grammar.to_lark().into(), None),
+                "structural-tag" => answer(&grammar, "structural-tag", grammar.to_structural_tag(), None),
+                "json" => answer(&grammar, "json", grammar.to_json(), None),
                 _ => return Ok(None),
             };
             if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered.clone()) {

@@ -7,6 +7,7 @@ use backchat::json::Object;
 use backchat::parser::{
     ClosersInStrings, Event, EventRef, Events, Finished, Mode, Options, Problem, Reasoning, Span, Tools,
 };
+use backchat_parser::content::coerce::cast_calls;
 use backchat_parser::parser::IdSpans;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
@@ -443,7 +444,7 @@ impl ResponseParser {
     fn _coerce_tool_calls<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Some(tools) = &self.tools else { return Ok(value.clone()) };
         let mut typed = from_python(value)?;
-        tools.apply(&mut typed, self.mode).map_err(|reason| not_read(value.py(), &reason.to_string()))?;
+        cast_calls(tools, &mut typed, self.mode).map_err(|reason| not_read(value.py(), &reason.to_string()))?;
         to_python(value.py(), &typed)
     }
 

@@ -15,7 +15,9 @@ use backchat_core::json::{self, Object, Value};
 use backchat_core::text::slice;
 use backchat_derive::derive;
 use backchat_derive::wire::Wire;
-use backchat_grammar::{Builder, Choice, Effect, Fed, Grammar, Note, Presence, Reasoning, Request, SpecialToken};
+use backchat_grammar::{
+    Builder, Choice, Effect, Fed, Grammar, Note, Presence, Reasoning, Request, SpecialToken, answer,
+};
 use backchat_parser::template::Template;
 
 /// Write the grammar of a model's valid outputs, for an engine that constrains sampling
@@ -388,7 +390,7 @@ impl Grammars {
             _ => None,
         };
         if let Some((text, triggers)) = lazy {
-            return grammar.to_value("gbnf", text.into(), Some(triggers));
+            return answer(grammar, "gbnf", text.into(), Some(triggers));
         }
         let (name, written) = match self.format {
             Format::Gbnf => ("gbnf", grammar.to_gbnf().into()),
@@ -400,7 +402,7 @@ impl Grammars {
             },
             Format::Json => ("json", grammar.to_json()),
         };
-        grammar.to_value(name, written, None)
+        answer(grammar, name, written, None)
     }
 
     fn rows(

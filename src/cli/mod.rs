@@ -149,7 +149,6 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs a command line inside another process; the first argument is the name of the program.
-#[doc(hidden)]
 pub fn run_to_code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // `ExitCode` does not expose its number; commands end with these only.
     let code = run(arguments);

@@ -7,14 +7,16 @@ use std::path::Path;
 
 use backchat::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered};
 use backchat::json::{self, Value};
+use backchat_chat::render_watched;
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/dialect")
 }
 
 fn render(template: &str, context: &Value, watch: bool) -> Result<Rendered, RenderError> {
-    let options = RenderOptions::default().watch(watch);
-    ChatTemplate::compile(template)?.render(context.as_object().unwrap(), &options)
+    let options = RenderOptions::default();
+    let (template, context) = (ChatTemplate::compile(template)?, context.as_object().unwrap());
+    if watch { render_watched(&template, context, &options).0 } else { template.render(context, &options) }
 }
 
 /// Renders every template of a table, plainly and watched, and returns how many there were.

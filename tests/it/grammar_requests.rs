@@ -8,6 +8,7 @@ use backchat::json::{Object, Value};
 use backchat::parser::parse;
 use backchat::template::Template;
 use backchat::wire::Wire;
+use backchat_grammar::answer;
 
 use crate::grammar::{Model, call, models, tools, value, verdict};
 
@@ -25,7 +26,7 @@ fn build(model: &Model, request: &Request<'_>) -> Grammar {
 }
 
 fn result(grammar: &Grammar) -> Value {
-    grammar.to_value("gbnf", Value::Null, None)
+    answer(grammar, "gbnf", Value::Null, None)
 }
 
 fn answer_of(content: &str) -> String {

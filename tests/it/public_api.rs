@@ -360,6 +360,8 @@ fn the_public_items_are_those_of_the_lists() {
     // bridges, half of them the kinds of refusals and edits. 5 for the places that print the pieces of a render. 7 for what a target's
     // readers say, and for writing into a model's files, which features hid from this list. 1 for the message of JSON that does not read,
     // and 1 for a template that threads do not share. 69 that were hidden although users need them: the rest of a map's and a value's
-    // methods, how diagnostics are made, records as JSON, the summary of a derivation.
-    assert!(lines.len() <= 780, "{} public lines without the workbench are too many to keep stable", lines.len());
+    // methods, how diagnostics are made, records as JSON, the summary of a derivation. 100 for what only JSON told: what a proof
+    // failed at, lost and left out, what each reader says, which samples are unexplained, what a parser holds back, and the
+    // texts that diagnostics point into.
+    assert!(lines.len() <= 880, "{} public lines without the workbench are too many to keep stable", lines.len());
 }

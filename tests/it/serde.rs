@@ -98,7 +98,7 @@ fn tools_come_from_serde_json() {
         "name": "add", "parameters": {"properties": {"a": {"type": "integer"}}}}}]);
     let tools = Tools::try_from(&tools).unwrap();
     let mut call = json::read(r#"{"function": {"name": "add", "arguments": {"a": "5"}}}"#).unwrap();
-    tools.apply(&mut call, backchat::parser::Mode::Stable).unwrap();
+    backchat_parser::content::coerce::cast_calls(&tools, &mut call, backchat::parser::Mode::Stable).unwrap();
     assert_eq!(call["function"]["arguments"]["a"].as_i64(), Some(5));
     assert!(Tools::try_from(&serde_json::json!(5)).is_err());
 }

@@ -23,4 +23,7 @@ pub use engine::now::check_time;
 pub use engine::read_recorder::Watched;
 pub use engine::stopwatch::Stopwatch;
 pub use origin::Origin;
-pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered};
+pub use render::{
+    ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered, render_prepared, render_watched,
+};
+pub use switches::switches;

@@ -59,7 +59,6 @@ impl fmt::Debug for ChatTemplate {
 #[derive(Clone, Debug, Default)]
 pub struct RenderOptions {
     pub(crate) now: Option<String>,
-    pub(crate) watch: bool,
     pub(crate) origins: bool,
 }
 
@@ -77,14 +76,6 @@ impl RenderOptions {
         self.origins = origins;
         self
     }
-
-    /// Whether to record what the template reads. Recording changes no byte of the render.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn watch(mut self, watch: bool) -> Self {
-        self.watch = watch;
-        self
-    }
 }
 
 /// A render that succeeded.
@@ -98,9 +89,6 @@ pub struct Rendered {
     /// Which place of the template printed each piece of the text, in order, if [`RenderOptions::origins`] was set.
     /// They cover all of the text.
     pub origins: Vec<Origin>,
-    /// What the template read, if `watch` was set.
-    #[doc(hidden)]
-    pub watched: Option<Watched>,
 }
 
 /// Why a template does not compile or a render failed.
@@ -233,38 +221,7 @@ impl ChatTemplate {
     ///
     /// There are no default variables: one that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
-        let run = begin(options)?;
-        let rendered = self.run(&run, context, &[])?;
-        Ok(Rendered { watched: run.recorder.as_ref().map(|recorder| recorder.watched()), ..rendered })
-    }
-
-    /// Renders with variables that were prepared for many renders, besides those of the context. Nothing that the
-    /// template reads of them is recorded.
-    #[doc(hidden)]
-    pub fn render_prepared(
-        &self,
-        context: &json::Object,
-        prepared: &[(&str, &Prepared)],
-        options: &RenderOptions,
-    ) -> Result<Rendered, RenderError> {
-        self.run(&begin(options)?, context, prepared)
-    }
-
-    /// Renders, and reports what the template read until the render ended or failed.
-    #[doc(hidden)]
-    pub fn render_watched(
-        &self,
-        context: &json::Object,
-        options: &RenderOptions,
-    ) -> (Result<Rendered, RenderError>, Watched) {
-        let options = RenderOptions { watch: true, ..options.clone() };
-        match begin(&options) {
-            Ok(run) => {
-                let rendered = self.run(&run, context, &[]);
-                (rendered, run.recorder.as_ref().map(|recorder| recorder.watched()).unwrap_or_default())
-            }
-            Err(error) => (Err(error), Watched::default()),
-        }
+        self.run(&begin(options, false)?, context, &[])
     }
 
     fn run(&self, run: &Run, context: &json::Object, prepared: &[(&str, &Prepared)]) -> Result<Rendered, RenderError> {
@@ -290,14 +247,39 @@ impl ChatTemplate {
             Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
         }
         let (text, assistant_spans, origins) = evaluator.into_parts();
-        Ok(Rendered { text, assistant_spans, origins, watched: None })
+        Ok(Rendered { text, assistant_spans, origins })
+    }
+}
+
+/// Renders with variables that were prepared for many renders, besides those of the context.
+pub fn render_prepared(
+    template: &ChatTemplate,
+    context: &json::Object,
+    prepared: &[(&str, &Prepared)],
+    options: &RenderOptions,
+) -> Result<Rendered, RenderError> {
+    template.run(&begin(options, false)?, context, prepared)
+}
+
+/// Renders, and says what the template read until the render ended or failed. Recording changes no byte of the render.
+pub fn render_watched(
+    template: &ChatTemplate,
+    context: &json::Object,
+    options: &RenderOptions,
+) -> (Result<Rendered, RenderError>, Watched) {
+    match begin(options, true) {
+        Ok(run) => {
+            let rendered = template.run(&run, context, &[]);
+            (rendered, run.recorder.as_ref().map(|recorder| recorder.watched()).unwrap_or_default())
+        }
+        Err(error) => (Err(error), Watched::default()),
     }
 }
 
 /// The state of one render.
-fn begin(options: &RenderOptions) -> Result<Run, RenderError> {
+fn begin(options: &RenderOptions, watch: bool) -> Result<Run, RenderError> {
     let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
-    Ok(Run::new(now, options.watch, options.origins))
+    Ok(Run::new(now, watch, options.origins))
 }
 
 /// The message of an error, without the kind that goes before it.

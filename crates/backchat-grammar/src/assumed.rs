@@ -8,7 +8,7 @@ use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Status};
-use backchat_derive::wire::Wire;
+use backchat_derive::wire::{Wire, WireParts};
 use backchat_parser::pattern::Part;
 use backchat_parser::template::{ContentSpec, Delimiter, Field, Shape, Template};
 

@@ -8,7 +8,7 @@ use super::marks::FreeTexts;
 use super::notes::Note;
 use super::rules::{Node, Rules};
 use super::turn::{Kind, Start, Turn};
-use backchat_derive::wire::Wire;
+use backchat_derive::wire::{Wire, WireParts};
 
 /// How many frames are kept. A template whose prompts end in words of the conversation has one for each request.
 const MOST_KEPT: usize = 32;

@@ -61,7 +61,7 @@ use std::sync::Arc;
 use answer::AnswerFormat;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
-use backchat_derive::wire::{Wire, structure};
+use backchat_derive::wire::{Wire, WireParts, structure};
 use backchat_parser::template::Template;
 use calls::{Reading, Tool};
 use frame::{Frame, Frames};
@@ -435,42 +435,41 @@ impl Grammar {
     pub fn matcher(&self) -> Matcher<'_> {
         Matcher { machine: Machine::new(&self.rules, &self.root), at: 0, is_broken: false }
     }
+}
 
-    /// The result as the command prints it.
-    #[doc(hidden)]
-    pub fn to_value(&self, format: &str, grammar: Value, triggers: Option<&[Trigger]>) -> Value {
-        let texts = |items: &[String]| Value::List(items.iter().map(|item| item.as_str().into()).collect());
-        let mut out = Object::new();
-        out.insert("format", format.into());
-        out.insert("grammar", grammar);
-        out.insert("lazy", triggers.is_some().into());
-        let triggers = triggers
-            .unwrap_or(&[])
-            .iter()
-            .map(|trigger| Value::from([("type", trigger.kind.into()), ("value", trigger.value.as_str().into())]));
-        out.insert("triggers", Value::List(triggers.collect()));
-        out.insert("preserved_tokens", texts(&self.preserved));
-        let special = self.special.iter().filter(|_| format == "lark").map(|token| token.text.as_str().into());
-        out.insert("special_tokens", Value::List(special.collect()));
-        let stop = self
-            .stop
-            .iter()
-            .map(|(text, after)| Value::from([("text", text.as_str().into()), ("after", (*after).into())]));
-        out.insert("stop", Value::List(stop.collect()));
-        let inside: Value = self.start.inside.map_or(Value::Null, Value::from);
-        out.insert("start", Value::from([("inside", inside), ("held", self.start.held.as_str().into())]));
-        out.insert("reasoning", self.reasoning());
-        if let Some(bans) = &self.bans {
-            let bans = Value::from([("texts", texts(bans)), ("tokens", texts(&self.banned_tokens))]);
-            out.insert("bans", bans);
-        }
-        if !self.custom.is_empty() {
-            let custom = self.custom.iter().map(|name| (name.clone(), tools::INPUT.into())).collect();
-            out.insert("custom_tools", Value::Object(custom));
-        }
-        out.insert("notes", Value::List(self.notes.iter().map(Note::to_value).collect()));
-        Value::Object(out)
+/// The result as the command prints it.
+pub fn answer(built: &Grammar, format: &str, grammar: Value, triggers: Option<&[Trigger]>) -> Value {
+    let texts = |items: &[String]| Value::List(items.iter().map(|item| item.as_str().into()).collect());
+    let mut out = Object::new();
+    out.insert("format", format.into());
+    out.insert("grammar", grammar);
+    out.insert("lazy", triggers.is_some().into());
+    let triggers = triggers
+        .unwrap_or(&[])
+        .iter()
+        .map(|trigger| Value::from([("type", trigger.kind.into()), ("value", trigger.value.as_str().into())]));
+    out.insert("triggers", Value::List(triggers.collect()));
+    out.insert("preserved_tokens", texts(&built.preserved));
+    let special = built.special.iter().filter(|_| format == "lark").map(|token| token.text.as_str().into());
+    out.insert("special_tokens", Value::List(special.collect()));
+    let stop = built
+        .stop
+        .iter()
+        .map(|(text, after)| Value::from([("text", text.as_str().into()), ("after", (*after).into())]));
+    out.insert("stop", Value::List(stop.collect()));
+    let inside: Value = built.start.inside.map_or(Value::Null, Value::from);
+    out.insert("start", Value::from([("inside", inside), ("held", built.start.held.as_str().into())]));
+    out.insert("reasoning", built.reasoning());
+    if let Some(bans) = &built.bans {
+        let bans = Value::from([("texts", texts(bans)), ("tokens", texts(&built.banned_tokens))]);
+        out.insert("bans", bans);
     }
+    if !built.custom.is_empty() {
+        let custom = built.custom.iter().map(|name| (name.clone(), tools::INPUT.into())).collect();
+        out.insert("custom_tools", Value::Object(custom));
+    }
+    out.insert("notes", Value::List(built.notes.iter().map(Note::to_value).collect()));
+    Value::Object(out)
 }
 
 /// The state of a text in a grammar.

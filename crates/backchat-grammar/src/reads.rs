@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::marks::CALLS;
 use backchat_core::json::Value;
-use backchat_parser::content::{self, Mode};
+use backchat_parser::content::{self, Mode, coerce};
 use backchat_parser::parser::Tools;
 use backchat_parser::template::{ContentSpec, Template};
 
@@ -34,6 +34,6 @@ impl Reads {
             Some(parser) => content::value(parser, text, Mode::Stable),
         };
         let Ok(mut read) = read else { return false };
-        self.tools.cast(tool, argument, &mut read, Mode::Stable).is_ok() && read == *value
+        coerce::cast_argument_of(&self.tools, tool, argument, &mut read, Mode::Stable).is_ok() && read == *value
     }
 }

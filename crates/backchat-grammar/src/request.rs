@@ -58,7 +58,7 @@ impl<'r> Request<'r> {
     }
 
     /// The prompt as it will be sent, if it is not kept elsewhere.
-    #[doc(hidden)]
+    #[must_use]
     pub fn prompt_text(mut self, prompt: String) -> Self {
         self.prompt = Some(Cow::Owned(prompt));
         self

@@ -123,7 +123,7 @@ fn engine_number(number: &json::Number) -> Value {
 #[cfg(test)]
 mod tests {
     use super::Prepared;
-    use crate::render::{ChatTemplate, RenderOptions};
+    use crate::render::{ChatTemplate, RenderOptions, render_prepared};
     use backchat_core::json;
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
         let prepared = Prepared::new(context.get("tools").unwrap()).unwrap();
         for given in ["{\"said\": \"so\"}", "{\"said\": \"so\", \"tools\": 1}"] {
             let given = json::read(given).unwrap();
-            let rendered = template.render_prepared(given.as_object().unwrap(), &[("tools", &prepared)], &options);
+            let rendered = render_prepared(&template, given.as_object().unwrap(), &[("tools", &prepared)], &options);
             assert_eq!(rendered, Ok(usual.clone()));
         }
     }

@@ -140,7 +140,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ChatTemplate, RenderOptions, Watched};
+    use crate::{ChatTemplate, RenderOptions, Watched, render_watched};
     use backchat_core::json;
 
     fn watched(template: &str, context: &str) -> Watched {
@@ -148,9 +148,9 @@ mod tests {
         let context = json::read(context).unwrap();
         let context = context.as_object().unwrap();
         let plain = template.render(context, &RenderOptions::default()).unwrap();
-        let seen = template.render(context, &RenderOptions { watch: true, ..RenderOptions::default() }).unwrap();
-        assert_eq!(plain.text, seen.text);
-        seen.watched.unwrap()
+        let (rendered, seen) = render_watched(&template, context, &RenderOptions::default());
+        assert_eq!(rendered, Ok(plain));
+        seen
     }
 
     #[test]

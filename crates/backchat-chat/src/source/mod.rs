@@ -85,7 +85,6 @@ pub struct SourceError {
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// The text it is about, if that was read.
-    #[doc(hidden)]
     pub sources: Sources,
 }
 

@@ -128,7 +128,7 @@ pub(super) fn calls(texts: [&str; 5], body: Body) -> Calls {
     Calls {
         cuts: vec![cut(texts)],
         body,
-        most: 3,
+        several: true,
         end: None,
         request_shape: RequestShape::USUAL,
         setting: Setting::new(),

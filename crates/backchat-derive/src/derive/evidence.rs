@@ -9,6 +9,7 @@ use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
 /// Two renders and their differences.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The finding it supports.
     pub finding: &'static str,
@@ -18,15 +19,19 @@ pub struct Evidence {
     pub with: String,
     /// The first render.
     pub first: String,
+    /// Where the second render differs, in order.
     pub changes: Vec<Change>,
 }
 
 /// A range in which the second render differs from the first.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Change {
     /// Its position in the second render, in bytes.
     pub at: usize,
+    /// What the first render has there.
     pub removed: String,
+    /// What the second render has there.
     pub inserted: String,
     /// The lines of the chat template that print the second render here, in order, each with what it prints; empty if
     /// that is not known.
@@ -35,8 +40,11 @@ pub struct Change {
 
 /// What a line of the chat template prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Printed {
+    /// The line, counted from 1.
     pub line: usize,
+    /// The text.
     pub text: String,
 }
 
@@ -175,6 +183,7 @@ fn full<'a>(words: &'a str, messages: &'a [Message], setting: &'a Setting) -> As
 }
 
 impl Evidence {
+    /// The pair as JSON.
     pub fn to_value(&self) -> Value {
         let number = |number: usize| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
         let printed =

@@ -364,7 +364,7 @@ fn calls_line(calls: &Calls) -> String {
     let closes = [Some(cut.close.as_str()), tail, Some(cut.section_close.as_str())];
     let close = closes.into_iter().flatten().map(str::trim).find(|close| !close.is_empty());
     let close = close.map_or_else(|| "the end of the turn".to_owned(), code);
-    let several = if calls.most > 1 { ", several calls per turn" } else { ", one call per turn" };
+    let several = if calls.several { ", several calls per turn" } else { ", one call per turn" };
     format!("{}, opened by {open}, closed by {close}{several}", calls.layout())
 }
 
@@ -479,7 +479,7 @@ mod tests {
             calls_line(&one),
             "one JSON object per call, opened by `<call>`, closed by `</call>`, several calls per turn"
         );
-        one.most = 1;
+        one.several = false;
         one.cuts = vec![crate::derive::by_hand::cut([""; 5])];
         assert_eq!(
             calls_line(&one),

@@ -30,6 +30,11 @@ pub(super) struct ReportData {
     pub refused: Vec<String>,
 }
 
+/// The pairs of renders that findings rest on.
+pub fn evidence(findings: &Findings) -> &[Evidence] {
+    findings.found().map_or(&[], |found| &found.evidence)
+}
+
 impl Findings {
     pub(super) fn new(found: ReportData) -> Self {
         Self { found: Some(Box::new(found)) }
@@ -37,12 +42,6 @@ impl Findings {
 
     pub(super) fn found(&self) -> Option<&ReportData> {
         self.found.as_deref()
-    }
-
-    /// The pairs of renders that support the findings.
-    #[doc(hidden)]
-    pub fn evidence(&self) -> &[Evidence] {
-        self.found().map_or(&[], |found| &found.evidence)
     }
 
     /// The marks a model stops at.
@@ -202,7 +201,7 @@ fn tools(calls: &Calls, evidence: Value) -> Value {
         ("close".to_owned(), cut.close.trim().into()),
         ("separator".to_owned(), cut.separator.as_str().into()),
         ("section_close".to_owned(), cut.section_close.trim().into()),
-        ("parallel".to_owned(), (calls.most > 1).into()),
+        ("parallel".to_owned(), calls.several.into()),
     ]);
     match &calls.body.object {
         Some(object) => {
@@ -294,7 +293,7 @@ mod tests {
             assert_eq!(tools.get(key), Some(&value(json)), "{key}");
         }
         assert_eq!(found.get("reasoning").unwrap().get("source"), Some(&"rendered".into()));
-        let evidence = findings.evidence().iter().map(|evidence| evidence.finding).collect::<Vec<_>>();
+        let evidence = evidence(&findings).iter().map(|evidence| evidence.finding).collect::<Vec<_>>();
         assert!(
             ["turn", "content", "reasoning", "tools", "arguments"].iter().all(|finding| evidence.contains(finding))
         );
@@ -304,7 +303,7 @@ mod tests {
     fn without_a_derivation_there_are_none() {
         let none = Findings::default();
         assert_eq!((none.to_value(), none.stops(), none.reasoning()), (value("{}"), &[][..], None));
-        assert!(none.evidence().is_empty());
+        assert!(evidence(&none).is_empty());
     }
 
     #[test]

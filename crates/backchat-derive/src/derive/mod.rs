@@ -26,7 +26,7 @@ mod summary;
 pub use crate::targets::Target;
 pub use compile::value_end;
 pub use evidence::Evidence;
-pub use findings::Findings;
+pub use findings::{Findings, evidence};
 pub use proof::Verdict;
 pub use proof::tools as proof_tools;
 pub use proof::{Cuts, PolicyRounds};
@@ -34,15 +34,13 @@ pub use proof::{reasoning_field, with_conversations};
 // What a report shows of a proof.
 pub use proof::{Conversation, Fate, conversations};
 // Used by the command besides.
+pub use proof::{Failure, Loss, Part, Scope, Tolerance, Unverified};
 pub use proof::{ReadableTurn, ReadableTurns};
-// The parts of a verdict, for the command and the tests; everybody else reads them in `Verdict::to_value`.
-pub use proof::{Failure, Fault, Part};
 pub use prove::readable_turns;
 pub use prove::{Proven, prove, prove_and_list};
-pub use readers::Reading;
+pub use readers::ReaderVerdict;
 pub use readers::rewrite;
-pub use recorded::Explained;
-pub use recorded::Sample;
+pub use recorded::{Departure, Explained, Sample};
 pub use report::Remedy;
 pub use report::{Derivation, Status};
 
@@ -85,12 +83,6 @@ impl Options {
         self
     }
 
-    /// The variables that were given for every render.
-    #[doc(hidden)]
-    pub fn given(&self) -> &Object {
-        &self.variables
-    }
-
     /// The clock that `strftime_now` reads.
     #[must_use]
     pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
@@ -114,7 +106,6 @@ impl Options {
 
     /// Whether a proof also cuts every conversation at every character, which takes long.
     #[must_use]
-    #[doc(hidden)]
     pub fn thorough(mut self, thorough: bool) -> Self {
         self.thorough = thorough;
         self
@@ -398,6 +389,7 @@ fn problem(id: &'static str, message: &str, help: Option<String>) -> Diagnostic 
 mod tests {
     use super::*;
     use crate::targets::{Reader, Reason};
+    use crate::wire::WireParts;
     use backchat_core::json::Path;
 
     fn refusal() -> Refusal {

@@ -19,7 +19,6 @@ pub struct Proven {
     /// The verdict on every conversation.
     pub verdict: Verdict,
     /// How the response template reads the samples.
-    #[doc(hidden)]
     pub explained: Explained,
     /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,

@@ -6,7 +6,7 @@ use super::choose::Chosen;
 use super::findings::{Findings, ReportData};
 use super::needed::{Gaps, Missing};
 use super::proof::{Proof, Tried};
-use super::readers::{self, ReaderSet, Reading};
+use super::readers::{self, ReaderSet, ReaderVerdict};
 use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
 use crate::wire::structure::{Source, WireFormat};
 use backchat_chat::RenderError;
@@ -63,11 +63,9 @@ pub struct Derivation {
     /// The verdict of the proof.
     pub verdict: Verdict,
     /// How the draft reads the samples.
-    #[doc(hidden)]
     pub explained: Explained,
     /// The verdict of each reader of response templates on the draft.
-    #[doc(hidden)]
-    pub readers: Vec<Reading>,
+    pub readers: Vec<ReaderVerdict>,
     /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     /// The candidates that were refuted before the draft was chosen.
@@ -80,7 +78,6 @@ pub struct Derivation {
 
 impl Derivation {
     /// No draft, and why.
-    #[doc(hidden)]
     pub fn failed(diagnostic: Diagnostic) -> Self {
         Self {
             status: Status::Failed,
@@ -107,7 +104,6 @@ impl Derivation {
     }
 
     /// Names the special tokens that came from files next to the chat template.
-    #[doc(hidden)]
     pub fn with_tokens_of(mut self, source: &ChatSource) -> Self {
         let found = source.tokens_beside().iter().map(|(name, file)| {
             let token = source.special_tokens.get(name).map_or_else(String::new, Value::to_string);
@@ -121,7 +117,6 @@ impl Derivation {
     }
 
     /// What makes the draft better than the options as they were given.
-    #[doc(hidden)]
     pub fn remedy(&self) -> Option<&Remedy> {
         self.remedy.as_ref()
     }
@@ -138,7 +133,7 @@ impl Derivation {
             ("response_template", self.response_template.clone().unwrap_or(Value::Null)),
             ("findings", self.findings.to_value()),
             ("verification", self.verdict.to_value()),
-            ("readers", Value::List(self.readers.iter().map(Reading::to_value).collect())),
+            ("readers", Value::List(self.readers.iter().map(ReaderVerdict::to_value).collect())),
             ("diagnostics", Value::List(diagnostics.collect())),
         ])
     }

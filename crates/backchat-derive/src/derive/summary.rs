@@ -1,6 +1,6 @@
 //! The short report: findings, assumptions, losses, readers. Everything else is in the evidence.
 
-use super::Reading;
+use super::ReaderVerdict;
 use super::report::{Derivation, Status};
 use backchat_core::diagnostic::{Diagnostic, shortened};
 
@@ -95,8 +95,8 @@ fn in_a_line(label: &str, diagnostic: &Diagnostic) -> String {
 }
 
 /// Who accepts the draft, and who refuses it, with the target that suits each.
-fn readers(readings: &[Reading]) -> Vec<String> {
-    let (accepting, refusing): (Vec<&Reading>, Vec<&Reading>) =
+fn readers(readings: &[ReaderVerdict]) -> Vec<String> {
+    let (accepting, refusing): (Vec<&ReaderVerdict>, Vec<&ReaderVerdict>) =
         readings.iter().partition(|reading| reading.refusals.is_empty());
     let accepting: Vec<String> = accepting.into_iter().map(|reading| reading.reader.name().to_owned()).collect();
     let refusing: Vec<String> = refusing

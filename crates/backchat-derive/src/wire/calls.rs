@@ -151,7 +151,7 @@ impl Finder<'_, '_> {
         Some(Calls {
             cuts,
             body,
-            most: if two.is_some() { 3 } else { 1 },
+            several: two.is_some(),
             end,
             request_shape,
             setting: self.setting.clone(),

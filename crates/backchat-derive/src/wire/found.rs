@@ -32,33 +32,44 @@ impl Wire {
         Self { structure, written, varying, is_assumed: false }
     }
 
-    /// The same, as a wire that no model's renders showed.
-    #[doc(hidden)]
-    pub fn assumed(self) -> Self {
-        Self { is_assumed: true, ..self }
-    }
-
     /// Whether it is the plainest wire, and no chat template showed it.
     pub fn is_assumed(&self) -> bool {
         self.is_assumed
     }
+}
+
+/// The parts of a wire, for those that write grammars of it. Users of the library see a wire as a whole: the facade does not
+/// name this trait.
+pub trait WireParts {
+    /// The parts of a turn, and the marks around them.
+    fn structure(&self) -> &structure::WireFormat;
+
+    /// The turns as renders write them.
+    fn written(&self) -> &Written;
 
     /// A prompt with placeholder characters for varying text, as in the structure.
-    #[doc(hidden)]
-    pub fn steady(&self, prompt: &str) -> String {
-        self.varying.steady(prompt.to_owned())
-    }
+    fn steady(&self, prompt: &str) -> String;
 
-    /// The parts of a turn, and the marks around them.
-    #[doc(hidden)]
-    pub fn structure(&self) -> &structure::WireFormat {
+    /// The same, as a wire that no model's renders showed.
+    #[must_use]
+    fn assumed(self) -> Self;
+}
+
+impl WireParts for Wire {
+    fn structure(&self) -> &structure::WireFormat {
         &self.structure
     }
 
-    /// The turns as renders write them.
-    #[doc(hidden)]
-    pub fn written(&self) -> &Written {
+    fn written(&self) -> &Written {
         &self.written
+    }
+
+    fn steady(&self, prompt: &str) -> String {
+        self.varying.steady(prompt.to_owned())
+    }
+
+    fn assumed(self) -> Self {
+        Self { is_assumed: true, ..self }
     }
 }
 

@@ -168,8 +168,8 @@ pub struct Calls {
     /// How calls are split, the simplest reading first; there is at least one.
     pub cuts: Vec<Cut>,
     pub body: Body,
-    /// How many calls one turn was seen to contain: 1, or 3 for any number.
-    pub most: usize,
+    /// Whether a turn may make several calls.
+    pub several: bool,
     /// The end of a turn with calls, if it differs from that of one with content.
     pub end: Option<String>,
     pub request_shape: RequestShape,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::marks::Segmentation;
-use backchat_chat::ChatTemplate;
+use backchat_chat::{ChatTemplate, switches};
 use backchat_core::json::{Object, Value};
 use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, needle};
 
@@ -48,7 +48,7 @@ pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object)
 
 fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec<Setting> {
     let mut settings = vec![Setting::new()];
-    for (name, values) in template.switches(variables) {
+    for (name, values) in switches(template, variables) {
         if !is_printed(prober, name) {
             settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
         }

@@ -80,19 +80,6 @@ impl Tools {
         Ok(Self { by_name })
     }
 
-    /// Casts the arguments of every tool call in the value: the value itself, or the elements of lists.
-    #[doc(hidden)]
-    pub fn apply(&self, value: &mut Value, mode: Mode) -> Result<(), Reason> {
-        match value {
-            Value::List(items) => items.iter_mut().try_for_each(|item| self.apply(item, mode)),
-            Value::Object(entries) => match entries.get_mut("function") {
-                Some(function) => self.apply_to_call(function, mode),
-                None => Ok(()),
-            },
-            _ => Ok(()),
-        }
-    }
-
     fn types(&self, tool: &str, argument: &str) -> Option<&Types> {
         self.by_name.get(tool)?.types.get(argument)
     }
@@ -132,15 +119,6 @@ impl Tools {
         self.types(tool, argument).is_some_and(|types| types.as_ref().map_or(true, |types| !types.is_empty()))
     }
 
-    /// Casts one argument of a call.
-    #[doc(hidden)]
-    pub fn cast(&self, tool: &str, argument: &str, value: &mut Value, mode: Mode) -> Result<(), Reason> {
-        match self.types(tool, argument) {
-            Some(types) => cast_argument(value, types.as_ref().map_err(Clone::clone)?, mode),
-            None => Ok(()),
-        }
-    }
-
     fn apply_to_call(&self, function: &mut Value, mode: Mode) -> Result<(), Reason> {
         let Value::Object(entries) = function else { return Ok(()) };
         let tool = entries.get("name").and_then(Value::as_str).and_then(|name| self.by_name.get(name));
@@ -154,6 +132,32 @@ impl Tools {
             }
         }
         Ok(())
+    }
+}
+
+/// Casts the arguments of every tool call in the value: the value itself, or the elements of lists.
+pub fn cast_calls(tools: &Tools, value: &mut Value, mode: Mode) -> Result<(), Reason> {
+    match value {
+        Value::List(items) => items.iter_mut().try_for_each(|item| cast_calls(tools, item, mode)),
+        Value::Object(entries) => match entries.get_mut("function") {
+            Some(function) => tools.apply_to_call(function, mode),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Casts one argument of a call to the types that its tool wants.
+pub fn cast_argument_of(
+    tools: &Tools,
+    tool: &str,
+    argument: &str,
+    value: &mut Value,
+    mode: Mode,
+) -> Result<(), Reason> {
+    match tools.types(tool, argument) {
+        Some(types) => cast_argument(value, types.as_ref().map_err(Clone::clone)?, mode),
+        None => Ok(()),
     }
 }
 
@@ -295,7 +299,7 @@ mod tests {
         let tools = format!(r#"[{{"name": "f", "parameters": {{"properties": {{"a": {schema}}}}}}}]"#);
         let function = Value::from([("name", "f".into()), ("arguments", Value::from([("a", argument)]))]);
         let mut call = Value::from([("function", function)]);
-        Tools::new(&value(&tools)).unwrap().apply(&mut call, mode)?;
+        cast_calls(&Tools::new(&value(&tools)).unwrap(), &mut call, mode)?;
         Ok(call.get("function").unwrap().get("arguments").unwrap().get("a").unwrap().to_string())
     }
 
@@ -497,7 +501,7 @@ mod tests {
         ];
         for (tools, given, want) in cases {
             let mut given = value(&given);
-            Tools::new(&value(&tools)).unwrap().apply(&mut given, Mode::Stable).unwrap();
+            cast_calls(&Tools::new(&value(&tools)).unwrap(), &mut given, Mode::Stable).unwrap();
             assert_eq!(given.to_string(), want, "with the tools {tools}");
         }
         for tools in ["5", "true"] {

@@ -9,11 +9,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// What the parser was doing.
-    #[doc(hidden)]
-    pub stage: Stage,
+    pub(crate) stage: Stage,
     /// What went wrong.
-    #[doc(hidden)]
-    pub cause: Cause,
+    pub(crate) cause: Cause,
 }
 
 /// The kind of error.
@@ -34,7 +32,7 @@ pub enum ParseErrorKind {
 
 /// What a parser was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Reading the prefix.
     Prefix,
     /// Reading the text.
@@ -45,7 +43,7 @@ pub enum Stage {
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// This pattern exceeded its step limit.
     TooMuchWork { pattern: String },
     /// A region of this field is malformed, for this reason.
@@ -69,6 +67,14 @@ impl ParseError {
             Cause::Missing(_) => ParseErrorKind::Missing,
             Cause::Failed => ParseErrorKind::Failed,
             Cause::TextForIds | Cause::IdsForText => ParseErrorKind::WrongInput,
+        }
+    }
+
+    /// The field whose region gives no value, and the reason, if that is what went wrong.
+    pub fn malformed(&self) -> Option<(&str, &str)> {
+        match &self.cause {
+            Cause::Malformed { field, reason, .. } => Some((field, reason)),
+            _ => None,
         }
     }
 

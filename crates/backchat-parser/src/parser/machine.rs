@@ -87,6 +87,16 @@ pub struct Pending<'p> {
     pub start: usize,
 }
 
+/// Feeds a parser text only as lookahead: its events are not reported, and the message lacks it.
+///
+/// For stable mode, in which no value that can or cannot be read changes what follows.
+pub fn skim(parser: &mut Parser, text: &str) -> Result<(), ParseError> {
+    parser.skims = true;
+    let taken = parser.feed_into(text, &mut |_| {});
+    parser.skims = false;
+    taken
+}
+
 impl Parser {
     /// Begins a message. `prefix` is the prompt the model was given, up to where its output begins; the text after the
     /// last start anchor in it belongs to the message.
@@ -236,17 +246,6 @@ impl Parser {
         }
     }
 
-    /// Reads more text only as lookahead: its events are not reported, and it is not in the message.
-    ///
-    /// For stable mode, in which the values of regions do not affect the text that follows.
-    #[doc(hidden)]
-    pub fn skim(&mut self, text: &str) -> Result<(), ParseError> {
-        self.skims = true;
-        let taken = self.feed_into(text, &mut |_| {});
-        self.skims = false;
-        taken
-    }
-
     /// Ends the text: held text is decided, and the message is complete.
     pub fn finish(self) -> Result<Finished, ParseError> {
         let mut events = Vec::new();
@@ -301,7 +300,6 @@ impl Parser {
     }
 
     /// The held text, and the delimiters it could be part of.
-    #[doc(hidden)]
     pub fn held(&self) -> Held<'_> {
         let watch = watched(&self.plan, self.region.as_ref());
         let pending = watch.delimiters.iter().filter_map(|&index| {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::content::coerce::Tools;
+use crate::content::coerce::{Tools, cast_calls};
 use crate::content::{self, Capture, Mode};
 use crate::template::Field;
 use backchat_core::json::{Object, Value};
@@ -42,7 +42,7 @@ pub(super) fn value_of(
 ) -> Result<Value, NoValue> {
     let mut value = content::region_value(field, body, captures, mode)?;
     if let Some(tools) = tools {
-        tools.apply(&mut value, mode)?;
+        cast_calls(tools, &mut value, mode)?;
     }
     Ok(value)
 }

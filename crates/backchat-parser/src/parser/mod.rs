@@ -66,7 +66,6 @@ pub use crate::content::{Capture, Mode};
 // How the command and the tests cut texts.
 pub use chunk_text::ChunkText;
 pub use chunks::{Chunks, cut, cut_ids};
-pub use error::{Cause, Stage};
 pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef};
 pub use events::Events;
@@ -74,9 +73,8 @@ pub use finished::Finished;
 // Which ids the events of a parser of ids came from.
 pub use kept_text::IdSpans;
 pub use machine::Parser;
+pub use machine::{Held, Pending, skim};
 pub use options::{ClosersInStrings, Options, Reasoning};
-// What the workbench shows of a parser at work.
-pub use machine::{Held, Pending};
 pub use problem::Problem;
 pub use signals::Malformed;
 pub use span::Span;

@@ -10,7 +10,7 @@ use super::frames::{Frames, Step};
 use super::script::Kind;
 use super::walk::{Reading, Walk};
 use crate::probe::{Absent, Renderer, RequestShape, context};
-use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_chat::{ChatTemplate, RenderOptions, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_start, slice};
 
@@ -151,7 +151,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         self.switched.get_or_init(|| {
             let renderer = self.renderer();
             let mut known: Vec<(Object, Frames)> = Vec::new();
-            let switches = self.template.borrow().switches(&self.variables);
+            let switches = switches(self.template.borrow(), &self.variables);
             let settings = switches.into_iter().flat_map(|(name, values)| {
                 values.into_iter().map(move |value| Object::from_iter([(name.to_owned(), value)]))
             });

@@ -14,7 +14,7 @@ use super::renderer::{Outcome, Renderer};
 use super::request_shape::{Offer, RequestShape};
 use super::steady::Varying;
 use super::tools::{Offered, Tools};
-use backchat_chat::{ChatTemplate, Origin, RenderError, RenderOptions};
+use backchat_chat::{ChatTemplate, Origin, RenderError, RenderOptions, render_prepared, switches};
 use backchat_core::json::{Object, Value};
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ impl<'t> Prober<'t> {
 
     /// The variables that may switch the template.
     pub fn switches(&self) -> Vec<String> {
-        let switches = self.renderer.template().switches(self.variables);
+        let switches = switches(self.renderer.template(), self.variables);
         switches.into_iter().map(|(name, _)| name.to_owned()).collect()
     }
 
@@ -252,7 +252,7 @@ impl<'t> Prober<'t> {
             self.cache.contexts.borrow_mut().insert(request_key, key);
             self.renderer.render_keyed(key, |template, options| match tools {
                 Tools::Offered(Offered { prepared: Some(prepared), .. }) => {
-                    template.render_prepared(&context, &[("tools", prepared)], options)
+                    render_prepared(template, &context, &[("tools", prepared)], options)
                 }
                 tools => {
                     tools.put(&mut context);
@@ -281,8 +281,7 @@ impl<'t> Prober<'t> {
     /// The keys that a render looks up in the context; none if the template refuses it.
     pub fn paths(&self, shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
         let context = self.context(shape, messages, setting, false);
-        let rendered = self.renderer.render_noting(&context, |options| options.watch(true));
-        rendered.and_then(|rendered| rendered.watched).map_or_else(Vec::new, |watched| watched.paths)
+        self.renderer.watched(&context).map_or_else(Vec::new, |watched| watched.paths)
     }
 
     /// The origin of each piece of this render of a conversation; `None` if no request shape gives that text.
@@ -296,7 +295,7 @@ impl<'t> Prober<'t> {
         let own = self.request_shape;
         own.forms().chain(own.remedies()).find_map(|shape| {
             let context = self.context(shape, messages, setting, generation_prompt);
-            let rendered = self.renderer.render_noting(&context, |options| options.origins(true))?;
+            let rendered = self.renderer.render_with_origins(&context)?;
             (rendered.text == text).then_some(rendered.origins)
         })
     }

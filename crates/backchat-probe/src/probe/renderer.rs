@@ -9,7 +9,9 @@ use std::time::Duration;
 use foldhash::fast::FixedState;
 
 use super::key::{self, Entries};
-use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered, Stopwatch};
+use backchat_chat::{
+    ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered, Stopwatch, Watched, render_watched,
+};
 use backchat_core::json::{Object, Value};
 
 /// How many bytes of text the cache keeps; what comes later is rendered each time.
@@ -128,14 +130,20 @@ impl<'t> Renderer<'t> {
         self.render(context).ok().map(|rendered| rendered.text.clone())
     }
 
-    /// Renders a context with these `options`.
-    pub fn render_noting(
-        &self,
-        context: &Object,
-        options: impl FnOnce(RenderOptions) -> RenderOptions,
-    ) -> Option<Rendered> {
-        let may = self.memory.exhausted.borrow().is_none();
-        may.then(|| self.template.render(context, &options(self.options.as_ref().clone())).ok()).flatten()
+    /// Renders a context, and notes which place of the template printed each piece.
+    pub fn render_with_origins(&self, context: &Object) -> Option<Rendered> {
+        let options = || self.options.as_ref().clone().origins(true);
+        self.may_render().then(|| self.template.render(context, &options()).ok()).flatten()
+    }
+
+    /// What the template reads of a context that it accepts.
+    pub fn watched(&self, context: &Object) -> Option<Watched> {
+        let (rendered, seen) = self.may_render().then(|| render_watched(self.template, context, &self.options))?;
+        rendered.is_ok().then_some(seen)
+    }
+
+    fn may_render(&self) -> bool {
+        self.memory.exhausted.borrow().is_none()
     }
 
     fn note(&self, error: &Rc<RenderError>) {

@@ -461,7 +461,7 @@ fn message_notes(expected: &Reading, found: &Reading) -> Vec<String> {
 /// Whether two readings of transformers are the same to its user. After an error only the error counts.
 fn same_answer(one: &Reading, other: &Reading) -> bool {
     match (&one.outcome, &other.outcome) {
-        (Err(one), Err(other)) => one.cause == other.cause,
+        (Err(one), Err(other)) => one.to_string() == other.to_string(),
         (one_outcome, other_outcome) => one_outcome == other_outcome && one.events == other.events,
     }
 }

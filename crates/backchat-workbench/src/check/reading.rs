@@ -1,7 +1,7 @@
 //! One parse of an output: the events with adjacent chunks joined, and the result.
 
 use backchat_core::json::{Object, Value};
-use backchat_parser::parser::{Cause, Event, EventRef, ParseError, Parser, Problem, RecoveryPolicy};
+use backchat_parser::parser::{Event, EventRef, ParseError, Parser, Problem, RecoveryPolicy};
 
 /// The result of parsing a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,9 +54,9 @@ impl Reading {
         let mut errors: Vec<String> = malformed.collect();
         match &self.outcome {
             Ok((_, missing)) => errors.extend(missing.iter().map(|field| format!("missing {field}"))),
-            Err(error) => errors.push(match &error.cause {
-                Cause::Malformed { field, reason, .. } => format!("malformed {field}: {}", one_line(reason)),
-                _ => format!("{}: {}", error.stage(), one_line(&error.to_string())),
+            Err(error) => errors.push(match error.malformed() {
+                Some((field, reason)) => format!("malformed {field}: {}", one_line(reason)),
+                None => format!("{}: {}", error.stage(), one_line(&error.to_string())),
             }),
         }
         errors

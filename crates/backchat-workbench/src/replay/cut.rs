@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::record::Recorder;
 use super::recording::{Entry, Kind, Outcome, Recording, narrow};
 use backchat_parser::content::coerce::Tools;
-use backchat_parser::parser::{Mode, Options, ParseError, Parser};
+use backchat_parser::parser::{Mode, Options, ParseError, Parser, skim};
 
 impl Recording {
     /// Cuts a feed of the output in two at a position of the text. The result equals the recording of a text that was
@@ -40,7 +40,7 @@ impl Recording {
         let Range { start, end } = self.feed_span(feed);
         let options = self.recovery.apply(Options::default().mode(self.mode).tools(tools));
         let mut parser = Parser::new(&self.template, self.slice(0..self.output), options)?;
-        parser.skim(self.slice(self.output..start))?;
+        skim(&mut parser, self.slice(self.output..start))?;
         let mut recorder = Recorder::new(&self.template, self.mode, self.recovery, self.text.clone(), self.output);
         recorder.recording.origin = self.origin;
         recorder.pending = self.pending_after(feed - 1).to_vec();

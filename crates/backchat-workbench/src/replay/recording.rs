@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backchat_core::json::Value;
 use backchat_parser::content::Capture;
-use backchat_parser::parser::{Mode, ParseError, Problem, Stage};
+use backchat_parser::parser::{Mode, ParseError, Problem};
 use backchat_parser::template::{Field, Template};
 
 use super::compact_value::CompactValue;
@@ -276,7 +276,7 @@ impl Recording {
         let end = match &self.outcome {
             Outcome::Finished { .. } => true,
             Outcome::Open => false,
-            Outcome::Failed(error) => error.stage == Stage::Finalize,
+            Outcome::Failed(error) => error.stage() == "finalize",
         };
         self.feeds.len().saturating_sub(1 + usize::from(end))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::html::Html;
 use super::page::{Head, Mood, Section, page};
 use backchat_core::diagnostic::shortened;
-use backchat_derive::derive::{Derivation, Reading, Status};
+use backchat_derive::derive::{Derivation, ReaderVerdict, Status};
 
 /// A chat template among many.
 pub struct Charted {
@@ -104,7 +104,7 @@ fn parts(html: &mut Html, page: &str, derivation: &Derivation) {
 }
 
 /// Whether a reader accepts the draft, and the costs there.
-fn mark(html: &mut Html, reading: &Reading) {
+fn mark(html: &mut Html, reading: &ReaderVerdict) {
     let (class, sign, words) = match (reading.refusals.first(), reading.costs.first()) {
         (Some(refusal), _) => ("bad", "✗", format!("refuses it: {refusal}")),
         (None, Some(cost)) => ("doubtful", "~", format!("takes it, but: {cost}")),

@@ -9,7 +9,7 @@ use super::proof::{Proof, grid, texts};
 use super::sides;
 use super::turn;
 use backchat_core::json::Value;
-use backchat_derive::derive::{Derivation, Options, Proven, Reading, Status, Verdict};
+use backchat_derive::derive::{self, Derivation, Options, Proven, ReaderVerdict, Status, Verdict};
 use backchat_parser::template::Template;
 
 impl Mood {
@@ -41,7 +41,7 @@ pub fn derivation(
         line: after_word(&headline),
         // The playground derives the draft again.
         playground: playground
-            .map(|known| known.link(Some((source, options.given())), None, failed(&derivation.verdict))),
+            .map(|known| known.link(Some((source, &options.variables)), None, failed(&derivation.verdict))),
     };
     let mut sections = Vec::new();
     if derivation.response_template.is_some() {
@@ -53,7 +53,7 @@ pub fn derivation(
             });
         }));
     }
-    let evidence = derivation.findings.evidence();
+    let evidence = derive::evidence(&derivation.findings);
     let evidence = Section::new("evidence", "Evidence", |html| evidence::write(html, evidence));
     sections.extend(body(proof.as_ref(), derivation.response_template.as_ref(), Some(evidence)));
     if !derivation.readers.is_empty() {
@@ -80,7 +80,7 @@ pub fn proof(
         badge: (proven.status.name(), Mood::of(proven.status)),
         line: after_word(&headline),
         playground: playground
-            .map(|known| known.link(Some((source, options.given())), Some(template), failed(&proven.verdict))),
+            .map(|known| known.link(Some((source, &options.variables)), Some(template), failed(&proven.verdict))),
     };
     let value = template.to_value();
     let mut sections = Vec::new();
@@ -126,7 +126,7 @@ fn body<'a>(
 }
 
 /// The verdict of each reader on the draft.
-fn readers(html: &mut Html, readers: &[Reading]) {
+fn readers(html: &mut Html, readers: &[ReaderVerdict]) {
     html.of_class("div", "wide", |html| {
         html.table("", "", &["reader", "accepts it", "problems", "alternative draft"], |html| {
             for reading in readers {

@@ -54,7 +54,7 @@ impl Plan<'_> {
     /// Whether a call's object is best read whole: it has its own mark, has more members after its arguments, or has
     /// them in a string, whose braces are not structural.
     fn reads_whole(&self) -> bool {
-        let own = if self.calls.most > 1 { self.cut.open.trim() } else { self.first_mark() };
+        let own = if self.calls.several { self.cut.open.trim() } else { self.first_mark() };
         let body = &self.calls.body;
         !own.is_empty()
             || body.arguments == Arguments::JsonText

@@ -1,6 +1,6 @@
 //! The conversations that a chat template has to render for a derivation, in every form in which it may take them.
 
-use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Watched};
+use backchat_chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Watched, render_watched};
 use backchat_core::json::Object;
 use backchat_probe::probe::{Answer, Message, Prober, RequestShape, call, needle};
 
@@ -99,7 +99,7 @@ pub(super) fn render(
 ) -> (Result<String, RenderError>, Watched) {
     let mut all = variables.clone();
     all.extend(context.iter().map(|(name, value)| (name, value.clone())));
-    let (rendered, seen) = template.render_watched(&all, options);
+    let (rendered, seen) = render_watched(template, &all, options);
     (rendered.map(|rendered| rendered.text), seen)
 }
 

@@ -9,7 +9,7 @@ use super::judge::{Judge, Outcome};
 use super::renders::Tokens;
 use super::request::Request;
 use super::verdict::Loss;
-use backchat_chat::ChatTemplate;
+use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
@@ -71,7 +71,7 @@ impl<'t> Setup<'_, 't> {
         for (name, value) in self.variables.iter().filter(|(name, _)| !name.ends_with("_token")) {
             names.push((name, other_than(Some(value))));
         }
-        for (name, _) in self.template.switches(self.variables) {
+        for (name, _) in switches(self.template, self.variables) {
             names.push((name, other_than(None)));
         }
         names.truncate(MOST_VARIED);

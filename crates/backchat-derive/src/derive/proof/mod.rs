@@ -57,7 +57,7 @@ use judge::{Judge, Outcome};
 use renders::Tokens;
 use request::Request;
 
-pub use boundary::{Boundary, Fault};
+pub(super) use boundary::Boundary;
 pub use conversations::tools;
 pub use listed::with_conversations;
 pub use listed::{Conversation, Fate, conversations};
@@ -65,8 +65,9 @@ pub use policy_rounds::{Cuts, PolicyRounds};
 pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
 pub use reading::reasoning_field;
+pub use tolerance::Tolerance;
 pub(super) use verdict::UnreadTurn;
-pub use verdict::{Failure, Loss, Verdict};
+pub use verdict::{Failure, Loss, Scope, Unverified, Verdict};
 
 /// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
 const MOST_CASES: usize = 240;

@@ -17,22 +17,16 @@ pub struct Verdict {
     /// How many parsed back exactly.
     pub passed: usize,
     /// The faults of the response template, one entry per cause, each with its smallest example.
-    #[doc(hidden)]
     pub failures: Vec<Failure>,
     /// Differences that the wire format itself cannot carry.
-    #[doc(hidden)]
     pub losses: Vec<Loss>,
     /// Parts that the response template claims to read and no conversation exercised.
-    #[doc(hidden)]
     pub unverified: Vec<Unverified>,
     /// The parts that the conversations exercised, and those that the chat template never shows.
-    #[doc(hidden)]
     pub scope: Scope,
     /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
-    #[doc(hidden)]
     pub recut: usize,
     /// How the response template reads outputs that deviate, if it reads every conversation.
-    #[doc(hidden)]
     pub tolerance: Tolerance,
     /// What policies of recovery do to the conversations, if the response template reads every one.
     #[doc(hidden)]
@@ -65,7 +59,7 @@ pub struct Failure {
     /// The difference, in words.
     pub what: String,
     /// The boundary that is wrong, if the text shows it.
-    pub boundary: Option<Boundary>,
+    pub(in crate::derive) boundary: Option<Boundary>,
     /// The prompt.
     pub prefix: String,
     /// The model's turn.
@@ -182,6 +176,14 @@ impl Failure {
         };
         let boundary = self.boundary.as_ref().map_or_else(String::new, |boundary| format!(": {}", boundary.describe()));
         format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
+    }
+
+    /// The boundary that is wrong, or else what came back differently.
+    pub fn fault(&self) -> String {
+        match &self.boundary {
+            Some(boundary) => boundary.describe(),
+            None => format!("{} came back differently", self.what),
+        }
     }
 
     /// The change to make in the response template.

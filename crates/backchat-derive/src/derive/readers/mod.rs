@@ -7,7 +7,7 @@ mod rewrite;
 mod verdicts;
 
 pub use rewrite::rewrite;
-pub use verdicts::Reading;
+pub use verdicts::ReaderVerdict;
 
 pub(super) use fit::Fitted;
 
@@ -79,7 +79,7 @@ impl ReaderSet {
 
 /// The findings about a draft and its readers.
 pub(super) struct ReaderReport {
-    pub readings: Vec<Reading>,
+    pub readings: Vec<ReaderVerdict>,
     pub diagnostics: Vec<Diagnostic>,
 }
 

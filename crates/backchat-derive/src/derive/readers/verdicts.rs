@@ -9,7 +9,7 @@ use backchat_parser::template::Template;
 /// The verdict of one reader on a draft.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Reading {
+pub struct ReaderVerdict {
     /// Who reads it.
     pub reader: Reader,
     /// Why it refuses the draft, in its own words, each with the path of the refused construct; empty if it accepts it.
@@ -20,7 +20,7 @@ pub struct Reading {
     pub other: Option<(&'static str, &'static str)>,
 }
 
-impl Reading {
+impl ReaderVerdict {
     /// One line: whether it accepts the draft, or why not.
     pub fn describe(&self) -> String {
         let title = self.reader.title();
@@ -49,7 +49,7 @@ impl Reading {
 }
 
 /// The verdict of every reader on a draft.
-pub(in crate::derive) fn readings(template: &Template, audience: &ReaderSet) -> Vec<Reading> {
+pub(in crate::derive) fn readings(template: &Template, audience: &ReaderSet) -> Vec<ReaderVerdict> {
     let readings = Reader::ALL.into_iter().map(|reader| {
         let refused = reader.check(template);
         let mut costs: Vec<String> = reader.cautions(template).into_iter().map(|caution| caution.effect).collect();
@@ -62,7 +62,7 @@ pub(in crate::derive) fn readings(template: &Template, audience: &ReaderSet) -> 
             other = Some((reader.name(), "keeps both pieces"));
         }
         let refusals = refused.iter().map(in_words).collect();
-        Reading { reader, refusals, costs, other }
+        ReaderVerdict { reader, refusals, costs, other }
     });
     readings.collect()
 }
@@ -149,7 +149,7 @@ mod tests {
     fn a_reader_accepts_a_draft_at_a_cost_or_refuses_it() {
         let reading = |refusals: &[&str], costs: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-            Reading { reader: Reader::Smg, refusals: owned(refusals), costs: owned(costs), other: None }
+            ReaderVerdict { reader: Reader::Smg, refusals: owned(refusals), costs: owned(costs), other: None }
         };
         let title = Reader::Smg.title();
         assert_eq!(reading(&[], &[]).describe(), format!("{title} accepts it"));

@@ -2,6 +2,7 @@
 
 use super::super::structure::{Encoding, Values};
 use super::*;
+use crate::wire::WireParts;
 
 #[test]
 fn repeated_text_is_cut_at_marks() {

@@ -177,7 +177,7 @@ fn a_turn_with_calls_may_end_otherwise() {
     let calls = wire.calls.unwrap();
     assert_eq!(calls.end.as_deref(), Some("<|wait|>"));
     assert_eq!(wire.stops, ["<|end|>", "<|wait|>"]);
-    assert_eq!((calls.most, &calls.body.arguments), (3, &Arguments::Json));
+    assert_eq!((calls.several, &calls.body.arguments), (true, &Arguments::Json));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_mark_that_ends_headers_and_parts_calls_opens_each_part() {
     let calls = |cut: Cut| Calls {
         cuts: vec![cut],
         body: Body { head: Vec::new(), arguments: Arguments::Json, tail: Vec::new(), object: None },
-        most: 3,
+        several: true,
         end: None,
         request_shape: RequestShape::USUAL,
         setting: Setting::new(),

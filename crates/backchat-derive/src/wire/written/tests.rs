@@ -1,6 +1,6 @@
 //! Turns of small chat templates, part by part, and the spelling of their values.
 
-use super::super::found;
+use super::super::found::{self, WireParts};
 use super::super::support::chat_template;
 use super::*;
 use backchat_chat::ChatTemplate;

@@ -9,7 +9,7 @@ use super::policy::{Policies, RecoveryPolicy};
 use super::tags::{self, Tags};
 use super::validate::{self, below};
 use super::{tolerant, tool_name};
-use crate::content::coerce::Tools;
+use crate::content::coerce::{Tools, cast_calls};
 use crate::content::{self, Capture, Mode, Reason};
 use crate::template::{ContentSpec, Field, JsonArgs, XmlInlineArgs};
 use backchat_core::json::{self, Object, Value};
@@ -114,7 +114,7 @@ impl Reader<'_> {
             self.judge(place, function);
         }
         if let Some(tools) = self.request.tools {
-            tools.apply(&mut value, Mode::Stable)?;
+            cast_calls(tools, &mut value, Mode::Stable)?;
         }
         if self.request.validate {
             for (place, function) in functions(&mut value).enumerate() {

@@ -18,7 +18,7 @@ use self::shape::Part;
 use self::tags::Tags;
 use super::event::EventRef;
 use super::part::part;
-use crate::content::coerce::Tools;
+use crate::content::coerce::{Tools, cast_argument_of};
 use crate::content::{Capture, Mode};
 use crate::template::{ContentSpec, Field};
 use backchat_core::json::Value;
@@ -255,7 +255,7 @@ impl Sink for Reading<'_> {
 
     fn release(&self, path: &[Option<String>], mut value: Value) -> Option<String> {
         let name = self.calls.all.last()?.name.as_deref()?;
-        self.tools?.cast(name, path.last()?.as_deref()?, &mut value, Mode::Stable).ok()?;
+        cast_argument_of(self.tools?, name, path.last()?.as_deref()?, &mut value, Mode::Stable).ok()?;
         Some(value.to_string())
     }
 

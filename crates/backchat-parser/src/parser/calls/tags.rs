@@ -1,6 +1,6 @@
 //! Incremental tagged values: each becomes an entry of the arguments once no continuation can change its tag.
 
-use crate::content::coerce::Tools;
+use crate::content::coerce::{Tools, cast_argument_of};
 use crate::content::{Mode, Reason, tagged_value};
 use crate::parser::part::part;
 use crate::pattern::{Search, SearchResult};
@@ -43,7 +43,7 @@ impl Tags {
             let text_of_value = if has_value { group(&self.search, "value") } else { Some("") };
             let (key, mut value) = tagged_value(args, group(&self.search, "key"), text_of_value, Mode::Stable)?;
             if let (Some(tools), Some(name)) = (tools, name) {
-                tools.cast(name, key, &mut value, Mode::Stable)?;
+                cast_argument_of(tools, name, key, &mut value, Mode::Stable)?;
             }
             text.push_str(if self.has_entries { ", " } else { "{" });
             let entry = Value::Object(Object::from([(key.to_owned(), value)])).to_string();

@@ -38,8 +38,7 @@ pub struct Opened {
     pub loaded: Loaded,
     /// The file as messages name it.
     pub file: String,
-    /// The text of the file, for excerpts.
-    #[doc(hidden)]
+    /// The text of the file, which diagnostics point into.
     pub sources: Sources,
     /// The position of the template in the file.
     #[doc(hidden)]
@@ -53,7 +52,6 @@ pub struct SourceError {
     /// All problems.
     pub diagnostics: Vec<Diagnostic>,
     /// The text of the file, if it was read.
-    #[doc(hidden)]
     pub sources: Sources,
 }
 

@@ -64,17 +64,9 @@ fn proof(proven: &Proven) -> Option<Proof> {
     (proven.status != Status::Failed).then(|| Proof {
         cases: verdict.cases,
         passed: verdict.cases - verdict.failed(),
-        wrong: verdict.failures.first().map(what_is_wrong),
+        wrong: verdict.failures.first().map(Failure::fault),
         failures: verdict.failures.iter().map(conversation).collect(),
     })
-}
-
-/// The wrong boundary, or else the part that differs.
-fn what_is_wrong(failure: &Failure) -> String {
-    match &failure.boundary {
-        Some(boundary) => boundary.describe(),
-        None => format!("{} came back differently", failure.what),
-    }
 }
 
 fn conversation(failure: &Failure) -> Conversation {

@@ -138,7 +138,7 @@ impl Plan<'_> {
     }
 
     fn calls_follow(&self) -> Option<String> {
-        (self.calls.most > 1).then(|| self.next()).filter(|next| !next.trim().is_empty())
+        self.calls.several.then(|| self.next()).filter(|next| !next.trim().is_empty())
     }
 
     /// The text that can follow a call, as patterns after any white space.

@@ -43,7 +43,7 @@ impl Plan<'_> {
         if !section.is_empty() {
             before.push(format!("{}{space}", spaced(section)));
         }
-        if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
+        if self.calls.several && (!separator.is_empty() || own.is_empty()) {
             let close = self.end_of_call();
             // White space after a call belongs to its close, or to the separator before the next one.
             let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
@@ -58,7 +58,7 @@ impl Plan<'_> {
             if !(after_close.is_empty() && separator.is_empty()) {
                 before.push(format!("{after_close}{separator}{}", self.inside_section()));
             }
-        } else if self.calls.most > 1
+        } else if self.calls.several
             && !section.is_empty()
             && self.end_of_call().is_empty()
             && !self.cut.separator.is_empty()
@@ -78,7 +78,7 @@ impl Plan<'_> {
                 format!("(?:{})?{own}", before.join("|"))
             }
             false => {
-                let later = if self.calls.most > 1 && separator.is_empty() {
+                let later = if self.calls.several && separator.is_empty() {
                     let close = self.end_of_call();
                     if close.is_empty() { String::new() } else { format!("|(?<={close}\\s*)") }
                 } else {
