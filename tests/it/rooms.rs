@@ -128,6 +128,7 @@ fn no_room_looks_where_it_should_not() {
     let mut complaints = Vec::new();
     for source in sources() {
         let plan = plan_of(&source, &plans);
+        let mut used = BTreeSet::new();
         for file in rust_files(&source).into_iter().filter(|_| !plan.is_empty()) {
             let inside = file.strip_prefix(&source).unwrap().with_extension("");
             let room = inside.components().next().unwrap().as_os_str().to_str().unwrap();
@@ -135,8 +136,14 @@ fn no_room_looks_where_it_should_not() {
             if matches!(room, "lib" | "main") {
                 continue;
             }
-            let found = forbidden(room, &fs::read_to_string(&file).unwrap(), plan);
+            let text = fs::read_to_string(&file).unwrap();
+            let found = forbidden(room, &text, plan);
             complaints.extend(found.into_iter().map(|complaint| format!("{}: {complaint}", file.display())));
+            used.extend(imports(&text).into_iter().map(|other| (room.to_owned(), other)));
+        }
+        for (room, allowed) in plan {
+            let unused = allowed.iter().flatten().filter(|other| !used.contains(&(room.clone(), (*other).clone())));
+            complaints.extend(unused.map(|other| format!("`{room}` does not import `{other}`, which its row names")));
         }
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
@@ -156,12 +163,20 @@ fn every_file_begins_with_its_contract() {
 #[test]
 fn the_files_that_the_plan_names_exist() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let folders = sources().into_iter().chain([root().join("tests/it")]);
+    let folders = sources().into_iter().chain(["tests/it", "python/src"].map(|folder| root().join(folder)));
     let files: Vec<PathBuf> = folders.flat_map(|folder| rust_files(&folder)).collect();
     let named: BTreeSet<&str> = text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")).collect();
     assert!(named.len() > 20, "the plan names {} files", named.len());
     let missing: Vec<&&str> = named.iter().filter(|name| !files.iter().any(|file| file.ends_with(name))).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md names files that are gone: {missing:?}");
+
+    let tree = files.iter().flat_map(|file| file.ancestors().skip(1));
+    let tree: BTreeSet<&Path> = tree.filter(|folder| folder.starts_with(root())).collect();
+    let folders: Vec<&str> = text.split('`').skip(1).step_by(2).filter_map(|name| name.strip_suffix('/')).collect();
+    assert!(folders.len() > 20, "the plan names {} folders", folders.len());
+    let is_there = |name: &str| root().join(name).is_dir() || tree.iter().any(|folder| folder.ends_with(name));
+    let missing: Vec<&&str> = folders.iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names folders that are gone: {missing:?}");
 }
 
 #[test]

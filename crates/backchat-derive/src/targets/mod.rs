@@ -117,7 +117,7 @@ impl Reader {
     pub fn check_pattern(self, source: &str, role: Role) -> Option<String> {
         match self {
             Self::Smg => smg::check_pattern(source, role),
-            _ => None,
+            Self::Transformers | Self::Trl | Self::Vllm | Self::Sglang => None,
         }
     }
 

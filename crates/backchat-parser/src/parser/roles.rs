@@ -133,8 +133,8 @@ fn holds_calls(field: &Field) -> bool {
             Shape::Placeholder(_) | Shape::Literal(_) => false,
         }
     }
-    let is_structured =
-        matches!(field.content, ContentSpec::Json(_) | ContentSpec::XmlInline(_) | ContentSpec::KvLines(_));
+    let is_usable = !matches!(field.content, ContentSpec::Unusable { .. });
+    let is_structured = is_usable && field.content.is_structured();
     let has_function = || field.transform.as_ref().is_some_and(|transform| has_function(&transform.shape));
     is_structured && field.open.is_some() && (field.name == "tool_calls" || has_function())
 }

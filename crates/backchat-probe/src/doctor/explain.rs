@@ -215,3 +215,19 @@ pub fn value_words(report: &Report, fact: &Fact) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Options, examine};
+    use super::*;
+
+    #[test]
+    fn every_fact_has_words() {
+        let template =
+            ChatTemplate::compile("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}").unwrap();
+        let facts = examine(&template, &Options::default()).facts;
+        assert!(facts.len() > 30, "{}", facts.len());
+        let silent: Vec<&str> = facts.iter().map(|fact| fact.name).filter(|name| words(name).is_empty()).collect();
+        assert!(silent.is_empty(), "{silent:?}");
+    }
+}
