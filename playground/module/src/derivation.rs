@@ -2,7 +2,7 @@
 
 use backchat::derive::{self, Status};
 use backchat::json::Value;
-use backchat_derive::derive::Reading;
+use backchat_derive::derive::ReaderVerdict;
 
 use crate::request::{maybe, notes, options};
 
@@ -18,7 +18,7 @@ pub fn derive(chat_template: &str, variables: Option<&str>) -> Value {
         ("headline", derivation.headline().into()),
         ("summary", Value::List(summary.into_iter().map(Value::from).collect())),
         ("template", maybe(draft.map(|draft| draft.to_pretty("  ")).as_deref())),
-        ("readers", Value::List(derivation.readers.iter().map(Reading::to_value).collect())),
+        ("readers", Value::List(derivation.readers.iter().map(ReaderVerdict::to_value).collect())),
         ("notes", notes(&derivation.diagnostics, Some(chat_template))),
     ])
 }
