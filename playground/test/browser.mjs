@@ -125,15 +125,22 @@ class Page {
     }
   }
 
-  // Clicks in the middle of an element, as a hand does.
+  // Clicks in the middle of an element, as a hand does: once it stands still, as what is above it may just have grown.
   async click(selector) {
     const found = JSON.stringify(selector);
-    const box = await this.value(`(() => {
-      const element = document.querySelector(${found});
-      element.scrollIntoView({ block: "center" });
-      const { x, y, width, height } = element.getBoundingClientRect();
-      return { x: x + width / 2, y: y + height / 2 };
-    })()`);
+    const middle = () =>
+      this.value(`(() => {
+        const element = document.querySelector(${found});
+        element.scrollIntoView({ block: "center" });
+        const { x, y, width, height } = element.getBoundingClientRect();
+        return { x: x + width / 2, y: y + height / 2 };
+      })()`);
+    let box = await middle();
+    for (let before; before?.x !== box.x || before.y !== box.y; ) {
+      before = box;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      box = await middle();
+    }
     for (const type of ["mousePressed", "mouseReleased"]) {
       await this.send("Input.dispatchMouseEvent", { type, ...box, button: "left", clickCount: 1 });
     }
