@@ -115,7 +115,7 @@ fn an_output_that_does_not_fit_is_told_and_exits_with_1() {
     note: without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none
     error[parse-failed]: at feed: field `tool_calls`: not JSON: expected a key in double quotes, at "oops}"
     --> <stdin>
-     = help: transformers raises an error here; stable mode reports the problem and goes on
+     = help: transformers raises an error here; stable mode reports the problem and continues
     "#);
     let required = file("required.json", TEMPLATE.replace("\"</think>\"", "\"</think>\", \"optional\": false"));
     let output = parse(&[required.to_str().unwrap()], "Hello");

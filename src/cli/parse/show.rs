@@ -204,7 +204,7 @@ pub fn failed(error: &RowError, mode: Mode, file: &str) -> Diagnostic {
         Diagnostic::error("parse-failed", format!("at {}: {}", error.stage, error.message)).at(Place::file(file));
     match mode {
         Mode::Reference => {
-            problem.help("transformers raises an error here; stable mode reports the problem and goes on")
+            problem.help("transformers raises an error here; stable mode reports the problem and continues")
         }
         Mode::Stable => problem,
     }

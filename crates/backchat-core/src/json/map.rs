@@ -161,7 +161,6 @@ impl<V> Map<V> {
     }
 
     /// Keeps the entries for which the closure returns true.
-    /// Keeps the entries for which the closure returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut V) -> bool) {
         let before = self.entries.len();
         self.entries.retain_mut(|(key, value)| keep(key, value));
@@ -217,9 +216,7 @@ impl<'o, V> MapEntry<'o, V> {
             None => self.map.push(self.key, value()),
         }
     }
-}
 
-impl<'o, V> MapEntry<'o, V> {
     /// Sets the value, whatever is there.
     pub fn insert(self, value: V) -> &'o mut V {
         match self.place {

@@ -133,7 +133,7 @@ pub fn readable_turns(source: &str, template: &Template, options: &Options) -> R
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
     proof.and_then(|proof| proof.readable(template)).ok_or_else(|| {
-        let prober = backchat_probe::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
+        let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
         super::no_content(source, &prober)
     })
 }

@@ -234,7 +234,7 @@ pub(super) fn report(
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
     let of_readers = readers::report(audience, &wire, &reasoning_field, &attempt);
-    let meets_wish = attempt.refusals.is_empty() || !audience.is_asked;
+    let meets_readers = attempt.refusals.is_empty() || !audience.is_asked;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
@@ -245,7 +245,7 @@ pub(super) fn report(
     let is_exact = verdict.holds() && explained.departures.is_empty();
     let status = match coverage.lacks_calls() {
         true => Status::Inexpressible,
-        false if is_exact && coverage.is_whole() && meets_wish => Status::Proved,
+        false if is_exact && coverage.is_whole() && meets_readers => Status::Proved,
         false => Status::Partial,
     };
     let mut diagnostics = inexpressible::find(&wire);

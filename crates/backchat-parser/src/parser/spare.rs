@@ -1,12 +1,12 @@
 //! Buffers that a finished parser leaves to the next one of its template: its searches, its text and its list of regions,
-//! half of what parsing a short output allocates.
+//! so that a short output allocates little besides its message.
 
 use std::sync::Mutex;
 
 use super::region::Ended;
 use crate::pattern::Search;
 
-/// A text that takes more room than this is not kept for another.
+/// Text buffers with more capacity than this are not reused.
 const MOST_TEXT: usize = 1 << 18;
 
 /// The buffers of one parser that has ended, until another parser takes them.
@@ -21,7 +21,7 @@ pub(super) struct Buffers {
 }
 
 impl Spare {
-    /// The spare buffers. Nobody waits for the lock: a second parser starts with empty ones.
+    /// The spare buffers. Never blocks: if the lock is taken, the parser starts with empty ones.
     pub fn take(&self) -> Buffers {
         self.0.try_lock().map(|mut spare| std::mem::take(&mut *spare)).unwrap_or_default()
     }

@@ -8,7 +8,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "repeated-key",
     severity: Severity::Warning,
     page: Page {
-        what: "A key occurs twice in one object, or a value is read as another type than it is written in.",
+        what: "A key occurs twice in one object, or a value is read as a different type from the one it is written as.",
         why: "The last one counts, and the others are dropped silently. A tool that saves the file keeps one of them.",
         example: "{\"content\": {}, \"content\": {\"close\": \"<end>\"}}",
         fix: "Keep one.",

@@ -14,6 +14,7 @@ const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\
 const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
 /// The parts of the field to which other forms can be added.
+#[derive(Clone)]
 struct BaseField {
     open: String,
     close: Option<String>,
@@ -44,7 +45,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
         let open = format!("{}{guard}", layout.open);
         found.extend(base.with(field, &open, &layout.close, None));
-        let guarded = BaseField { open: format!("{}\\s*{guard}", without_guard(&base.open)), ..base.copy() };
+        let guarded = BaseField { open: format!("{}\\s*{guard}", without_guard(&base.open)), ..base.clone() };
         found.extend(guarded.with(field, &open, &layout.close, None));
     }
     let Some(open) = layout.named_open(base.has_id) else { return found };
@@ -74,12 +75,12 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
         let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
         let known_close = base.close.as_ref().map(|close| format!("{}(?:{close})", brace(base.whole.is_some())));
-        let named = BaseField { open: named.clone(), close: known_close, ..base.copy() };
+        let named = BaseField { open: named.clone(), close: known_close, ..base.clone() };
         let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
         found.extend(named.with(field, &open, &close, Some(form)));
     }
     // Every pair by itself, at any position.
-    let named = BaseField { open: named, ..base.copy() };
+    let named = BaseField { open: named, ..base.clone() };
     if let Some(tag) = &base.tag {
         for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {
             let body = inline(field, &format!("{tag}|{member}"), parses);
@@ -237,17 +238,6 @@ impl BaseField {
             is_json: content == "json",
             tag: tag.map(str::to_owned),
         })
-    }
-
-    fn copy(&self) -> Self {
-        Self {
-            open: self.open.clone(),
-            close: self.close.clone(),
-            whole: self.whole.clone(),
-            is_json: self.is_json,
-            tag: self.tag.clone(),
-            has_id: self.has_id,
-        }
     }
 
     /// The opening with the name captured.
