@@ -189,7 +189,10 @@ fn fixtures(
             let left = match (explained.departures.len(), made.failing) {
                 (0, 0) => None,
                 (0, failing) => Some(format!("{failing} recorded cases fail")),
-                (departures, _) => Some(format!("{departures} recorded outputs are not explained")),
+                (departures, 0) => Some(format!("{departures} recorded outputs are not explained")),
+                (departures, failing) => {
+                    Some(format!("{departures} recorded outputs are not explained, {failing} recorded cases fail"))
+                }
             };
             if let Some(left) = left {
                 log.is_failing = true;

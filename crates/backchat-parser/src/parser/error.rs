@@ -43,7 +43,7 @@ pub(crate) enum Stage {
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub enum Cause {
     /// This pattern exceeded its step limit.
     TooMuchWork { pattern: String },
     /// A region of this field is malformed, for this reason.
@@ -56,6 +56,11 @@ pub(crate) enum Cause {
     TextForIds,
     /// A parser of text was given ids.
     IdsForText,
+}
+
+/// What went wrong, to be compared: two errors may have one cause at different stages.
+pub fn cause(error: &ParseError) -> &Cause {
+    &error.cause
 }
 
 impl ParseError {

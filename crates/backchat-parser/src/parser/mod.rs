@@ -66,6 +66,7 @@ pub use crate::content::{Capture, Mode};
 // How the command and the tests cut texts.
 pub use chunk_text::ChunkText;
 pub use chunks::{Chunks, cut, cut_ids};
+pub use error::{Cause, cause};
 pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef};
 pub use events::Events;

@@ -16,7 +16,7 @@ use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::Schema;
 use backchat_parser::content::Mode;
 use backchat_parser::content::coerce::Tools;
-use backchat_parser::parser::{Event, Options, ParseError, Parser};
+use backchat_parser::parser::{Event, Options, ParseError, Parser, cause};
 use backchat_parser::template::Template;
 
 /// How cases are checked.
@@ -461,7 +461,7 @@ fn message_notes(expected: &Reading, found: &Reading) -> Vec<String> {
 /// Whether two readings of transformers are the same to its user. After an error only the error counts.
 fn same_answer(one: &Reading, other: &Reading) -> bool {
     match (&one.outcome, &other.outcome) {
-        (Err(one), Err(other)) => one.to_string() == other.to_string(),
+        (Err(one), Err(other)) => cause(one) == cause(other),
         (one_outcome, other_outcome) => one_outcome == other_outcome && one.events == other.events,
     }
 }

@@ -1,14 +1,14 @@
 //! Parses the texts that rules compare.
 
 use backchat_core::json::Object;
-use backchat_parser::parser::{ClosersInStrings, EventRef, Mode, Options, Parser};
+use backchat_parser::parser::{Cause, ClosersInStrings, EventRef, Mode, Options, Parser, cause};
 use backchat_parser::template::Template;
 
 /// The visible result of parsing a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     /// The message, or why there is none.
-    pub message: Result<Object, String>,
+    pub message: Result<Object, Cause>,
     /// Each region's field and raw text, in order.
     pub regions: Vec<(String, String)>,
 }
@@ -45,12 +45,12 @@ pub(super) fn read<'c>(mut parser: Parser, chunks: impl IntoIterator<Item = &'c 
         #[cfg(test)]
         FEEDS.set(FEEDS.get() + 1);
         if let Err(error) = parser.feed_into(chunk, &mut note) {
-            return Answer { message: Err(error.to_string()), regions: Vec::new() };
+            return Answer { message: Err(cause(&error).clone()), regions: Vec::new() };
         }
     }
     match parser.finish_into(&mut note) {
         Ok(finished) => Answer { message: Ok(finished.message), regions },
-        Err(error) => Answer { message: Err(error.to_string()), regions: Vec::new() },
+        Err(error) => Answer { message: Err(cause(&error).clone()), regions: Vec::new() },
     }
 }
 
