@@ -106,6 +106,24 @@ fn recorded_outputs_become_cases() {
 }
 
 #[test]
+fn cases_that_the_models_own_template_misreads_fail() {
+    let folder = folder_of(&[]);
+    let folder = folder.path();
+    model("hermes.jinja", folder);
+    let template = r#"{"start_anchor": "<|im_start|>assistant\n", "fields": {"content": {}}}"#;
+    let config = format!("{{\"eos_token\": \"<|im_end|>\", \"response_template\": {template}}}\n");
+    fs::write(folder.join("models/mine/tokenizer_config.json"), config).unwrap();
+    let (code, out, err) = outcome_in(folder, &["init", "models/mine"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("it has a response template"), "{out}");
+    let left = out.lines().find(|line| line.contains(" rendered cases fail: backchat check ")).expect(&out);
+    let (code, _, summary) = outcome_in(folder, &["check", "models/mine/fixtures/rendered.fixture"]);
+    assert_eq!(code, 1, "{summary}");
+    let count = left.split(' ').nth(1).unwrap();
+    assert!(summary.contains(&format!(" {count} failed")), "{left}: {summary}");
+}
+
+#[test]
 fn a_chat_template_without_a_folder_is_copied_into_the_suite() {
     let folder = folder_of(&[]);
     let folder = folder.path();
