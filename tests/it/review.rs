@@ -162,7 +162,7 @@ mod in_a_terminal {
         session.sees("decided: accepted");
         session.press("u");
         session.sees("1/4  a.fixture#one");
-        session.sees("taken back");
+        session.sees("undone");
         assert_eq!(cases(folder.path()), ALIKE, "to the byte");
         session.press("A");
         session.sees("4/4");

@@ -92,7 +92,7 @@ impl Reader {
                 .fail(format!("the file is cut off: {what} of {bytes} bytes goes beyond its end at {}", self.len));
         }
         if self.at.saturating_add(bytes) > LONGEST_METADATA {
-            return self.fail(format!("the metadata goes on for more than {} MiB", LONGEST_METADATA >> 20));
+            return self.fail(format!("the metadata is longer than {} MiB", LONGEST_METADATA >> 20));
         }
         Ok(())
     }

@@ -446,7 +446,7 @@ mod tests {
     fn the_parts_of_a_turn_are_found_in_its_text() {
         let message = value(
             r#"{"role": "assistant", "content": " Yes. ", "thinking": "", "tool_calls":
-                [{"function": {"name": "f_one"}}, {"function": {}}, {"function": {"name": "dropped"}}]}"#,
+                [{"function": {"name": "f_one"}}, {"function": {}}, {"function": {"name": "absent"}}]}"#,
         );
         assert_eq!(places("<b>Yes.<c>f_one", &message), ["content 3–7", "name of call 1 10–15"]);
         assert_eq!(places("assistant", &message), [""; 0]);

@@ -282,7 +282,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
                 known
             });
         let message = match expected.is_empty() {
-            true => "the text goes on after the end of a chat of this template".to_owned(),
+            true => "the text continues after the end of a chat of this template".to_owned(),
             false => format!("the text stops being a render of this template: expected {}", expected.join(" or ")),
         };
         NotRendered { at: text.get(..at).map_or(0, |read| read.chars().count()), message }

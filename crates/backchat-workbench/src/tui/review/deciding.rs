@@ -109,7 +109,7 @@ impl Review<'_> {
         self.is_over = false;
         self.index = made.index;
         self.look();
-        self.notify("taken back".to_owned());
+        self.notify("undone".to_owned());
     }
 
     /// Goes back to the case before.

@@ -178,7 +178,7 @@ fn what_cannot_be_taken_back_stays_decided() {
     let refuses = Rc::clone(&docket.refuses);
     let mut review = Review::new(&mut docket, Theme::Plain);
     press(&mut review, "ru");
-    assert_eq!(review.decisions(), [None; 3], "what wrote nothing is taken back");
+    assert_eq!(review.decisions(), [None; 3], "what wrote nothing is undone");
     press(&mut review, "a");
     refuses.set(true);
     press(&mut review, "u");

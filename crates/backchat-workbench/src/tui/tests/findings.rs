@@ -67,7 +67,7 @@ fn a_repair_is_shown_applied_and_taken_back() {
     settled(&mut bench);
     assert!(bench.app.session.findings().iter().all(|finding| !finding.is_proof()));
     bench.press("u");
-    assert!(bench.notice().starts_with("taken back: write"), "{}", bench.notice());
+    assert!(bench.notice().starts_with("undone: write"), "{}", bench.notice());
     assert_eq!(bench.world.borrow().template, before);
     bench.press("u");
     assert_eq!(bench.notice(), "nothing was typed, and no repair was applied");
