@@ -1,13 +1,13 @@
 //! `bridge`: sampled ids and new messages in, the ids to append out; exits with 1 if they are refused.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::chat_options::{NOW, assignment, source_failure, time};
+use super::chat_options::Given;
+use super::known::Known;
 use super::tokenizers::Tokenizers;
-use super::{Failure, Global, chat_rows, input, rows, token_ids};
+use super::{Failure, Global, chat_rows, input, token_ids};
 use backchat_chat::{RenderOptions, source};
 use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::json::{Object, Value};
@@ -72,12 +72,8 @@ pub struct Bridging {
         conflicts_with_all = ["source", "tokenizer", "template", "messages", "prompt_ids", "sampled_ids", "new"]
     )]
     jsonl: Option<String>,
-    /// Set a template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    set: Vec<(String, Value)>,
-    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
-    now: String,
+    #[command(flatten)]
+    given: Given,
 }
 
 impl Bridging {
@@ -90,12 +86,11 @@ impl Bridging {
 
     fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
         let name = |given: &Option<String>| given.clone().unwrap_or_default();
-        let source = source::open(&name(&self.source), None).map_err(source_failure)?.for_tools();
-        let mut variables = source.special_tokens.clone();
-        variables.extend(self.set.iter().cloned());
+        let source = source::open(&name(&self.source), None)?.for_tools();
         let template = input::template(&name(&self.template))?.loaded.template;
         let tokenizer = input::tokenizer(&name(&self.tokenizer))?;
-        let options = RenderOptions::default().now(self.now.clone());
+        let options = RenderOptions::default().now(self.given.now.clone());
+        let variables = self.given.variables(&source);
         let bridge = Bridge::new(Arc::new(compile(&source)?), variables, options, &tokenizer, &template);
         let bridge = bridge.map_err(|error| Diagnostic::error("marker-in-pattern", error.to_string()))?;
         let given = input::json(&name(&self.messages))?;
@@ -120,24 +115,19 @@ impl Bridging {
         let mut out = io::stdout().lock();
         writeln!(out, "{}", Value::Object(answers::bridge(&answer)))?;
         out.flush()?;
-        if let Err(refused) = &answer
-            && !global.is_quiet()
-        {
-            super::say!("refused: {}", escape(&refused.to_string()));
+        if let Err(refused) = &answer {
+            tell!(global, "refused: {}", escape(&refused.to_string()));
         }
         Ok(ExitCode::from(u8::from(answer.is_err())))
     }
 
     fn rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
-        let known = Known::default();
-        let tally = rows::answer(file, global, || {
-            |line: rows::Line<'_>, out: &mut String| chat_rows::answer(&line.bytes, out, |row| self.answer(row, &known))
-        })?;
-        chat_rows::report(tally, global);
+        let known = Files::default();
+        chat_rows::answer(file, global, |row| self.answer(row, &known))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn answer(&self, row: &Object, known: &Known) -> Result<Object, String> {
+    fn answer(&self, row: &Object, known: &Files) -> Result<Object, String> {
         let needed = |key: &str| chat_rows::text(row, key)?.ok_or_else(|| format!("the row has no `{key}`"));
         let list = |key: &str| {
             let value = row.get(key).and_then(Value::as_list);
@@ -160,8 +150,8 @@ impl Bridging {
         let tools = row.get("tools").filter(|tools| !tools.is_null());
         let bridge = Bridge::new(
             known.chats.named(needed("chat_template")?, None, tools.is_some())?,
-            chat_rows::variables(row, &self.set)?,
-            RenderOptions::default().now(chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned()),
+            chat_rows::variables(row, &self.given.set)?,
+            RenderOptions::default().now(chat_rows::text(row, "now")?.unwrap_or(&self.given.now).to_owned()),
             known.tokenizers.get(needed("tokenizer")?, input::tokenizer)?.as_ref(),
             &known.template(needed("template")?)?,
         );
@@ -181,20 +171,16 @@ impl Bridging {
 
 /// The files that rows name, each read once.
 #[derive(Default)]
-struct Known {
+struct Files {
     chats: chat_rows::Templates,
     tokenizers: Tokenizers<Tokenizer>,
-    templates: Mutex<HashMap<String, Result<Template, String>>>,
+    templates: Known<String, Result<Template, String>>,
 }
 
-impl Known {
+impl Files {
     fn template(&self, name: &str) -> Result<Template, String> {
-        let mut known = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(name) {
-            return known.clone();
-        }
-        let read = input::template(name).map(|opened| opened.loaded.template).map_err(|error| error.to_string());
-        known.insert(name.to_owned(), read.clone());
-        read
+        self.templates.get(name.to_owned(), || {
+            input::template(name).map(|opened| opened.loaded.template).map_err(|error| error.to_string())
+        })
     }
 }

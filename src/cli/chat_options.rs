@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::{Failure, Global};
-use backchat_chat::source::SourceError;
-use backchat_core::diagnostic::escape;
-use backchat_core::json::{self, Value};
+use backchat_chat::ChatTemplate;
+use backchat_chat::source::{self, Source};
+use backchat_core::diagnostic::{Diagnostic, Sources, escape};
+use backchat_core::json::{self, Object, Value};
 
 pub use backchat_workbench::answers::{NOW, template_name};
 
@@ -14,6 +15,53 @@ pub use backchat_workbench::answers::{NOW, template_name};
 pub enum OutputFormat {
     Text,
     Json,
+}
+
+/// What a chat template is rendered with.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Given {
+    /// Set a template variable; the value is JSON, or else text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, Value)>,
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
+    pub now: String,
+}
+
+impl Given {
+    /// The special tokens of a source, and what the command line sets.
+    pub fn variables(&self, source: &Source) -> Object {
+        with_tokens(source, &self.set)
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> Option<String> {
+        Some(self.now.clone())
+    }
+}
+
+/// The special tokens of a source, and variables over them.
+pub fn with_tokens(source: &Source, set: &[(String, Value)]) -> Object {
+    let mut variables = source.special_tokens.clone();
+    variables.extend(set.iter().cloned());
+    variables
+}
+
+/// One of several chat templates, and what it is rendered with.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Selected {
+    #[command(flatten)]
+    pub given: Given,
+    /// Select one of several chat templates
+    #[arg(long, value_name = "NAME")]
+    pub template_name: Option<String>,
+}
+
+impl Selected {
+    /// The selected template of a source, else the one for tools.
+    pub fn open(&self, name: &str) -> Result<Source, Failure> {
+        Ok(source::open(name, self.template_name.as_deref())?.for_tools())
+    }
 }
 
 /// The time limit for all renders of one template.
@@ -64,7 +112,11 @@ pub fn time(text: &str) -> Result<String, String> {
     backchat_chat::check_time(text).map(|()| text.to_owned())
 }
 
-/// A chat template that cannot be opened, as a failure of the command.
-pub fn source_failure(error: SourceError) -> Failure {
-    Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
+/// Why a command failed on a chat template, with the lines that it is about.
+pub fn failed(mut diagnostics: Vec<Diagnostic>, source: &Source) -> Failure {
+    let file = template_name(source);
+    for diagnostic in &mut diagnostics {
+        diagnostic.place.get_or_insert_default().file = Some(file.clone());
+    }
+    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }

@@ -1,9 +1,9 @@
 //! The common part of rows about chat templates: the template, the variables, the shape of the answer.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::{Global, rows};
+use super::known::Known;
+use super::{Failure, Global, rows};
 use backchat_chat::{ChatTemplate, source};
 use backchat_core::json::{self, Object, Value};
 
@@ -11,7 +11,7 @@ type Compiled = Result<Arc<ChatTemplate>, String>;
 
 /// Compiled templates, by their source and whether they are those for tools.
 #[derive(Default)]
-pub(super) struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
+pub(super) struct Templates(Known<(String, bool), Compiled>);
 
 impl Templates {
     /// The template that a row names, else that of the command line; of several in its source, the one called `name`,
@@ -24,15 +24,10 @@ impl Templates {
 
     /// The template of a source; of several, the one called `name`, or the one `for_tools`.
     pub fn named(&self, place: &str, name: Option<&str>, for_tools: bool) -> Compiled {
-        let key = (place.to_owned(), for_tools);
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        known.unwrap_or_else(|| {
-            let compiled = source::open(place, name).map_err(|error| format!("{place}: {error}")).and_then(|source| {
-                let source = if for_tools { source.for_tools() } else { source };
-                ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
-            });
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, compiled.clone());
-            compiled
+        self.0.get((place.to_owned(), for_tools), || {
+            let source = source::open(place, name).map_err(|error| format!("{place}: {error}"))?;
+            let source = if for_tools { source.for_tools() } else { source };
+            ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
         })
     }
 }
@@ -63,12 +58,22 @@ pub(super) fn variables(row: &Object, set: &[(String, Value)]) -> Result<Object,
     Ok(variables)
 }
 
-/// Appends the answer to a row: its `id`, and the result or error of `work`.
+/// Answers the rows of a file by `work`, and reports how many failed.
 pub(super) fn answer(
-    line: &[u8],
-    out: &mut String,
-    work: impl FnOnce(&Object) -> Result<Object, String>,
-) -> rows::Outcome {
+    file: &str,
+    global: &Global,
+    work: impl Fn(&Object) -> Result<Object, String> + Sync,
+) -> Result<rows::Tally, Failure> {
+    let tally =
+        rows::answer(file, global, || |line: rows::Line<'_>, out: &mut String| answer_row(&line.bytes, out, &work))?;
+    if tally.failed > 0 {
+        tell!(global, "note: {} of {} rows failed", tally.failed, tally.rows);
+    }
+    Ok(tally)
+}
+
+/// Appends the answer to a row: its `id`, and the result or error of `work`.
+fn answer_row(line: &[u8], out: &mut String, work: impl FnOnce(&Object) -> Result<Object, String>) -> rows::Outcome {
     let mut answer = Object::from_iter([("id".to_owned(), Value::Null)]);
     let done = read(line).and_then(|row| {
         answer.insert("id", row.get("id").cloned().unwrap_or_default());
@@ -90,15 +95,18 @@ pub(super) fn answer(
     outcome
 }
 
-/// Reports how many rows failed.
-pub(super) fn report(tally: rows::Tally, global: &Global) {
-    if tally.failed > 0 && !global.is_quiet() {
-        super::say!("note: {} of {} rows failed", tally.failed, tally.rows);
+/// The object of a row, or a short error.
+pub(super) fn object(line: &[u8]) -> Result<Object, String> {
+    let text = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8")?;
+    match json::read(text) {
+        Ok(Value::Object(row)) => Ok(row),
+        Ok(_) => Err("the row is not an object".to_owned()),
+        Err(error) => Err(format!("not valid JSON: {}", error.message())),
     }
 }
 
 /// The object of a row.
-pub(super) fn read(line: &[u8]) -> Result<Object, String> {
+fn read(line: &[u8]) -> Result<Object, String> {
     let text =
         std::str::from_utf8(line).map_err(|error| format!("the row is not UTF-8: byte {}", error.valid_up_to()))?;
     match json::read(text) {

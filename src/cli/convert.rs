@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, OutputFormat, source_failure};
-use super::{Failure, Global, chat_rows, input, rows};
+use super::chat_options::{NOW, OutputFormat};
+use super::{Failure, Global, chat_rows, input};
 use backchat_core::diagnostic::{Diagnostic, Place, escape, shell_word};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
@@ -13,7 +13,7 @@ use backchat_legacy::convert::{self, Conversion, Counterexample, Options, Status
 use backchat_legacy::schema::Schema;
 use backchat_legacy::schema::source::{OpenedSchema, Source};
 use backchat_parser::template::Template;
-use backchat_parser::template::source::{remove_schema_from, replace_file, write_into};
+use backchat_parser::template::source::{remove_schema_from, write_into};
 use backchat_workbench::answers;
 
 /// Convert a response schema to a response template, and prove it
@@ -71,10 +71,7 @@ pub struct Convert {
 impl Convert {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(file) = &self.jsonl {
-            let tally = rows::answer(file, global, || {
-                |line: rows::Line, out: &mut String| chat_rows::answer(&line.bytes, out, |row| self.row(row))
-            })?;
-            chat_rows::report(tally, global);
+            let tally = chat_rows::answer(file, global, |row| self.row(row))?;
             return Ok(ExitCode::from(u8::from(tally.failed > 0)));
         }
         let name = self.source.as_deref().unwrap_or("-");
@@ -167,11 +164,7 @@ impl Convert {
             report(conversion);
         }
         let Some(template) = conversion.template.as_ref().filter(|_| !self.explain) else { return Ok(code) };
-        let say = |text: &str| {
-            if !global.is_quiet() {
-                super::say!("{text}");
-            }
-        };
+        let say = |text: &str| tell!(global, "{text}");
         if conversion.status != Status::Proved && !conversion.is_no_worse() && !self.partial {
             if self.format == OutputFormat::Text {
                 say("The template has losses and was not written; `--partial` writes it anyway.");
@@ -186,8 +179,7 @@ impl Convert {
             say(&format!("Wrote `response_template` into {}.", escape(name)));
             say(&format!("Next: backchat lint {}", shell_word(name)));
         } else if let Some(file) = &self.output {
-            super::signals::uninterrupted(|| replace_file(Path::new(file), template.to_json().as_bytes()))
-                .map_err(|error| input::cannot_write(file, &error))?;
+            super::signals::write(Path::new(file), template.to_json())?;
             say(&format!("Wrote {}.", escape(file)));
             say(&format!("Next: backchat lint {}", shell_word(file)));
         } else if self.format == OutputFormat::Text {
@@ -202,12 +194,8 @@ const NO_ANCHOR: &str = "a response template needs a start anchor, which a respo
 
 /// The derivation from a chat template, if there is one.
 fn derived(place: &str) -> Result<Option<Template>, Failure> {
-    let source = backchat_chat::source::open(place, None).map_err(source_failure)?.for_tools();
-    let mut variables = Object::new();
-    for (name, text) in &source.special_tokens {
-        variables.insert(name, text.clone());
-    }
-    let options = derive::Options::default().variables(variables).now(Some(NOW.to_owned()));
+    let source = backchat_chat::source::open(place, None)?.for_tools();
+    let options = derive::Options::default().variables(source.special_tokens).now(Some(NOW.to_owned()));
     let derivation = derive::derive(&source.template, &options);
     let template = derivation.response_template.and_then(|value| Template::from_value(&value).ok());
     Ok(template.map(|loaded| loaded.template))

@@ -4,35 +4,25 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::ValueEnum;
-
-use super::signals::uninterrupted;
-use super::{Failure, Global, input};
+use super::known_values::{Names, named, one_of};
+use super::{Failure, Global, signals};
 use backchat_core::diagnostic::{Diagnostic, Format, Sources, Suite, render, render_junit};
-use backchat_parser::template::source::replace_file;
 
 /// The formats of diagnostics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Name {
-    /// Excerpts with the problem underlined
-    Full,
-    /// One line per finding
-    Concise,
-    /// One JSON object
-    Json,
-    /// Annotations of a GitHub workflow
-    Github,
-    /// A JUnit report
-    Junit,
-    /// A SARIF log
-    Sarif,
-}
+const FORMATS: &Names<Format> = &[
+    ("full", Format::Full, "Excerpts with the problem underlined"),
+    ("concise", Format::Concise, "One line per finding"),
+    ("json", Format::Json, "One JSON object"),
+    ("github", Format::Github, "Annotations of a GitHub workflow"),
+    ("junit", Format::Junit, "A JUnit report"),
+    ("sarif", Format::Sarif, "A SARIF log"),
+];
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Outputs {
     /// Select the format of findings [default: full, or github in a GitHub workflow]
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<Name>,
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(FORMATS))]
+    format: Option<Format>,
     /// Also write the findings to a file: FILE.xml (JUnit), FILE.sarif, FILE.json, FILE.txt, or FORMAT=FILE; repeatable
     #[arg(long, value_name = "FILE")]
     output: Vec<Target>,
@@ -48,9 +38,9 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let named = text.split_once('=').and_then(|(name, path)| Some((Name::from_str(name, true).ok()?, path)));
-        if let Some((name, path)) = named.filter(|(_, path)| !path.is_empty()) {
-            return Ok(Self { format: name.into(), path: path.into() });
+        let given = text.split_once('=').and_then(|(name, path)| Some((named(FORMATS, &name.to_lowercase())?, path)));
+        if let Some((format, path)) = given.filter(|(_, path)| !path.is_empty()) {
+            return Ok(Self { format, path: path.into() });
         }
         let path = PathBuf::from(text);
         let format = match path.extension().and_then(|extension| extension.to_str()) {
@@ -61,19 +51,6 @@ impl FromStr for Target {
             _ => return Err("give the format as well: FORMAT=FILE, such as `junit=report`".to_owned()),
         };
         Ok(Self { format, path })
-    }
-}
-
-impl From<Name> for Format {
-    fn from(name: Name) -> Self {
-        match name {
-            Name::Full => Format::Full,
-            Name::Concise => Format::Concise,
-            Name::Json => Format::Json,
-            Name::Github => Format::Github,
-            Name::Junit => Format::Junit,
-            Name::Sarif => Format::Sarif,
-        }
     }
 }
 
@@ -90,11 +67,10 @@ impl Outputs {
     pub fn write(&self, found: &Results<'_>, global: &Global) -> Result<(), Failure> {
         for target in &self.output {
             let text = found.render(target.format, false);
-            uninterrupted(|| replace_file(&target.path, text.as_bytes()))
-                .map_err(|error| input::cannot_write(&target.path.display().to_string(), &error))?;
+            signals::write(&target.path, text)?;
         }
         let mut out = io::stdout().lock();
-        let format = self.format.map_or_else(|| by_itself(out.is_terminal()), Format::from);
+        let format = self.format.unwrap_or_else(|| by_itself(out.is_terminal()));
         out.write_all(found.render(format, global.colors(&out)).as_bytes())?;
         Ok(out.flush()?)
     }

@@ -1,15 +1,14 @@
 //! `doctor`: prints what `backchat_probe::doctor` found; a fact that `--require` names and that does not hold exits with 1.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, assignment, source_failure, template_name, time};
+use super::chat_options::{Selected, template_name};
 use super::report::LinkedReport as Page;
-use super::{Failure, Global, chat_rows, known_values, rows};
+use super::{Failure, Global, chat_rows, known_values};
 use backchat_chat::ChatTemplate;
-use backchat_chat::source::{self, Source};
+use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, closest, escape};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Object;
 use backchat_probe::doctor::{self, Options, Report};
 use backchat_workbench::answers::{self, compile};
 use backchat_workbench::report::{self, Examined};
@@ -47,15 +46,8 @@ pub struct Doctor {
     /// Examine one template per row of a JSON Lines file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "report"])]
     jsonl: Option<String>,
-    /// Set a template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    set: Vec<(String, Value)>,
-    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
-    now: String,
-    /// Select one of several chat templates
-    #[arg(long, value_name = "NAME")]
-    template_name: Option<String>,
+    #[command(flatten)]
+    selected: Selected,
     #[command(flatten)]
     page: Page,
 }
@@ -77,11 +69,10 @@ impl Doctor {
 
     fn examine(&self, global: &Global) -> Result<ExitCode, Failure> {
         let name = self.source.as_deref().unwrap_or("-");
-        let source = source::open(name, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let given = &self.selected.given;
+        let source = self.selected.open(name)?;
         let template = compile(&source)?;
-        let mut variables = source.special_tokens.clone();
-        variables.extend(self.set.iter().cloned());
-        let options = Options::default().variables(variables).now(Some(self.now.clone()));
+        let options = Options::default().variables(given.variables(&source)).now(given.clock());
         let report = doctor::examine(&template, &options);
         self.check_names(&report)?;
         let playground = self.page.playground(None)?;
@@ -90,23 +81,19 @@ impl Doctor {
             let examined = Examined { report: &report, template: &template, options: &options, blocks };
             report::doctor(&template_name(&source), &examined, playground.as_ref())
         })?;
-        let mut out = io::stdout().lock();
         let text = match self.format {
             Format::Json => format!("{}\n", answers::doctor(&template, &options, &report)),
             Format::JsonSchema => format!("{}\n", doctor::input_schema(&template, &options).to_pretty("  ")),
             Format::Text => self.text(&report, &template, &options, &source),
         };
-        out.write_all(Global::printable(&text, &out).as_bytes())?;
-        out.flush()?;
+        super::print(&text)?;
         let broken: Vec<_> = report
             .facts
             .iter()
             .filter(|fact| self.require.iter().any(|name| name == fact.name) && !fact.holds())
             .collect();
-        if !global.is_quiet() {
-            for fact in &broken {
-                super::say!("a required fact does not hold: {} is {}", fact.name, fact.value);
-            }
+        for fact in &broken {
+            tell!(global, "a required fact does not hold: {} is {}", fact.name, fact.value);
         }
         Ok(ExitCode::from(u8::from(!broken.is_empty())))
     }
@@ -149,24 +136,20 @@ impl Doctor {
 
     fn examine_rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         let templates = chat_rows::Templates::default();
-        let tally = rows::answer(file, global, || {
-            |line: rows::Line<'_>, out: &mut String| {
-                chat_rows::answer(&line.bytes, out, |row| {
-                    let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;
-                    let variables = chat_rows::variables(row, &self.set)?;
-                    let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
-                    let options = Options::default().variables(variables).now(Some(now));
-                    let entry = match self.format {
-                        Format::Text | Format::Json => {
-                            ("capabilities".to_owned(), doctor::examine(&template, &options).capabilities())
-                        }
-                        Format::JsonSchema => ("schema".to_owned(), doctor::input_schema(&template, &options)),
-                    };
-                    Ok(Object::from_iter([entry]))
-                })
-            }
+        let Selected { given, template_name } = &self.selected;
+        chat_rows::answer(file, global, |row| {
+            let template = templates.of_row(row, None, template_name.as_deref(), true)?;
+            let variables = chat_rows::variables(row, &given.set)?;
+            let now = chat_rows::text(row, "now")?.unwrap_or(&given.now).to_owned();
+            let options = Options::default().variables(variables).now(Some(now));
+            let entry = match self.format {
+                Format::Text | Format::Json => {
+                    ("capabilities".to_owned(), doctor::examine(&template, &options).capabilities())
+                }
+                Format::JsonSchema => ("schema".to_owned(), doctor::input_schema(&template, &options)),
+            };
+            Ok(Object::from_iter([entry]))
         })?;
-        chat_rows::report(tally, global);
         Ok(ExitCode::SUCCESS)
     }
 }

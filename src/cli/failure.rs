@@ -30,13 +30,19 @@ impl From<io::Error> for Failure {
 
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self::Diagnostics { diagnostics: vec![diagnostic], sources: Sources::none() }
+        Problem::from(diagnostic).into()
     }
 }
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Self::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
+        Problem::from(error).into()
+    }
+}
+
+impl From<backchat_chat::source::SourceError> for Failure {
+    fn from(error: backchat_chat::source::SourceError) -> Self {
+        Problem::from(error).into()
     }
 }
 

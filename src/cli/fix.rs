@@ -4,12 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{Budget, NOW, assignment, source_failure, time};
+use super::chat_options::{Budget, Selected};
 use super::{Failure, Global};
-use backchat_chat::{RenderOptions, source};
+use backchat_chat::RenderOptions;
 use backchat_core::diagnostic::{Diagnostic, Place, escape, escape_lines};
-use backchat_core::json::Value;
-use backchat_parser::template::source::replace_file;
 use backchat_probe::chats::{self, Patched};
 use backchat_probe::diff::unified;
 use backchat_workbench::answers;
@@ -33,25 +31,17 @@ pub struct Fix {
     /// Write the template into its .jinja file instead of printing it
     #[arg(long)]
     write: bool,
-    /// Set a template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    set: Vec<(String, Value)>,
-    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
-    now: String,
-    /// Select one of several chat templates
-    #[arg(long, value_name = "NAME")]
-    template_name: Option<String>,
+    #[command(flatten)]
+    selected: Selected,
     #[command(flatten)]
     budget: Budget,
 }
 
 impl Fix {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let source = source::open(&self.source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
-        let mut variables = source.special_tokens.clone();
-        variables.extend(self.set.iter().cloned());
-        let options = RenderOptions::default().now(Some(self.now.clone()));
+        let source = self.selected.open(&self.source)?;
+        let variables = self.selected.given.variables(&source);
+        let options = RenderOptions::default().now(self.selected.given.clock());
         answers::compile(&source)?;
         self.budget.begin();
         let patched = chats::add_generation_blocks(&source.template, &variables, &options);
@@ -73,13 +63,10 @@ impl Fix {
                 let diagnostic = Diagnostic::error("cannot-write", message).at(Place::file(source.file.as_str()));
                 return Err(diagnostic.help("print the template and copy it into the source").into());
             }
-            replace_file(path, patched.template.as_bytes())
-                .map_err(|error| super::input::cannot_write(&source.file, &error))?;
-            return Ok(ExitCode::SUCCESS);
+            super::signals::write(path, &patched.template)?;
+        } else {
+            super::print(&patched.template)?;
         }
-        let mut out = io::stdout().lock();
-        out.write_all(Global::printable(&patched.template, &out).as_bytes())?;
-        out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }

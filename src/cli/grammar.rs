@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use super::chat_options::{NOW, assignment, source_failure, template_name, time};
-use super::{Failure, Global, input, rows, special_tokens};
-use backchat_chat::source::{self, Source};
+use super::chat_options::{Selected, failed, template_name};
+use super::known_values::{Names, named, one_of};
+use super::{Failure, Global, chat_rows, input, rows, special_tokens};
+use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
 use backchat_core::json::{self, Object, Value};
@@ -19,6 +20,7 @@ use backchat_grammar::{
     Builder, Choice, Effect, Fed, Grammar, Note, Presence, Reasoning, Request, SpecialToken, answer,
 };
 use backchat_parser::template::Template;
+use backchat_workbench::answers::compile;
 
 /// Write the grammar of a model's valid outputs, for an engine that constrains sampling
 #[derive(Clone, Debug, clap::Args)]
@@ -58,11 +60,11 @@ pub struct Grammars {
     prefix: Option<String>,
     /// Select whether the model writes reasoning first (`auto` if the prompt allows it), or, with `outside`, start the
     /// grammar after the reasoning, for an engine that applies it only from there
-    #[arg(long, value_enum)]
-    reasoning: Option<Thinking>,
+    #[arg(long, value_parser = one_of(REASONING))]
+    reasoning: Option<Reasoning>,
     /// Select whether the model writes content beside calls
-    #[arg(long, value_enum, default_value_t = PresenceArgument::Auto)]
-    content: PresenceArgument,
+    #[arg(long, default_value = "auto", value_parser = one_of(PRESENCE))]
+    content: Presence,
     /// Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
     #[arg(long, value_enum, default_value_t = Format::Gbnf)]
     format: Format,
@@ -103,53 +105,20 @@ pub struct Grammars {
     /// Write the result to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Set a template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    set: Vec<(String, Value)>,
-    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
-    now: String,
-    /// Select one of several chat templates
-    #[arg(long, value_name = "NAME")]
-    template_name: Option<String>,
+    #[command(flatten)]
+    selected: Selected,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum PresenceArgument {
-    Auto,
-    Always,
-    Never,
-}
+const PRESENCE: &Names<Presence> =
+    &[("auto", Presence::Auto, ""), ("always", Presence::Always, ""), ("never", Presence::Never, "")];
 
 /// Whether the model reasons, and whether the engine waits for the end of reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Thinking {
-    Auto,
-    Always,
-    Never,
-    Outside,
-}
-
-impl Thinking {
-    fn reasoning(self) -> Reasoning {
-        match self {
-            Self::Auto => Reasoning::Auto,
-            Self::Always => Reasoning::Always,
-            Self::Never => Reasoning::Never,
-            Self::Outside => Reasoning::Outside,
-        }
-    }
-}
-
-impl PresenceArgument {
-    fn presence(self) -> Presence {
-        match self {
-            Self::Auto => Presence::Auto,
-            Self::Always => Presence::Always,
-            Self::Never => Presence::Never,
-        }
-    }
-}
+const REASONING: &Names<Reasoning> = &[
+    ("auto", Reasoning::Auto, ""),
+    ("always", Reasoning::Always, ""),
+    ("never", Reasoning::Never, ""),
+    ("outside", Reasoning::Outside, ""),
+];
 
 /// How the grammar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -187,8 +156,7 @@ enum Space {
 
 /// The input shared by all requests.
 struct Model {
-    template: Template,
-    wire: Wire,
+    builder: Builder,
     special: Vec<SpecialToken>,
     /// The renderer of the requests' prompts, if there is a chat template.
     prompts: Option<Prompts>,
@@ -203,11 +171,9 @@ struct Prompts {
 
 impl Grammars {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let Model { template, wire, special, prompts } = self.model()?;
-        let builder = Builder::new(template, wire);
-        let prompts = prompts.as_ref();
+        let model = self.model()?;
         if let Some(file) = &self.jsonl {
-            return self.rows(&builder, &special, prompts, file, global);
+            return self.rows(&model, file, global);
         }
         let body = self.request.as_deref().map(input::json).transpose()?;
         let tools = self.tools.as_deref().map(input::tools).transpose()?;
@@ -216,8 +182,7 @@ impl Grammars {
         let refused = |diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() };
         let (request, rendered) = match &body {
             Some(body) => {
-                let own = self.reasoning.map(Thinking::reasoning);
-                self.of_body(body, prompt.as_deref(), own, prompts).map_err(|mut diagnostics| {
+                self.of_body(body, prompt.as_deref(), self.reasoning, &model).map_err(|mut diagnostics| {
                     let file = self.request.as_deref().map(input::name).unwrap_or_default();
                     diagnostics.iter_mut().for_each(|own| own.place = Some(Place::file(file)));
                     refused(diagnostics)
@@ -226,10 +191,10 @@ impl Grammars {
             None => {
                 let request = self.shared(Request::default().tools(tools.as_ref()).choice(choice.as_ref()));
                 let request = request.parallel(self.no_parallel.then_some(false)).prompt(prompt.as_deref());
-                (request.reasoning(self.reasoning.map_or(Reasoning::Auto, Thinking::reasoning)), None)
+                (request.reasoning(self.reasoning.unwrap_or_default()), None)
             }
         };
-        let grammar = builder.build(&request).map_err(refused)?.with_special_tokens(&special);
+        let grammar = model.builder.build(&request).map_err(refused)?.with_special_tokens(&model.special);
         if !global.is_quiet() {
             grammar.notes().iter().for_each(|note| super::say!("{}", note_line(note)));
         }
@@ -252,15 +217,8 @@ impl Grammars {
             (result, _) => format!("{}\n", result.to_pretty("  ")),
         };
         match &self.output {
-            Some(file) => super::signals::uninterrupted(|| {
-                backchat_parser::template::source::replace_file(Path::new(file), text.as_bytes())
-            })
-            .map_err(|error| input::cannot_write(file, &error))?,
-            None => {
-                let mut out = io::stdout().lock();
-                out.write_all(Global::printable(&text, &out).as_bytes())?;
-                out.flush()?;
-            }
+            Some(file) => super::signals::write(Path::new(file), text)?,
+            None => super::print(&text)?,
         }
         Ok(ExitCode::from(u8::from(is_violated)))
     }
@@ -268,7 +226,7 @@ impl Grammars {
     /// Adds the options that all requests of this command line share.
     fn shared<'r>(&self, request: Request<'r>) -> Request<'r> {
         request
-            .content(self.content.presence())
+            .content(self.content)
             .open_properties(self.additional_properties == Properties::Open)
             .wire_space(self.whitespace == Space::Wire)
             .any_order(self.order == Arguments::Any)
@@ -280,7 +238,7 @@ impl Grammars {
         body: &'r Value,
         prefix: Option<&'r str>,
         reasoning: Option<Reasoning>,
-        prompts: Option<&Prompts>,
+        model: &Model,
     ) -> Result<(Request<'r>, Option<String>), Vec<Diagnostic>> {
         let mut request = self.shared(Request::from_body(body)?);
         let repeated = |option: &str, field: &str| {
@@ -294,13 +252,15 @@ impl Grammars {
             request = request.reasoning(reasoning);
         }
         let own = body.get("chat_template_kwargs").and_then(Value::as_object);
-        if let Some((name, _)) = self.set.iter().find(|(name, _)| own.is_some_and(|own| own.contains_key(name))) {
+        if let Some((name, _)) =
+            self.selected.given.set.iter().find(|(name, _)| own.is_some_and(|own| own.contains_key(name)))
+        {
             return Err(repeated(&format!("--set {name}"), &format!("chat_template_kwargs/{name}")));
         }
         if prefix.is_some() {
             return Ok((request.prompt(prefix), None));
         }
-        let Some(Prompts { template, variables, options }) = prompts else { return Ok((request, None)) };
+        let Some(Prompts { template, variables, options }) = &model.prompts else { return Ok((request, None)) };
         let rendered =
             backchat_grammar::render_prompt(template, body, variables, options).map_err(|problem| vec![problem])?;
         let request = match &rendered {
@@ -318,49 +278,44 @@ impl Grammars {
             "-" => None,
             name => input::template(name).ok().map(|opened| opened.loaded.template),
         };
-        let source = match (source::open(&self.source, self.template_name.as_deref()), &carried) {
-            (Ok(source), _) => source.for_tools(),
+        let source = match (self.selected.open(&self.source), &carried) {
+            (Ok(source), _) => source,
             (Err(_), Some(template)) => {
                 let wire = backchat_grammar::assume(template)
                     .map_err(|diagnostic| diagnostic.at(Place::file(self.source.clone())))?;
-                return Ok(Model { template: template.clone(), wire, special: self.special()?, prompts: None });
+                let builder = Builder::new(template.clone(), wire);
+                return Ok(Model { builder, special: self.special()?, prompts: None });
             }
-            (Err(error), None) => return Err(source_failure(error)),
+            (Err(error), None) => return Err(error),
         };
-        let mut variables: Object = source.special_tokens.clone();
-        variables.extend(self.set.iter().cloned());
+        let variables = self.selected.given.variables(&source);
         let (template, wire) = match carried {
             Some(template) => (template, self.found(&source, &variables)?),
             None => self.derived(&source, &variables)?,
         };
         let prompts = Prompts {
-            template: self.compiled(&source)?,
+            template: compile(&source)?,
             variables,
-            options: RenderOptions::default().now(self.now.clone()),
+            options: RenderOptions::default().now(self.selected.given.clock()),
         };
-        Ok(Model { template, wire, special: self.special()?, prompts: Some(prompts) })
+        Ok(Model { builder: Builder::new(template, wire), special: self.special()?, prompts: Some(prompts) })
     }
 
     /// The wire of a chat template, for an existing response template.
     fn found(&self, source: &Source, variables: &Object) -> Result<Wire, Failure> {
-        let chat = self.compiled(source)?;
-        let wire = Wire::find(&chat, variables, Some(self.now.clone()));
+        let chat = compile(source)?;
+        let wire = Wire::find(&chat, variables, self.selected.given.clock());
         wire.ok_or_else(|| {
             let message = "the renders of this chat template do not show how a turn is written";
             Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(source))).into()
         })
     }
 
-    fn compiled(&self, source: &Source) -> Result<ChatTemplate, Failure> {
-        ChatTemplate::compile(&source.template)
-            .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], source))
-    }
-
     /// The response template of a chat template, and the wire that it was derived from.
     fn derived(&self, source: &Source, variables: &Object) -> Result<(Template, Wire), Failure> {
         let options = derive::Options::default()
             .variables(variables.clone())
-            .now(Some(self.now.clone()))
+            .now(self.selected.given.clock())
             .special_tokens(variables.values().filter_map(Value::as_str).map(str::to_owned).collect());
         let (draft, wire) = derive::draft_with_wire(&source.template, &options)
             .map_err(|diagnostic| failed(vec![diagnostic], source))?;
@@ -405,24 +360,17 @@ impl Grammars {
         answer(grammar, name, written, None)
     }
 
-    fn rows(
-        &self,
-        builder: &Builder,
-        special: &[SpecialToken],
-        prompts: Option<&Prompts>,
-        file: &str,
-        global: &Global,
-    ) -> Result<ExitCode, Failure> {
+    fn rows(&self, model: &Model, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         let tally = rows::answer(file, global, || {
             |line: rows::Line, out: &mut String| {
-                let (id, answer) = self.row(builder, special, prompts, &line.bytes);
+                let row = chat_rows::object(&line.bytes);
+                let id = row.as_ref().ok().and_then(|row| row.get("id").cloned()).unwrap_or_default();
                 let mut entries = Object::from([("id".to_owned(), id)]);
-                let outcome = match answer {
-                    Ok(Value::Object(result)) => {
-                        entries.extend(result);
+                let outcome = match row.and_then(|row| self.answer(model, &row)) {
+                    Ok(result) => {
+                        entries.extend(result.as_object().cloned().into_iter().flatten());
                         rows::Outcome::Answered
                     }
-                    Ok(_) => rows::Outcome::Answered,
                     Err(message) => {
                         entries.insert("error", message.into());
                         rows::Outcome::Failed
@@ -433,48 +381,18 @@ impl Grammars {
                 outcome
             }
         })?;
-        if tally.failed > 0 && !global.is_quiet() {
-            super::say!("{} of {} rows have no grammar", tally.failed, tally.rows);
+        if tally.failed > 0 {
+            tell!(global, "{} of {} rows have no grammar", tally.failed, tally.rows);
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn row(
-        &self,
-        builder: &Builder,
-        special: &[SpecialToken],
-        prompts: Option<&Prompts>,
-        line: &[u8],
-    ) -> (Value, Result<Value, String>) {
-        let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
-        let read =
-            read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message())));
-        let row = match read {
-            Ok(Value::Object(row)) => row,
-            Ok(_) => return (Value::Null, Err("the row is not an object".to_owned())),
-            Err(message) => return (Value::Null, Err(message)),
-        };
-        let id = row.get("id").map_or(Value::Null, Value::clone);
-        (id, self.answer(builder, special, prompts, &row))
-    }
-
-    fn answer(
-        &self,
-        builder: &Builder,
-        special: &[SpecialToken],
-        prompts: Option<&Prompts>,
-        row: &Object,
-    ) -> Result<Value, String> {
+    fn answer(&self, model: &Model, row: &Object) -> Result<Value, String> {
         let joined = |problems: Vec<Diagnostic>| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; ");
         let reasoning = match row.get("reasoning").and_then(Value::as_str) {
-            None => None,
-            Some("auto") => Some(Reasoning::Auto),
-            Some("always") => Some(Reasoning::Always),
-            Some("never") => Some(Reasoning::Never),
-            Some("outside") => Some(Reasoning::Outside),
-            Some(_) => return Err("`reasoning` is `auto`, `always`, `never` or `outside`".to_owned()),
+            Some(name) => Some(named(REASONING, name).ok_or("`reasoning` is `auto`, `always`, `never` or `outside`")?),
+            None => self.reasoning,
         };
-        let reasoning = reasoning.or(self.reasoning.map(Thinking::reasoning));
         let prefix = row.get("prefix").and_then(Value::as_str);
         let choice = match row.get("tool_choice") {
             None | Some(Value::Null) => None,
@@ -485,7 +403,7 @@ impl Grammars {
                 if let Some(name) = OF_BODY.iter().find(|name| row.contains_key(name)) {
                     return Err(format!("`{name}` is part of `request`: the row has both"));
                 }
-                self.of_body(body, prefix, reasoning, prompts).map_err(joined)?
+                self.of_body(body, prefix, reasoning, model).map_err(joined)?
             }
             None => {
                 let several = row.get("parallel_tool_calls").and_then(Value::as_bool);
@@ -494,8 +412,7 @@ impl Grammars {
                 (request.reasoning(reasoning.unwrap_or_default()), None)
             }
         };
-        let grammar = builder.build(&request).map_err(joined)?;
-        let grammar = grammar.with_special_tokens(special);
+        let grammar = model.builder.build(&request).map_err(joined)?.with_special_tokens(&model.special);
         if self.strict
             && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
         {
@@ -559,13 +476,4 @@ fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
     };
     out.flush()?;
     Ok(ExitCode::from(u8::from(!accepted)))
-}
-
-/// Why there is no response template, with the lines of the chat template it is about.
-fn failed(mut diagnostics: Vec<Diagnostic>, source: &Source) -> Failure {
-    let file = template_name(source);
-    for diagnostic in &mut diagnostics {
-        diagnostic.place.get_or_insert_default().file = Some(file.clone());
-    }
-    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }

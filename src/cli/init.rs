@@ -4,15 +4,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, source_failure};
+use super::chat_options::NOW;
 use super::{Failure, Global, input, signals};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
-use backchat_core::diagnostic::{Diagnostic, Sources, escape, shell_word};
+use backchat_core::diagnostic::{Sources, escape, shell_word};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Sample, Status};
 use backchat_parser::template::Template;
-use backchat_parser::template::source::{Opened, SourceErrorKind, replace_file, write_into};
+use backchat_parser::template::source::{Opened, SourceErrorKind, write_into};
 use backchat_workbench::answers::samples;
 use backchat_workbench::check::{self, Chat, Names};
 use backchat_workbench::suite::{self, Home};
@@ -78,7 +78,7 @@ impl Init {
     fn open(&self, home: &Home) -> Result<Source, Failure> {
         let folder = home.folder.display().to_string();
         let name = if home.is_the_models { &folder } else { &self.model };
-        let opened = chat_source::open(name, None).map_err(source_failure)?;
+        let opened = chat_source::open(name, None)?;
         Ok(opened.for_tools().with_tokens_beside())
     }
 }
@@ -110,7 +110,7 @@ fn copy(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
 fn options(source: &Source, samples: Vec<Sample>) -> Options {
     let texts = source.special_tokens.values().filter_map(Value::as_str);
     Options::default()
-        .variables(source.special_tokens.iter().map(|(name, text)| (name, text.clone())).collect())
+        .variables(source.special_tokens.clone())
         .now(Some(NOW.to_owned()))
         .special_tokens(texts.map(str::to_owned).collect())
         .samples(samples)
@@ -134,10 +134,9 @@ fn write_template(home: &Home, draft: &Template, derivation: &Derivation, log: &
     let config = home.folder.join(suite::CONFIG);
     let shown = config.display().to_string();
     if !config.exists() {
-        put(&config, "{}\n")?;
+        signals::write_inside(&config, "{}\n")?;
     }
-    signals::uninterrupted(|| write_into(&shown, draft))
-        .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
+    signals::uninterrupted(|| write_into(&shown, draft))?;
     log.note("wrote", &shown, &derivation.headline());
     if derivation.status != Status::Proved {
         log.is_failing = true;
@@ -212,7 +211,7 @@ fn repository(home: &Home, log: &mut Log) -> Result<(), Failure> {
     let shown = attributes.display().to_string();
     match suite::with_line(&known, "*.fixture -text") {
         Some(text) => {
-            put(&attributes, &text)?;
+            signals::write_inside(&attributes, text)?;
             log.note("wrote", &shown, "fixtures keep their line ends");
         }
         None => log.note("kept", &shown, ""),
@@ -240,15 +239,6 @@ fn repository(home: &Home, log: &mut Log) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a file and the folders above it.
-fn put(path: &Path, text: &str) -> Result<(), Diagnostic> {
-    signals::uninterrupted(|| {
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-        replace_file(path, text.as_bytes())
-    })
-    .map_err(|error| input::cannot_write(&path.display().to_string(), &error))
-}
-
 impl Log {
     fn note(&mut self, what: &'static str, file: &str, about: &str) {
         self.done.push((what, file.to_owned(), about.to_owned()));
@@ -261,7 +251,7 @@ impl Log {
             self.note("kept", &shown, "");
             return Ok(false);
         }
-        put(path, text)?;
+        signals::write_inside(path, text)?;
         self.note("wrote", &shown, about);
         Ok(true)
     }
@@ -279,9 +269,7 @@ impl Log {
             writeln!(out, "- {left}")?;
         }
         out.flush()?;
-        if !global.is_quiet() {
-            super::say!("Next: backchat check {}", shell_word(&home.folder.display().to_string()));
-        }
+        tell!(global, "Next: backchat check {}", shell_word(&home.folder.display().to_string()));
         Ok(())
     }
 }

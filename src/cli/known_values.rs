@@ -7,7 +7,7 @@ use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::parser::RecoveryPolicy;
 use backchat_probe::doctor;
 use backchat_workbench::lint::{RULES, Rule};
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::lint_config::{rule_named, target_named};
 
@@ -40,6 +40,23 @@ pub fn known<T>(read: fn(&str) -> Result<T, String>, names: fn() -> Vec<Possible
     NamedValueParser { read, names }
 }
 
+/// Values by their names on the command line, each with its help.
+pub type Names<T> = [(&'static str, T, &'static str)];
+
+/// The value of a name.
+pub fn named<T: Copy>(names: &Names<T>, name: &str) -> Option<T> {
+    names.iter().find(|(known, ..)| *known == name).map(|(_, value, _)| *value)
+}
+
+/// One of some values.
+pub fn one_of<T: Copy + Send + Sync + 'static>(names: &'static Names<T>) -> impl TypedValueParser<Value = T> {
+    let possible = names.iter().map(|(name, _, help)| match *help {
+        "" => PossibleValue::new(*name),
+        help => PossibleValue::new(*name).help(help),
+    });
+    PossibleValuesParser::new(possible).try_map(|name| named(names, &name).ok_or("unknown"))
+}
+
 /// The name of a reader.
 pub fn target() -> NamedValueParser<&'static Target> {
     known(target_named, || TARGETS.iter().map(|target| PossibleValue::new(target.name)).collect())
@@ -64,7 +81,8 @@ fn rules() -> Vec<PossibleValue> {
     RULES.iter().map(rule).collect()
 }
 
-fn first_sentence(text: &str) -> &str {
+/// The first sentence of a text, without its period.
+pub fn first_sentence(text: &str) -> &str {
     text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
 }
 

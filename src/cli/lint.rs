@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::chat_options::{Budget, source_failure, template_name};
+use super::chat_options::{Budget, template_name};
 use super::diagnostic_outputs::{Outputs, Results};
 use super::known_values;
 use super::lint_config::{Config, rule_named};
@@ -16,7 +16,7 @@ use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_legacy::schema;
-use backchat_parser::template::source::{self, Opened, SourceError, replace_file};
+use backchat_parser::template::source::{self, Opened, SourceError};
 use backchat_probe::diff::unified;
 use backchat_workbench::answers::{self, LintOptions};
 use backchat_workbench::lint::{self, RULES, Rule};
@@ -96,7 +96,7 @@ impl Lint {
         let mut seen = HashSet::new();
         targets.retain(|target| seen.insert(target.name));
         let named = self.chat_template.as_deref().map(|name| chat_source::open(name, None));
-        let chat_template = named.transpose().map_err(source_failure)?;
+        let chat_template = named.transpose()?;
         let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
         let asked = LintOptions { targets: &targets, chat_template: chat_template.as_ref(), tokens: tokens.as_ref() };
         let mut all: Vec<Diagnostic> = Vec::new();
@@ -131,9 +131,7 @@ impl Lint {
         if !self.diff {
             self.outputs.write(&Results { diagnostics: &all, sources: &sources, suites: None }, global)?;
         }
-        if !global.is_quiet() {
-            super::say!("{}", summary(&all, self.templates.len()));
-        }
+        tell!(global, "{}", summary(&all, self.templates.len()));
         let bad = all.iter().any(|found| found.severity > Severity::Note);
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
     }
@@ -186,23 +184,19 @@ impl Lint {
             if made == 0 {
                 break;
             }
-            now = source::from_text(now.file.clone(), fixed.clone())
-                .map_err(|SourceError { diagnostics, sources, .. }| Failure::Diagnostics { diagnostics, sources })?;
+            now = source::from_text(now.file.clone(), fixed.clone())?;
             text = fixed;
             found = find(&now);
         }
         if self.diff {
             let shown = unified(&before, &text, 3, Some(&now.file));
-            let mut out = io::stdout().lock();
-            out.write_all(Global::printable(&shown, &out).as_bytes())?;
+            super::print(&shown)?;
         } else if text != before {
-            let path = Path::new(&now.file);
             if now.file == "<stdin>" {
                 let problem = Diagnostic::error("no-file", "standard input cannot be changed");
                 return Err(problem.help("pass a file, or use `--diff`").into());
             }
-            super::signals::uninterrupted(|| replace_file(path, text.as_bytes()))
-                .map_err(|error| input::cannot_write(&now.file, &error))?;
+            super::signals::write(Path::new(&now.file), text)?;
         }
         Ok((now, found))
     }
@@ -239,8 +233,7 @@ fn explain(name: &str) -> Result<ExitCode, Failure> {
         }
     } else if name.is_empty() {
         for rule in RULES {
-            let what = rule.page.what.split_once(". ").map_or(rule.page.what, |(first, _)| first);
-            let what = what.trim_end_matches('.');
+            let what = known_values::first_sentence(rule.page.what);
             writeln!(out, "{}  {:<20} {:<8} {what}", rule.id, rule.name, rule.severity.name())?;
         }
     } else {

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Command;
 use clap_mangen::Man as Page;
 
 use super::{Failure, Global, input};
-use backchat_parser::template::source::replace_file;
+use backchat_core::diagnostic::escape;
 
 /// Print the manual page, or write the pages of all commands into a folder
 #[derive(Debug, clap::Args)]
@@ -31,22 +31,15 @@ impl Man {
             io::stdout().lock().write_all(&page(definition)?)?;
             return Ok(ExitCode::SUCCESS);
         };
-        let unwritable = |path: &Path, error| input::cannot_write(&path.display().to_string(), &error);
-        fs::create_dir_all(folder).map_err(|error| unwritable(folder, error))?;
+        fs::create_dir_all(folder).map_err(|error| input::cannot_write(&folder.display().to_string(), &error))?;
         let commands = definition.get_subcommands().filter(|command| command.get_name() != "help").cloned();
         let mut written = 0;
         for command in std::iter::once(definition.clone()).chain(commands) {
             let file = folder.join(format!("{}.1", command.get_display_name().unwrap_or("backchat")));
-            let page = page(command)?;
-            super::signals::uninterrupted(|| replace_file(&file, &page)).map_err(|error| unwritable(&file, error))?;
+            super::signals::write(&file, page(command)?)?;
             written += 1;
         }
-        if !global.is_quiet() {
-            super::say!(
-                "Wrote {written} pages to {}.",
-                backchat_core::diagnostic::escape(&folder.display().to_string())
-            );
-        }
+        tell!(global, "Wrote {written} pages to {}.", escape(&folder.display().to_string()));
         Ok(ExitCode::SUCCESS)
     }
 }

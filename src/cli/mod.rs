@@ -9,6 +9,16 @@ macro_rules! say {
         }
     };
 }
+
+/// Writes a line to standard error unless the command is quiet.
+macro_rules! tell {
+    ($global:expr, $($text:tt)*) => {
+        if !$global.is_quiet() {
+            say!($($text)*);
+        }
+    };
+}
+
 use say;
 
 mod arriving;
@@ -28,11 +38,11 @@ mod failure;
 mod fix;
 mod grammar;
 mod init;
+mod known;
 mod known_values;
 mod lint;
 mod lint_config;
 mod man;
-mod mask;
 mod origins;
 mod parse;
 mod progress;
@@ -221,6 +231,13 @@ fn nearest_first(mut error: clap::Error) -> clap::Error {
 /// Writes a note about the answer.
 fn note(message: &str) {
     say!("note: {message}");
+}
+
+/// Prints untrusted text as the result: byte for byte into a file or a pipe, escaped on a terminal.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(Global::printable(text, &out).as_bytes())?;
+    out.flush()
 }
 
 impl Global {

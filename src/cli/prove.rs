@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, OutputFormat, assignment, failed, time, with_tokens};
+use super::derive::exit_code;
 use super::report::LinkedReport;
 use super::{Failure, Global, input};
-use backchat_chat::ChatTemplate;
 use backchat_chat::source;
-use backchat_core::diagnostic::{Diagnostic, Sources, escape, shortened};
-use backchat_core::json::{Object, Value};
+use backchat_core::diagnostic::{Diagnostic, escape, shortened};
+use backchat_core::json::Value;
 use backchat_derive::derive::{self, Options, Proven, Status};
 use backchat_workbench::answers::samples;
 use backchat_workbench::report;
@@ -65,18 +65,12 @@ impl Prove {
             let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
             return Err(diagnostic.help("pass a file for all inputs but one").into());
         }
-        let opened = input::template(&self.template)
-            .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
+        let opened = input::template(&self.template)?;
         let template = opened.loaded.template;
-        let source = source::open(&self.chat_template, self.template_name.as_deref()).map_err(source_failure)?;
+        let source = source::open(&self.chat_template, self.template_name.as_deref())?;
         let source = source.for_tools().with_tokens_beside();
-        let mut variables = Object::new();
-        for (name, text) in &source.special_tokens {
-            variables.insert(name, text.clone());
-        }
-        variables.extend(self.set.iter().cloned());
         let options = Options::default()
-            .variables(variables)
+            .variables(with_tokens(&source, &self.set))
             .now(Some(self.now.clone()))
             .reasoning_field(self.reasoning_field.clone())
             .thorough(self.thorough)
@@ -91,22 +85,10 @@ impl Prove {
                 writeln!(out, "{}", proven.to_value())?;
                 out.flush()?;
             }
-            OutputFormat::Text if proven.status == Status::Failed => {
-                let file = template_name(&source);
-                let mut diagnostics = proven.diagnostics;
-                for diagnostic in &mut diagnostics {
-                    diagnostic.place.get_or_insert_default().file = Some(file.clone());
-                }
-                let text = ChatTemplate::normalize(&source.template);
-                return Err(Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, text) });
-            }
+            OutputFormat::Text if proven.status == Status::Failed => return Err(failed(proven.diagnostics, &source)),
             OutputFormat::Text => print(&proven, global)?,
         }
-        Ok(ExitCode::from(match proven.status {
-            Status::Proved => 0,
-            Status::Partial | Status::Inexpressible => 1,
-            _ => 2,
-        }))
+        Ok(ExitCode::from(exit_code(proven.status)))
     }
 }
 

@@ -4,16 +4,14 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::ValueEnum;
-
-use super::chat_options::{assignment, source_failure, template_name, time};
-use super::mask;
+use super::chat_options::{assignment, failed, time};
+use super::known_values::{Names, named, one_of};
 use super::token_ids;
 use super::tokenizers::Tokenizers;
-use super::{Failure, Global, chat_rows, colored_chat, input, origins, rows};
+use super::{Failure, Global, chat_rows, colored_chat, input, origins};
 use backchat_chat::source::{self, Source, SourceError};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
-use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
+use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::{Object, Value};
 use backchat_parser::tokens::{Tokenizer, Tokens};
 use backchat_probe::chats::{MaskPart, MaskRule};
@@ -65,8 +63,9 @@ pub struct Render {
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
     /// Locate the assistant's text, with or without generation blocks: all of it, or these parts
-    #[arg(long, value_name = "PART", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "assistant")]
-    mask: Vec<mask::Part>,
+    #[arg(long, value_name = "PART", num_args = 0..=1, require_equals = true, default_missing_value = "assistant")]
+    #[arg(value_parser = one_of(answers::MASK_PARTS))]
+    mask: Vec<MaskPart>,
     /// Read the offsets of the render's tokens, [[start, end], …] in code points, and add a mask for them
     #[arg(long, value_name = "FILE", requires_all = ["mask", "messages"])]
     offsets: Option<String>,
@@ -74,8 +73,9 @@ pub struct Render {
     #[arg(long, value_name = "FILE", requires = "mask", conflicts_with = "offsets")]
     tokenizer: Option<String>,
     /// Select the tokens that a span covers: each that overlaps with it, or those that transformers selects
-    #[arg(long, value_name = "RULE", value_enum, default_value = "overlap", hide_possible_values = true)]
-    mask_rule: mask::Rule,
+    #[arg(long, value_name = "RULE", default_value = "overlap", hide_possible_values = true)]
+    #[arg(value_parser = one_of(MASK_RULES))]
+    mask_rule: MaskRule,
     /// Show who wrote what: in colors on a terminal, else as the assistant's spans on stderr
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
@@ -83,6 +83,11 @@ pub struct Render {
     #[arg(long, conflicts_with_all = ["mask", "show_spans"])]
     origins: bool,
 }
+
+const MASK_RULES: &Names<MaskRule> = &[
+    ("overlap", MaskRule::Overlap, "Those with a character in the span"),
+    ("reference", MaskRule::Reference, "Those that transformers takes"),
+];
 
 impl Render {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
@@ -114,7 +119,7 @@ impl Render {
     fn render_messages(&self, global: &Global) -> Result<ExitCode, Failure> {
         let name = self.source.as_deref().unwrap_or("-");
         let mut context = self.context()?;
-        let mut source = self.open(name).map_err(source_failure)?;
+        let mut source = self.open(name)?;
         if context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null)) {
             source = source.for_tools();
         }
@@ -122,13 +127,7 @@ impl Render {
         for (token, text) in &source.special_tokens {
             context.entry(token).or_insert_with(|| text.clone());
         }
-        let failed = |error: RenderError| {
-            let file = template_name(&source);
-            Failure::Diagnostics {
-                diagnostics: vec![error.diagnostic(&source.template, &file)],
-                sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)),
-            }
-        };
+        let failed = |error: RenderError| failed(vec![error.diagnostic(&source.template, "")], &source);
         let template = ChatTemplate::compile(&source.template).map_err(failed)?;
         let options = RenderOptions::default().now(self.now.clone()).origins(self.origins);
         let rendered = template.render(&context, &options).map_err(failed)?;
@@ -137,12 +136,11 @@ impl Render {
             let offsets = self.offsets.as_deref().map(input::json).transpose()?;
             let tokenizer = self.tokenizer.as_deref().map(input::tokenizer).transpose()?;
             let tokenized = match (tokenizer, &offsets) {
-                (Some(tokenizer), _) => Tokenized::By(Arc::new(tokenizer), self.mask_rule.into()),
+                (Some(tokenizer), _) => Tokenized::By(Arc::new(tokenizer), self.mask_rule),
                 (None, Some(offsets)) => Tokenized::Offsets(offsets),
                 (None, None) => Tokenized::None,
             };
-            let parts = self.mask.iter().copied().map(MaskPart::from).collect::<Vec<_>>();
-            let answer = answers::mask(&template, &context, &options, &parts, tokenized);
+            let answer = answers::mask(&template, &context, &options, &self.mask, tokenized);
             let answer = answer.map_err(|message| Diagnostic::error("cannot-mask", message))?;
             if let Some(Value::List(problems)) = answer.get("problems").filter(|_| !global.is_quiet()) {
                 for problem in problems.iter().filter_map(Value::as_str) {
@@ -161,9 +159,9 @@ impl Render {
         if self.show_spans && global.colors(&out) {
             out.write_all(colored_chat::conversation(&rendered, &context).as_bytes())?;
         } else {
-            out.write_all(Global::printable(&rendered.text, &out).as_bytes())?;
-            if self.show_spans && !global.is_quiet() {
-                super::say!("assistant spans: {}", colored_chat::spans(&rendered.assistant_spans));
+            super::print(&rendered.text)?;
+            if self.show_spans {
+                tell!(global, "assistant spans: {}", colored_chat::spans(&rendered.assistant_spans));
             }
         }
         // The shell's prompt should begin on its own line.
@@ -213,16 +211,11 @@ impl Render {
 
     fn render_rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(source) = &self.source {
-            self.announce(&self.open(source).map_err(source_failure)?, global);
+            self.announce(&self.open(source)?, global);
         }
         let templates = chat_rows::Templates::default();
         let known = Known::default();
-        let tally = rows::answer(file, global, || {
-            |line: rows::Line, out: &mut String| {
-                chat_rows::answer(&line.bytes, out, |row| self.answer(row, &templates, &known))
-            }
-        })?;
-        chat_rows::report(tally, global);
+        chat_rows::answer(file, global, |row| self.answer(row, &templates, &known))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -238,8 +231,7 @@ impl Render {
         let options = RenderOptions::default().now(now).origins(self.origins);
         if !self.mask.is_empty() {
             let tokenized = self.tokenized(row, known)?;
-            let parts = self.mask.iter().copied().map(MaskPart::from).collect::<Vec<_>>();
-            return answers::mask(&template, &context, &options, &parts, tokenized);
+            return answers::mask(&template, &context, &options, &self.mask, tokenized);
         }
         let rendered = template.render(&context, &options).map_err(|error| error.to_string())?;
         let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
@@ -255,10 +247,9 @@ impl Render {
         let name = chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref());
         let rule = match chat_rows::text(row, "mask_rule")? {
             None => self.mask_rule,
-            Some(name) => mask::Rule::from_str(name, false)
-                .map_err(|_| format!("`mask_rule` must be `overlap` or `reference`, not `{name}`"))?,
+            Some(name) => named(MASK_RULES, name)
+                .ok_or_else(|| format!("`mask_rule` must be `overlap` or `reference`, not `{name}`"))?,
         };
-        let rule = MaskRule::from(rule);
         let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
         Ok(match (name, ids, row.get("offsets")) {
             (Some(name), Some(ids), None) => Tokenized::Ids(known.tokens.get(name, input::tokens)?, ids, rule),

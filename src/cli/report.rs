@@ -5,11 +5,9 @@ use std::io::Read;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use super::signals::uninterrupted;
-use super::{Failure, Global, input};
+use super::{Failure, Global, input, signals};
 use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::text::uri_path;
-use backchat_parser::template::source::replace_file;
 use backchat_workbench::report::Playground;
 
 /// The option of every command with an HTML report.
@@ -105,11 +103,8 @@ impl Report {
     pub fn write_beside(&self, place: &Path, page: &str) -> Result<Option<String>, Failure> {
         let Some(file) = &self.report else { return Ok(None) };
         let target = beside(file, place);
-        let shown = target.display().to_string();
         check_file(&target)?;
-        let made = target.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| uninterrupted(|| replace_file(&target, page.as_bytes())))
-            .map_err(|error| input::cannot_write(&shown, &error))?;
+        signals::write_inside(&target, page)?;
         let above = file.parent().unwrap_or(Path::new(""));
         Ok(Some(address(target.strip_prefix(above).unwrap_or(&target))))
     }
@@ -123,12 +118,8 @@ impl Report {
     pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(file) = &self.report else { return Ok(()) };
         check_file(file)?;
-        let shown = file.display().to_string();
-        let page = page();
-        uninterrupted(|| replace_file(file, page.as_bytes())).map_err(|error| input::cannot_write(&shown, &error))?;
-        if !global.is_quiet() {
-            super::say!("Wrote the report {}.", escape(&shown));
-        }
+        signals::write(file, page())?;
+        tell!(global, "Wrote the report {}.", escape(&file.display().to_string()));
         Ok(())
     }
 }

@@ -1,5 +1,24 @@
 //! A file that is being written is finished before a signal ends the process, so no half of it is left in the folder.
 
+use std::path::Path;
+
+use super::input;
+use backchat_core::diagnostic::Diagnostic;
+use backchat_parser::template::source::replace_file;
+
+/// Replaces a file as a whole.
+pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), Diagnostic> {
+    uninterrupted(|| replace_file(path, text.as_ref()))
+        .map_err(|error| input::cannot_write(&path.display().to_string(), &error))
+}
+
+/// Replaces a file as a whole, and creates the folders above it.
+pub fn write_inside(path: &Path, text: impl AsRef<[u8]>) -> Result<(), Diagnostic> {
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.map_err(|error| input::cannot_write(&path.display().to_string(), &error))?;
+    write(path, text)
+}
+
 /// Writes, deferring signals that end the process until it is done.
 #[cfg(unix)]
 pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {

@@ -1,15 +1,15 @@
 //! `unrender`: text to conversations; exits with 0 only if they render to the same text again.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::chat_options::{Budget, NOW, OutputFormat, assignment, source_failure, time};
-use super::{Failure, Global, chat_rows, input, rows};
-use backchat_chat::{ChatTemplate, RenderOptions, source};
+use super::chat_options::{Budget, OutputFormat, Selected};
+use super::known::Known;
+use super::{Failure, Global, chat_rows, input};
+use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, escape};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 use backchat_probe::chats::{Chat, Unrenderer};
 use backchat_workbench::answers::{self, compile};
 
@@ -43,15 +43,8 @@ pub struct Unrender {
     /// Read the rows of a JSON Lines file, one text per row
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
     jsonl: Option<String>,
-    /// Set a template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    set: Vec<(String, Value)>,
-    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
-    now: String,
-    /// Select one of several chat templates
-    #[arg(long, value_name = "NAME")]
-    template_name: Option<String>,
+    #[command(flatten)]
+    selected: Selected,
     #[command(flatten)]
     budget: Budget,
 }
@@ -70,21 +63,19 @@ impl Unrender {
             let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
             return Err(diagnostic.help("pass the template or the text as a file").into());
         }
-        let source = source::open(name, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let source = self.selected.open(name)?;
         let template = compile(&source)?;
-        let mut variables = source.special_tokens.clone();
-        variables.extend(self.set.iter().cloned());
+        let variables = self.selected.given.variables(&source);
         let text = input::text(&self.text)?;
-        let options = RenderOptions::default().now(Some(self.now.clone()));
+        let options = RenderOptions::default().now(self.selected.given.clock());
         self.budget.begin();
         let read = Unrenderer::new(&template, variables, options).unrender(&text);
         self.budget.report(&source.file, global);
-        let mut out = io::stdout().lock();
         let chat = match read {
             Ok(chat) => chat,
             Err(error) => {
                 match self.format {
-                    OutputFormat::Json => writeln!(out, "{}", Value::Object(answers::not_rendered(&error)))?,
+                    OutputFormat::Json => writeln!(io::stdout(), "{}", Value::Object(answers::not_rendered(&error)))?,
                     OutputFormat::Text => super::say!("error: {}", escape(&error.to_string())),
                 }
                 return Ok(ExitCode::from(1));
@@ -95,8 +86,7 @@ impl Unrender {
             OutputFormat::Json => Value::Object(answers::unrendered(&chat)).to_string() + "\n",
             OutputFormat::Text => story(&chat),
         };
-        out.write_all(Global::printable(&printed, &out).as_bytes())?;
-        out.flush()?;
+        super::print(&printed)?;
         if !global.is_quiet() {
             verdict(&chat);
         }
@@ -105,55 +95,29 @@ impl Unrender {
 
     fn rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         let templates = chat_rows::Templates::default();
-        let known = Known::default();
-        let tally = rows::answer(file, global, || {
-            |line: rows::Line<'_>, out: &mut String| {
-                self.budget.begin();
-                chat_rows::answer(&line.bytes, out, |row| {
-                    let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
-                    let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;
-                    let variables = chat_rows::variables(row, &self.set)?;
-                    let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
-                    let read = known.get(row, template, variables, now).unrender(text);
-                    Ok(read.map_or_else(|error| answers::not_rendered(&error), |chat| answers::unrendered(&chat)))
-                })
-            }
+        let Selected { given, template_name } = &self.selected;
+        let known: Known<String, Arc<Unrenderer<Arc<ChatTemplate>>>> = Known::default();
+        chat_rows::answer(file, global, |row| {
+            self.budget.begin();
+            let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
+            let template = templates.of_row(row, None, template_name.as_deref(), true)?;
+            let variables = chat_rows::variables(row, &given.set)?;
+            let now = chat_rows::text(row, "now")?.unwrap_or(&given.now).to_owned();
+            let place = row.get("template").cloned().unwrap_or_default();
+            let frames = known.get(format!("{place} {} {now}", Value::Object(variables.clone())), || {
+                Arc::new(Unrenderer::new(template, variables, RenderOptions::default().now(Some(now))))
+            });
+            Ok(frames
+                .unrender(text)
+                .map_or_else(|error| answers::not_rendered(&error), |chat| answers::unrendered(&chat)))
         })?;
-        chat_rows::report(tally, global);
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// The learned frames of templates, by their source and the variables.
-#[derive(Default)]
-struct Known(Mutex<HashMap<String, Arc<Unrenderer<Arc<ChatTemplate>>>>>);
-
-impl Known {
-    fn get(
-        &self,
-        row: &Object,
-        template: Arc<ChatTemplate>,
-        variables: Object,
-        now: String,
-    ) -> Arc<Unrenderer<Arc<ChatTemplate>>> {
-        let place = row.get("template").cloned().unwrap_or_default();
-        let key = format!("{place} {} {now}", Value::Object(variables.clone()));
-        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return known.clone();
-        }
-        let learned = Arc::new(Unrenderer::new(template, variables, RenderOptions::default().now(Some(now))));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, learned.clone());
-        learned
     }
 }
 
 /// The messages for people, one after the other.
 fn story(chat: &Chat) -> String {
-    let mut lines = String::new();
-    for message in &chat.messages {
-        lines += &format!("{}\n", message);
-    }
-    lines
+    chat.messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
 fn verdict(chat: &Chat) {

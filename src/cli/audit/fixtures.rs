@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::parse::Asked;
-use crate::cli::signals::uninterrupted;
-use crate::cli::{Failure, Global, input, note};
+use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::{self, Value};
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
-use backchat_parser::template::source::replace_file;
 use backchat_workbench::audit::{Example, Tally};
 use backchat_workbench::check::Reading;
 use backchat_workbench::check::fixture::write_sections;
@@ -33,8 +31,8 @@ pub struct Fixtures<'a> {
 impl Fixtures<'_> {
     /// Writes a fixture for each cause; an existing file may have been reviewed, and is kept.
     pub fn write(&self, tally: &Tally, global: &Global) -> Result<(), Failure> {
-        let cannot = |path: &Path, error: &std::io::Error| input::cannot_write(&path.display().to_string(), error);
-        fs::create_dir_all(self.folder).map_err(|error| cannot(self.folder, &error))?;
+        let cannot = |error| input::cannot_write(&self.folder.display().to_string(), &error);
+        fs::create_dir_all(self.folder).map_err(cannot)?;
         let (mut written, mut kept) = (0, 0);
         for (cause, counted) in tally.ranked() {
             let file = self.folder.join(format!("{}.fixture", cause.slug()));
@@ -44,9 +42,9 @@ impl Fixtures<'_> {
                 continue;
             }
             if let Some((file, text)) = template {
-                uninterrupted(|| replace_file(&file, text.as_bytes())).map_err(|error| cannot(&file, &error))?;
+                signals::write(&file, text)?;
             }
-            uninterrupted(|| replace_file(&file, text.as_bytes())).map_err(|error| cannot(&file, &error))?;
+            signals::write(&file, text)?;
             written += 1;
         }
         if !global.is_quiet() {

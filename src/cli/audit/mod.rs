@@ -5,13 +5,14 @@ mod json;
 mod reader;
 mod table;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use self::fixtures::Fixtures;
 use self::reader::Worker;
+use super::chat_options::OutputFormat;
 use super::parse::{Asked, Doubts, Reader, load};
 use super::report::LinkedReport;
 use super::{Failure, Global, input, note, rows};
@@ -52,7 +53,7 @@ pub struct Audit {
     by: By,
     /// Select the output: a table, or the data as JSON
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: OutputFormat,
     /// Exit with 1 if more outputs have this problem: KIND=N or KIND=P%, where KIND may be `any`; repeatable
     #[arg(long, value_name = "GATE")]
     max: Vec<Gate>,
@@ -76,12 +77,6 @@ impl By {
             Self::Server => "server",
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 impl Audit {
@@ -110,14 +105,11 @@ impl Audit {
             let fixtures = Fixtures { folder, asked: &asked, template: self.template.as_deref(), logs: &self.logs };
             fixtures.write(&tally, global)?;
         }
-        let mut out = io::stdout().lock();
         let text = match self.format {
-            Format::Json => format!("{}\n", json::to_json(&tally, self.by.key())),
-            Format::Text => table::render(&tally, global.colors(&out)),
+            OutputFormat::Json => format!("{}\n", json::to_json(&tally, self.by.key())),
+            OutputFormat::Text => table::render(&tally, global.colors(&io::stdout())),
         };
-        out.write_all(Global::printable(&text, &out).as_bytes())?;
-        out.flush()?;
-        drop(out);
+        super::print(&text)?;
         self.note_failures(&tally, global);
         Ok(ExitCode::from(u8::from(self.exceeds(&tally, global))))
     }

@@ -13,6 +13,7 @@ use std::time::Instant;
 use super::case_selection::Cases;
 use super::chat_options::assignment;
 use super::diagnostic_outputs::Outputs;
+use super::known_values::{Names, one_of};
 use super::progress::Progress;
 use super::report::LinkedReport as Page;
 use super::{Failure, Global, input, signals};
@@ -40,7 +41,8 @@ pub struct Check {
     cases: Cases,
     /// Write the message of each output into its case; `=new` fills only empty expectations
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
-    bless: Option<Bless>,
+    #[arg(value_parser = one_of(BLESS))]
+    bless: Option<Which>,
     /// Bless even if the variable CI is set
     #[arg(long, requires = "bless")]
     force: bool,
@@ -79,22 +81,10 @@ pub struct Check {
     page: Page,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Bless {
-    /// Fill empty expectations and replace changed ones
-    All,
-    /// Fill empty expectations
-    New,
-}
-
-impl From<Bless> for Which {
-    fn from(bless: Bless) -> Self {
-        match bless {
-            Bless::All => Which::All,
-            Bless::New => Which::New,
-        }
-    }
-}
+const BLESS: &Names<Which> = &[
+    ("all", Which::All, "Fill empty expectations and replace changed ones"),
+    ("new", Which::New, "Fill empty expectations"),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Level {
@@ -171,7 +161,7 @@ impl Check {
         });
         progress.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
         let blessed = match self.bless {
-            Some(which) => bless(&files, &mut reports, which.into())?,
+            Some(which) => bless(&files, &mut reports, which)?,
             None => 0,
         };
 
@@ -184,9 +174,7 @@ impl Check {
             sources = sources.with(&file.file, &file.text);
         }
         report::write(&reports, &sources, &self.outputs, global)?;
-        if !global.is_quiet() {
-            super::say!("{}", report::summary(&reports, blessed, started.elapsed()));
-        }
+        tell!(global, "{}", report::summary(&reports, blessed, started.elapsed()));
         Ok(ExitCode::from(report::worst(&reports)))
     }
 
@@ -209,9 +197,7 @@ impl Check {
 
     /// The error if there is no case to check.
     fn nothing(&self, files: &[FixtureFile], global: &Global) -> ExitCode {
-        if !global.is_quiet() {
-            super::say!("{}", self.cases.nothing(files));
-        }
+        tell!(global, "{}", self.cases.nothing(files));
         match self.no_tests {
             NoTests::Fail => ExitCode::from(4),
             NoTests::Pass => ExitCode::SUCCESS,

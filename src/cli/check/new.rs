@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::case_selection::Cases;
-use crate::cli::chat_options::{NOW, source_failure};
+use crate::cli::chat_options::{NOW, with_tokens};
 use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 use backchat_derive::derive::{self, Options};
-use backchat_parser::template::source::{SourceError, replace_file};
+use backchat_parser::template::source::SourceError;
 use backchat_workbench::check::fixture::{self, Shared, TemplateSource};
 use backchat_workbench::check::{self, Chat, Names, RecordCases, RecordNames};
 
@@ -32,11 +32,7 @@ pub fn run(
         Some(record) => of_record(model, record, &shown, folder, cases)?,
         None => of_renders(model, set, &shown, folder, cases)?,
     };
-    signals::uninterrupted(|| {
-        std::fs::create_dir_all(folder)?;
-        replace_file(&path, new.text.as_bytes())
-    })
-    .map_err(|error| input::cannot_write(&shown, &error))?;
+    signals::write_inside(&path, &new.text)?;
     if !global.is_quiet() {
         let failing = match new.failing {
             0 => String::new(),
@@ -65,19 +61,17 @@ struct New {
 
 /// Typical turns as the chat template writes them.
 fn of_renders(model: &str, set: &[(String, Value)], file: &str, folder: &Path, cases: &Cases) -> Result<New, Failure> {
-    let source = backchat_chat::source::open(model, None).map_err(source_failure)?.for_tools();
+    let source = backchat_chat::source::open(model, None)?.for_tools();
     let template_name = cases.template.as_deref().unwrap_or(model);
     let opened = input::template(template_name).map_err(|error| without_template(error, model, cases))?;
     let template = opened.loaded.template;
-    let set: Object = set.iter().cloned().collect();
-    let mut variables = source.special_tokens.clone();
-    variables.extend(set.clone());
-    let options = Options::default().variables(variables).now(Some(NOW.to_owned()));
+    let options = Options::default().variables(with_tokens(&source, set)).now(Some(NOW.to_owned()));
     let turns = derive::readable_turns(&source.template, &template, &options)?;
     let (template_path, chat_path) = (relative(folder, template_name)?, relative(folder, model)?);
     let chat = Chat::open(&input::place(model)?)
         .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
-    let names = Names { file, template: &template_path, chat_template: &chat_path, variables: &set };
+    let names =
+        Names { file, template: &template_path, chat_template: &chat_path, variables: &set.iter().cloned().collect() };
     let new = check::scaffold(&turns, &template, &chat, names);
     Ok(New { text: new.text, cases: new.cases, failing: new.failing, said: "rendered", notes: Vec::new() })
 }

@@ -7,18 +7,17 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
+use super::chat_options::{Given, OutputFormat, failed};
 use super::known_values;
 use super::report::LinkedReport;
 use super::{Failure, Global, input};
-use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self, Source};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
-use backchat_core::json::{self, Object, Value};
+use backchat_core::json::{self, Value};
 use backchat_derive::derive::{self, Derivation, Options, Remedy, Status};
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::template::Template;
-use backchat_parser::template::source::{replace_file, write_into};
+use backchat_parser::template::source::write_into;
 use backchat_probe::diff::unified;
 use backchat_workbench::answers::samples;
 use backchat_workbench::report;
@@ -37,8 +36,8 @@ use backchat_workbench::session;
   backchat derive models/mine --target vllm
   backchat derive --jsonl templates.jsonl > drafts.jsonl
 
-The draft goes to stdout, the report to stderr. An unproved draft is printed as well; the
-exit code tells them apart. Special tokens come from the source, from the files next to it
+The draft goes to stdout, the report to stderr. An unproved draft is printed as well, and the
+exit code is then 1. Special tokens come from the source, from the files next to it
 (tokenizer_config.json, special_tokens_map.json, generation_config.json, tokenizer.json),
 and from --set. A sample is a row
 {\"text\", \"prefix\"?, \"message\"?, \"tools\"?, \"id\"?}, or a whole file that is not JSON Lines.
@@ -84,12 +83,8 @@ pub struct Derive {
     /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
-    /// Set a template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    set: Vec<(String, Value)>,
-    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
-    now: String,
+    #[command(flatten)]
+    given: Given,
     /// Name the field for reasoning, which is also its key in messages; the default is the key that the chat template
     /// reads, such as reasoning_content
     #[arg(long, value_name = "NAME")]
@@ -168,7 +163,7 @@ impl Derive {
         let page = || report::derivation(&source.file, &source.template, &derivation, &options, playground.as_ref());
         self.page.write(global, page)?;
         if derivation.status == Status::Failed && self.format == OutputFormat::Text {
-            return Err(failed(derivation, &source));
+            return Err(failed(derivation.diagnostics, &source));
         }
         #[cfg(feature = "tui")]
         if self.replay {
@@ -187,7 +182,7 @@ impl Derive {
             OutputFormat::Text => self.deliver(&derivation, &mut out, global)?,
         }
         out.flush()?;
-        Ok(ExitCode::from(exit_code(&derivation)))
+        Ok(ExitCode::from(exit_code(derivation.status)))
     }
 
     fn open(&self, global: &Global) -> Result<Source, Failure> {
@@ -205,7 +200,7 @@ impl Derive {
     }
 
     /// One of several sources, opened, and the options for it.
-    pub(super) fn open_one(&self, source: &str) -> Result<(Source, Options), Failure> {
+    fn open_one(&self, source: &str) -> Result<(Source, Options), Failure> {
         let opened = self.source_of(source)?;
         let options = self.options(&opened)?;
         Ok((opened, options))
@@ -213,53 +208,26 @@ impl Derive {
 
     /// A source, with the special tokens of the files next to it.
     fn source_of(&self, name: &str) -> Result<Source, Failure> {
-        let opened = source::open(name, self.template_name.as_deref()).map_err(source_failure)?;
+        let opened = source::open(name, self.template_name.as_deref())?;
         Ok(opened.for_tools().with_tokens_beside())
     }
 
     /// The default options of a row.
-    pub(super) fn row_options(&self) -> Options {
+    fn row_options(&self) -> Options {
         Options::default()
-            .variables(self.set.iter().cloned().collect())
-            .now(Some(self.now.clone()))
+            .variables(self.given.set.iter().cloned().collect())
+            .now(self.given.clock())
             .reasoning_field(self.reasoning_field.clone())
             .targets(self.target.clone())
     }
 
-    pub(super) fn output(&self) -> Option<&str> {
-        self.output.as_deref()
-    }
-
-    pub(super) fn page(&self) -> &LinkedReport {
-        &self.page
-    }
-
-    pub(super) fn named_sources(&self) -> &[String] {
-        &self.sources
-    }
-
-    pub(super) fn resumes(&self) -> bool {
-        self.resume
-    }
-
-    pub(super) fn format(&self) -> OutputFormat {
-        self.format
-    }
-
     fn options(&self, source: &Source) -> Result<Options, Failure> {
-        let mut variables = Object::new();
-        for (name, text) in &source.special_tokens {
-            variables.insert(name, text.clone());
-        }
-        variables.extend(self.set.iter().cloned());
         let special_tokens = source.special_tokens.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        Ok(Options::default()
-            .variables(variables)
-            .now(Some(self.now.clone()))
-            .reasoning_field(self.reasoning_field.clone())
+        Ok(self
+            .row_options()
+            .variables(self.given.variables(source))
             .special_tokens(special_tokens)
-            .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default())
-            .targets(self.target.clone()))
+            .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default()))
     }
 
     /// Writes the draft to its destination, and the report.
@@ -272,21 +240,15 @@ impl Derive {
         if self.write && !is_proved && !self.partial {
             self.say(global, "The draft is not proved and was not written; `--partial` writes it anyway.");
         } else if self.write {
-            let template = match Template::from_value(draft) {
-                Ok(loaded) => loaded.template,
-                Err(error) => {
-                    return Err(Failure::Diagnostics { diagnostics: error.diagnostics, sources: Default::default() });
-                }
-            };
+            let loaded = Template::from_value(draft)
+                .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: Sources::none() })?;
             let target = config_beside(&self.source)?;
             if known.is_none_or(|known| known != *draft) {
-                super::signals::uninterrupted(|| write_into(&target, &template))
-                    .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
+                super::signals::uninterrupted(|| write_into(&target, &loaded.template))?;
                 self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
             }
         } else if let Some(file) = &self.output {
-            super::signals::uninterrupted(|| replace_file(Path::new(file), text.as_bytes()))
-                .map_err(|error| input::cannot_write(file, &error))?;
+            super::signals::write(Path::new(file), text)?;
             self.say(global, &format!("Wrote {}.", escape(file)));
         } else {
             out.write_all(text.as_bytes())?;
@@ -331,11 +293,13 @@ impl Derive {
     #[cfg(feature = "tui")]
     fn replay(&self, derivation: &Derivation, options: &Options, global: &Global) -> Result<ExitCode, Failure> {
         self.report(derivation, None, global);
-        let Some(draft) = &derivation.response_template else { return Ok(ExitCode::from(exit_code(derivation))) };
+        let Some(draft) = &derivation.response_template else {
+            return Ok(ExitCode::from(exit_code(derivation.status)));
+        };
         let given = unread(derivation, draft, options);
         if given.is_empty() {
             self.say(global, "Every conversation parses back exactly: there is nothing to replay.");
-            return Ok(ExitCode::from(exit_code(derivation)));
+            return Ok(ExitCode::from(exit_code(derivation.status)));
         }
         let again = self.clone();
         let origin = session::Origin {
@@ -354,7 +318,7 @@ impl Derive {
     fn again(&self, options: &[&str]) -> String {
         let mut words = vec!["backchat".to_owned(), "derive".to_owned(), shell_word(&self.source)];
         let mut give = |option: &str, value: &str| words.extend([option.to_owned(), shell_word(value)]);
-        for (name, value) in &self.set {
+        for (name, value) in &self.given.set {
             let value = value
                 .as_str()
                 .filter(|text| json::read(text).is_err())
@@ -383,9 +347,7 @@ impl Derive {
     }
 
     fn say(&self, global: &Global, text: &str) {
-        if !global.is_quiet() {
-            super::say!("{text}");
-        }
+        tell!(global, "{text}");
     }
 
     /// The short report on standard error.
@@ -412,16 +374,6 @@ fn target_help() -> String {
         "Restrict the draft to what this reader accepts, including its name for reasoning: {}; repeatable",
         names.join(", ")
     )
-}
-
-/// Why there is no draft, with the lines of the template it is about.
-fn failed(derivation: Derivation, source: &Source) -> Failure {
-    let file = template_name(source);
-    let mut diagnostics = derivation.diagnostics;
-    for diagnostic in &mut diagnostics {
-        diagnostic.place.get_or_insert_default().file = Some(file.clone());
-    }
-    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }
 
 /// The failing conversations and the unexplained samples.
@@ -451,8 +403,9 @@ fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<sess
     failures.chain(samples).collect()
 }
 
-pub(super) fn exit_code(derivation: &Derivation) -> u8 {
-    match derivation.status {
+/// The exit code of `derive` and `prove`.
+pub(super) fn exit_code(status: Status) -> u8 {
+    match status {
         Status::Proved => 0,
         Status::Partial | Status::Inexpressible => 1,
         _ => 2,

@@ -12,12 +12,11 @@ use std::thread;
 use std::time::Instant;
 
 use super::{Derive, OutputFormat, exit_code};
-use crate::cli::chat_options::source_failure;
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, Global, input, rows};
+use crate::cli::{Failure, Global, chat_rows, input, rows};
 use backchat_chat::source;
 use backchat_core::diagnostic::{Diagnostic, Place, escape, shortened};
-use backchat_core::json::{self, Object, Value};
+use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Status};
 use backchat_workbench::report;
 
@@ -159,15 +158,15 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<
 /// Derives from several sources. Each draft is written as soon as it is ready, and each line printed as soon as those
 /// before it are.
 pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -> Result<ExitCode, Failure> {
-    if command.page().is_asked() {
-        command.page().check_target()?;
+    if command.page.is_asked() {
+        command.page.check_target()?;
         check_pages(&items)?;
     }
-    let folder = command.output().map(Path::new);
+    let folder = command.output.as_deref().map(Path::new);
     if let Some(folder) = folder {
         check_places(folder, &items)?;
         let before = items.len();
-        items.retain(|item| !command.resumes() || !draft_file(folder, item).exists());
+        items.retain(|item| !command.resume || !draft_file(folder, item).exists());
         if items.len() < before && !global.is_quiet() {
             say!("{} drafts are already in {}.", before - items.len(), escape(&folder.to_string_lossy()));
         }
@@ -183,11 +182,11 @@ pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -
             Ok((opened, options)) => {
                 let derivation = derive::derive(&opened.template, &options).with_tokens_of(&opened);
                 let took = began.elapsed();
-                let playground = command.page().playground(Some(&item.place))?;
+                let playground = command.page.playground(Some(&item.place))?;
                 let page =
                     || report::derivation(&opened.file, &opened.template, &derivation, &options, playground.as_ref());
-                let page = match command.page().is_asked() {
-                    true => command.page().write_beside(&item.place, &page())?,
+                let page = match command.page.is_asked() {
+                    true => command.page.write_beside(&item.place, &page())?,
                     false => None,
                 };
                 (derivation, took, page)
@@ -199,24 +198,24 @@ pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -
     };
     on_all_cores(&items, global, derive, |item, derived: Result<_, Failure>| {
         let (derivation, took, page) = derived?;
-        match command.format() {
+        match command.format {
             OutputFormat::Json => writeln!(out, "{}", with_id(item.source.as_str().into(), &derivation))?,
             OutputFormat::Text => out.write_all(line(&item.source, width, &derivation).as_bytes())?,
         }
         out.flush()?;
-        worst = worst.max(exit_code(&derivation));
+        worst = worst.max(exit_code(derivation.status));
         statuses.push(derivation.status);
-        if command.page().is_asked() {
+        if command.page.is_asked() {
             let name = item.place.to_string_lossy().into_owned();
             charted.push(report::Charted { name, page, derivation, took });
         }
         Ok(())
     })?;
-    let name = match command.named_sources() {
+    let name = match command.sources.as_slice() {
         [one] => one.clone(),
         several => format!("{} sources", several.len()),
     };
-    command.page().write(global, || report::atlas(&name, &charted))?;
+    command.page.write(global, || report::atlas(&name, &charted))?;
     summarize(statuses.into_iter(), global);
     Ok(ExitCode::from(worst))
 }
@@ -257,11 +256,8 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
         let help = "a row is {\"id\", \"chat_template\": text or \"template\": path, \"bos_token\"?, \"eos_token\"?, \"set\"?}";
         (id, Derivation::failed(Diagnostic::error("bad-row", message).help(help)))
     };
-    let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
-    let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message())));
-    let row = match read {
-        Ok(Value::Object(row)) => row,
-        Ok(_) => return wrong(Value::Null, "the row is not an object".to_owned()),
+    let row = match chat_rows::object(line) {
+        Ok(row) => row,
         Err(message) => return wrong(Value::Null, message),
     };
     let id = row.get("id").cloned().unwrap_or_default();
@@ -274,7 +270,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
                 add(&mut options, &opened.special_tokens);
                 opened.template
             }
-            Err(error) => return (id, unreadable(source_failure(error))),
+            Err(error) => return (id, unreadable(error.into())),
         },
         _ => return wrong(id, "the row has neither a `chat_template` text nor a `template` path".to_owned()),
     };
@@ -364,12 +360,7 @@ fn on_all_cores<R: Send>(
 /// Writes a draft to its file.
 fn write_draft(file: &Path, derivation: &Derivation) -> Result<(), Failure> {
     let Some(draft) = &derivation.response_template else { return Ok(()) };
-    let shown = file.to_string_lossy();
-    let written = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let text = format!("{}\n", draft.to_pretty("  "));
-    let replace = || backchat_parser::template::source::replace_file(file, text.as_bytes());
-    let written = written.and_then(|()| crate::cli::signals::uninterrupted(replace));
-    written.map_err(|error| input::cannot_write(&shown, &error).into())
+    Ok(crate::cli::signals::write_inside(file, format!("{}\n", draft.to_pretty("  ")))?)
 }
 
 /// The line of a source: its status, and the first cause of failure.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::written::FileChange;
+use super::file_change::FileChange;
 use super::{Item, Review, exit_code, reasons};
 use crate::cli::check::write_cases;
 use crate::cli::{Failure, Global, replay, signals};

@@ -3,7 +3,7 @@
 #[cfg(feature = "tui")]
 mod decide;
 #[cfg(feature = "tui")]
-mod written;
+mod file_change;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -57,9 +57,7 @@ impl Review {
         let mut entries = Entry::all(&files, &[]);
         entries.retain(|entry| self.cases.selects(entry));
         if entries.is_empty() {
-            if !global.is_quiet() {
-                super::say!("{}", self.cases.nothing(&files));
-            }
+            tell!(global, "{}", self.cases.nothing(&files));
             return Ok(ExitCode::from(4));
         }
         let reports = check::run(&entries, &Loaded::new(&entries), &settings, false, &|_| ());

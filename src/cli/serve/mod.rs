@@ -30,7 +30,6 @@ use self::recorded::Recorded;
 use self::recorder::Recorder;
 use self::state::{Options, Server};
 use self::upstream::{Target, Upstream};
-use super::chat_options::source_failure;
 use super::{Failure, Global, input, known_values, note, special_tokens};
 use crate::serve::answer::CallDelivery;
 use crate::serve::chunk::ReasoningName;
@@ -360,7 +359,7 @@ impl Serve {
     }
 
     fn model(&self, global: &Global) -> Result<Model, Failure> {
-        let source = source::open(&self.model, None).map_err(source_failure)?;
+        let source = source::open(&self.model, None)?;
         let stored = input::template(&self.model).ok().map(|opened| opened.loaded.template);
         if !global.is_quiet() && !source.other_names.is_empty() {
             note(&escape(&format!("there are other chat templates: {}", source.other_names.join(", "))));

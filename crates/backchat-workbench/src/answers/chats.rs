@@ -34,17 +34,19 @@ pub fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize
     chats::check_generation_blocks(template, &options.variables, &render)
 }
 
-/// A part of a mask by the name that commands give it.
+/// The parts of a mask by the names that commands give them, each with a description.
+pub const MASK_PARTS: &[(&str, MaskPart, &str)] = &[
+    ("assistant", MaskPart::Assistant, "Everything the assistant wrote"),
+    ("last", MaskPart::Last, "Everything in its last turn only"),
+    ("content", MaskPart::Content, "Its content"),
+    ("reasoning", MaskPart::Reasoning, "Its reasoning"),
+    ("calls", MaskPart::Calls, "Its calls, with their markers"),
+    ("tags", MaskPart::Tags, "The text in the template's own generation blocks"),
+];
+
+/// A part of a mask by its name.
 pub fn mask_part(name: &str) -> Option<MaskPart> {
-    Some(match name {
-        "assistant" => MaskPart::Assistant,
-        "last" => MaskPart::Last,
-        "content" => MaskPart::Content,
-        "reasoning" => MaskPart::Reasoning,
-        "calls" => MaskPart::Calls,
-        "tags" => MaskPart::Tags,
-        _ => return None,
-    })
+    MASK_PARTS.iter().find(|(known, ..)| *known == name).map(|(_, part, _)| *part)
 }
 
 /// The tokens to mask.

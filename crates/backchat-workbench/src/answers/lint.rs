@@ -34,7 +34,7 @@ pub fn lint(name: &str, options: LintOptions<'_>) -> Result<Vec<Diagnostic>, Pro
 
 /// Which templates a source can hold, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+enum Holds {
     /// A chat template.
     Chat,
     /// A response template or schema.
@@ -45,7 +45,7 @@ pub enum Holds {
 
 impl Holds {
     /// What a source of this name can hold.
-    pub fn of(name: &str) -> Self {
+    fn of(name: &str) -> Self {
         let path = Path::new(name);
         let is_named = |file: &str| path.file_name().is_some_and(|found| found == file);
         let ends_in = |extension: &str| path.extension().is_some_and(|found| found == extension);

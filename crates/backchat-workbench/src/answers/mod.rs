@@ -6,8 +6,8 @@ mod inputs;
 mod lint;
 mod source;
 
-pub use chats::{Tokenized, blocks, bridge, doctor, mask, mask_part, not_rendered, unrendered};
+pub use chats::{MASK_PARTS, Tokenized, blocks, bridge, doctor, mask, mask_part, not_rendered, unrendered};
 pub use check::{case_file, case_files, check};
 pub use inputs::{samples, special_tokens, special_tokens_of};
-pub use lint::{Holds, LintOptions, chat_template, lint, lint_chat_template, response};
+pub use lint::{LintOptions, chat_template, lint, lint_chat_template, response};
 pub use source::{NOW, compile, template_name};

@@ -14,20 +14,19 @@ impl Session {
     /// Cuts the output in another way.
     pub fn rechunk(&mut self, chunking: Chunking) {
         if chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
-            self.notice = Some("the chunks of this output were not recorded".to_owned());
-            return;
+            return self.say("the chunks of this output were not recorded");
         }
         self.playback.chunking = chunking;
         self.playback.is_cut_as_asked = true;
         self.record();
-        self.notice = Some(self.playback.chunking.to_string());
+        self.say(self.playback.chunking.to_string());
     }
 
     /// Cuts the output by a rule in the syntax of the command line.
     pub fn rechunk_as(&mut self, text: &str) {
         match text.parse() {
             Ok(chunking) => self.rechunk(chunking),
-            Err(wrong) => self.notice = Some(wrong),
+            Err(wrong) => self.say(wrong),
         }
     }
 
@@ -58,12 +57,10 @@ impl Session {
         match found {
             CutSearchResult::Cuts(cuts) => self.show_cuts(&cuts),
             CutSearchResult::Nothing { tried, possible } if tried == possible => {
-                self.notice =
-                    Some(format!("no cut changes the reference's answer: all {possible} and one character at a time"));
+                self.say(format!("no cut changes the reference's answer: all {possible} and one character at a time"));
             }
             CutSearchResult::Nothing { tried, possible } => {
-                self.notice =
-                    Some(format!("none of the {tried} likeliest cuts of {possible} changes the reference's answer"));
+                self.say(format!("none of the {tried} likeliest cuts of {possible} changes the reference's answer"));
             }
         }
         true
@@ -78,7 +75,7 @@ impl Session {
         self.record();
         let first = cuts.first().copied().unwrap_or(0);
         self.set_moment(|recording, _| recording.moment_at(first));
-        self.notice = Some(format!("{}: transformers gives another answer for this output", self.playback.chunking));
+        self.say(format!("{}: transformers gives another answer for this output", self.playback.chunking));
     }
 }
 
@@ -100,7 +97,7 @@ impl Session {
         }
         self.editing.is_typing = true;
         self.set_moment(|recording, _| recording.before_end());
-        self.notice = Some("type or paste; each key is a chunk, esc ends".to_owned());
+        self.say("type or paste; each key is a chunk, esc ends");
     }
 
     /// Whether an operation has to wait for the end of the output; shows a notice if so.
@@ -181,9 +178,9 @@ impl Session {
         match self.editing.edits.remove(&self.library.output) {
             Some(_) => {
                 self.open(self.library.output);
-                self.notice = Some("what was typed is undone".to_owned());
+                self.say("what was typed is undone");
             }
-            None => self.notice = Some("nothing was typed".to_owned()),
+            None => self.say("nothing was typed"),
         }
     }
 }

@@ -77,11 +77,8 @@ impl Session {
             return Some((material.template_file.clone().into(), line));
         }
         let place = self.library.outputs.place(self.library.output);
-        if place.is_none() {
-            self.notice =
-                Some("an editor can open neither the template nor the output: they are not in files".to_owned());
-        }
-        place
+        let nowhere = "an editor can open neither the template nor the output: they are not in files";
+        place.or_else(|| self.refuse(nowhere))
     }
 
     /// The byte of the template's file at which to fix the last event: its cause, not its symptom.
@@ -123,18 +120,15 @@ impl Session {
     /// Derives the template again; returns the change, if any.
     pub fn derive(&mut self) -> Result<Option<Change>, Problem> {
         if !self.editing.can_derive {
-            self.notice = Some("the chat template is not known: name it with --chat-template SOURCE".to_owned());
-            return Ok(None);
+            return Ok(self.refuse("the chat template is not known: name it with --chat-template SOURCE"));
         }
         let derived = self.library.outputs.derive(self.library.output)?;
         let Some(template) = derived.template else {
-            self.notice = Some(format!("deriving gives no template: {}", derived.status));
-            return Ok(None);
+            return Ok(self.refuse(format!("deriving gives no template: {}", derived.status)));
         };
         let (old, new) = (self.library.material.template.to_json(), template.to_pretty("  ") + "\n");
         if new == old {
-            self.notice = Some(format!("deriving gives the same template ({})", derived.status));
-            return Ok(None);
+            return Ok(self.refuse(format!("deriving gives the same template ({})", derived.status)));
         }
         Ok(Some(Change { title: format!("Derived again: {}", derived.status), old, new }))
     }
@@ -153,14 +147,12 @@ impl Session {
             _ => None,
         };
         if let Some(refusal) = refusal {
-            self.notice = Some(refusal.to_owned());
-            return None;
+            return self.refuse(refusal);
         }
         let new = Value::Object(recording.message(recording.end()));
         let old = self.library.material.expected.clone().map(Value::Object);
         if old.as_ref() == Some(&new) {
-            self.notice = Some("the fixture already holds this message".to_owned());
-            return None;
+            return self.refuse("the fixture already holds this message");
         }
         let text = |value: &Value| value.to_pretty("  ") + "\n";
         let title = "Write this message into the fixture?".to_owned();
@@ -178,7 +170,7 @@ impl Session {
         }
         self.judge_shown();
         self.judge_events();
-        self.notice = Some(done);
+        self.say(done);
         Ok(())
     }
 
@@ -190,10 +182,7 @@ impl Session {
         let span = match (recording.region(side.moment), last) {
             (Some(region), _) => region.body,
             (None, Some(event)) if !event.body.is_empty() => event.body,
-            _ => {
-                self.notice = Some("no region is open here".to_owned());
-                return None;
-            }
+            _ => return self.refuse("no region is open here"),
         };
         Some(recording.slice(span).to_owned())
     }
@@ -208,8 +197,7 @@ impl Session {
     pub fn command(&mut self) -> Option<String> {
         let side = self.side()?;
         if self.editing.edits.contains_key(&self.library.output) {
-            self.notice = Some("no command shows typed text; save it in a file, and replay that".to_owned());
-            return None;
+            return self.refuse("no command shows typed text; save it in a file, and replay that");
         }
         let arrived = side.recording.offset_of(side.recording.arrived(side.moment));
         let at = match side.moment {
@@ -220,10 +208,7 @@ impl Session {
         let view = View { at, chunking: self.playback.chunking.clone(), showing: self.playback.showing };
         match self.library.outputs.command(self.library.output, &view) {
             Ok(text) => Some(text),
-            Err(reason) => {
-                self.notice = Some(reason);
-                None
-            }
+            Err(reason) => self.refuse(reason),
         }
     }
 
@@ -261,8 +246,7 @@ impl Session {
             return None;
         };
         if proof.failures.is_empty() {
-            self.notice = Some(format!("all {} conversations parse back exactly", proof.cases));
-            return None;
+            return self.refuse(format!("all {} conversations parse back exactly", proof.cases));
         }
         let failures = proof.failures.clone();
         let library = &mut self.library;

@@ -239,16 +239,16 @@ impl Session {
     /// Applies the repair of a finding.
     pub fn repair(&mut self, finding: usize) -> Result<(), Problem> {
         let Some(found) = self.findings().get(finding) else {
-            self.notice = Some(self.nothing_found());
+            self.say(self.nothing_found());
             return Ok(());
         };
         let Some(fix) = found.fix().cloned() else {
-            self.notice = Some("there is no proved repair for this; e opens the line".to_owned());
+            self.say("there is no proved repair for this; e opens the line");
             return Ok(());
         };
         let material = &self.library.material;
         if !material.has_template_file() {
-            self.notice = Some("the template is not in a file that can be changed".to_owned());
+            self.say("the template is not in a file that can be changed");
             return Ok(());
         }
         let before = material.template_text.clone();
@@ -261,7 +261,7 @@ impl Session {
         };
         self.library.outputs.write_template(&applied.file, &applied.before, &applied.after)?;
         self.reload();
-        self.notice = Some(format!("applied: {}; u undoes it", applied.message));
+        self.say(format!("applied: {}; u undoes it", applied.message));
         self.editing.applied.push(applied);
         Ok(())
     }
@@ -273,14 +273,14 @@ impl Session {
             return Ok(());
         }
         let Some(applied) = self.editing.applied.last() else {
-            self.notice = Some("nothing was typed, and no repair was applied".to_owned());
+            self.say("nothing was typed, and no repair was applied");
             return Ok(());
         };
         self.library.outputs.write_template(&applied.file, &applied.after, &applied.before)?;
-        let message = format!("taken back: {}", applied.message);
+        let message = format!("undone: {}", applied.message);
         self.editing.applied.pop();
         self.reload();
-        self.notice = Some(message);
+        self.say(message);
         Ok(())
     }
 
@@ -311,8 +311,7 @@ impl Session {
         if self.playback.showing == Showing::Recovery {
             self.playback.showing = Showing::One(Mode::Stable);
             self.record();
-            self.notice = Some("stable: one answer however the output is cut".to_owned());
-            return;
+            return self.say("stable: one answer however the output is cut");
         }
         self.playback.showing = Showing::Recovery;
         self.record();
@@ -337,11 +336,10 @@ impl Session {
             recording.problems().iter().map(|problem| (place(problem), described(problem))).collect();
         let next = problems.iter().find(|(place, _)| *place > moment).or(problems.first()).cloned();
         let Some((place, words)) = next else {
-            self.notice = Some("nothing went wrong in this output".to_owned());
-            return;
+            return self.say("nothing went wrong in this output");
         };
         self.set_moment(|_: &Recording, _| place);
-        self.notice = Some(words);
+        self.say(words);
     }
 }
 

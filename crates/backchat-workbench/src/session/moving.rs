@@ -110,7 +110,7 @@ impl Session {
         let Some(side) = self.side() else { return };
         let reached = side.recording.offset_of(side.recording.arrived(side.moment));
         if isize::try_from(offset).is_ok_and(|offset| offset < reached) {
-            self.notice = Some(format!("character {offset} came in a chunk that ends at {reached}"));
+            self.say(format!("character {offset} came in a chunk that ends at {reached}"));
         }
     }
 }
@@ -133,7 +133,7 @@ impl Session {
         } else {
             self.playback.clock.slower()
         }
-        self.notice = Some(format!("{} chunks a second", self.playback.clock.speed()));
+        self.say(format!("{} chunks a second", self.playback.clock.speed()));
     }
 
     /// Plays the chunks that are due, up to a breakpoint or the end; true if the screen changes.
@@ -168,7 +168,7 @@ impl Session {
     /// Goes to the next or the previous breakpoint.
     pub fn run_to_stop(&mut self, forward: bool) {
         if self.playback.stops.is_empty() {
-            self.notice = Some("no breakpoint is set; s sets one".to_owned());
+            self.say("no breakpoint is set; s sets one");
             return;
         }
         let Some(side) = self.side() else { return };
@@ -184,11 +184,11 @@ impl Session {
             }
             None if forward => {
                 self.set_moment(|recording, _| recording.end());
-                self.notice = Some("no breakpoint up to the end".to_owned());
+                self.say("no breakpoint up to the end");
             }
             None => {
                 self.set_moment(|recording, _| recording.start());
-                self.notice = Some("no breakpoint back to the start".to_owned());
+                self.say("no breakpoint back to the start");
             }
         }
     }
@@ -197,7 +197,7 @@ impl Session {
     pub fn toggle_stop(&mut self, text: &str) {
         match text.parse::<Stop>() {
             Ok(Stop::Field(name)) if self.library.material.template.field(&name).is_none() => {
-                self.notice = Some(format!(
+                self.say(format!(
                     "{} is not a field; use open, close, chunk, malformed, a field's name, a number or /pattern/",
                     quoted(&name)
                 ));
@@ -211,9 +211,9 @@ impl Session {
                     self.playback.stops.push(stop);
                 }
                 let done = if removed { "no longer stops at" } else { "stops at" };
-                self.notice = Some(format!("{done} {}; c continues to it", quoted(&written)));
+                self.say(format!("{done} {}; c continues to it", quoted(&written)));
             }
-            Err(error) => self.notice = Some(error.to_string()),
+            Err(error) => self.say(error.to_string()),
         }
     }
 }

@@ -24,12 +24,12 @@ impl Session {
                 self.set_verdict_notice();
                 match (notice, is_same) {
                     // Unchanged files are not reported.
-                    (Some(notice), true) => self.notice = Some(notice),
+                    (Some(notice), true) => self.say(notice),
                     _ if self.editing.edits.contains_key(&self.library.output) => {
-                        self.notice = Some("read again; what was typed is kept, u undoes it".to_owned());
+                        self.say("read again; what was typed is kept, u undoes it");
                     }
                     _ if self.notice.is_none() && !is_same => {
-                        self.notice = Some("read again: nothing looks wrong".to_owned());
+                        self.say("read again: nothing looks wrong");
                     }
                     _ => {}
                 }

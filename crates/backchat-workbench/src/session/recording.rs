@@ -234,7 +234,7 @@ impl Session {
                 return reading.has_advanced();
             }
             self.library.reading = None;
-            self.notice = Some("the rest of this output could not be read".to_owned());
+            self.say("the rest of this output could not be read");
             return true;
         };
         self.library.reading = None;
@@ -285,7 +285,7 @@ impl Session {
         });
         if has_parted {
             self.set_moment(|recording, _| recording.end());
-            self.notice = Some("the end of both sides; x goes back to their first difference".to_owned());
+            self.say("the end of both sides; x goes back to their first difference");
         } else {
             self.show_difference();
         }
@@ -300,8 +300,7 @@ impl Session {
             if !self.playback.wrong.is_empty() {
                 return self.show_wrong();
             }
-            self.notice = Some("the two sides agree from start to end".to_owned());
-            return;
+            return self.say("the two sides agree from start to end");
         };
         self.set_moment(|_, _| difference.first);
         if let Some(other) = self.playback.sides.get_mut(1) {
@@ -329,10 +328,10 @@ impl Session {
                 (false, None) => "looks wrong".to_owned(),
                 (false, Some(mark)) => format!("looks wrong: {mark} is left in its text"),
             };
-            self.notice = Some(format!("event {} {looks}", self.event_number(event)));
+            self.say(format!("event {} {looks}", self.event_number(event)));
         } else if self.verdict() == Some(Verdict::Failed) {
             self.set_moment(|recording, _| recording.end());
-            self.notice = Some("every event is as expected, but an expected one is missing".to_owned());
+            self.say("every event is as expected, but an expected one is missing");
         } else {
             self.notice = Some(match self.verdict() {
                 Some(_) => "the message is as expected".to_owned(),

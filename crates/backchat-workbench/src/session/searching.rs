@@ -13,7 +13,7 @@ impl Session {
                 self.playback.search = Some(self.searched(query));
                 self.go_to_match(true);
             }
-            Err(wrong) => self.notice = Some(wrong),
+            Err(wrong) => self.say(wrong),
         }
     }
 
@@ -27,7 +27,7 @@ impl Session {
     /// Goes to the next or the previous match, wrapping around.
     pub fn go_to_match(&mut self, forward: bool) {
         let Some(mut search) = self.playback.search.take() else {
-            self.notice = Some("nothing to search for yet; / asks for a text".to_owned());
+            self.say("nothing to search for yet; / asks for a text");
             return;
         };
         if search.of != self.searchable() {
@@ -44,7 +44,7 @@ impl Session {
         match search.hits.get(at).cloned() {
             None => {
                 let query = quoted(&search.query.to_string());
-                self.notice = Some(format!("{query} occurs neither in the output, the events nor the template"));
+                self.say(format!("{query} occurs neither in the output, the events nor the template"));
             }
             Some(hit) => {
                 let place = self.show_hit(&hit);
@@ -53,7 +53,7 @@ impl Session {
                     (None, true) => "; the search continued from the start",
                     (None, false) => "; the search continued from the end",
                 };
-                self.notice = Some(format!("match {} of {}, {place}{wrapped}", at + 1, search.hits.len()));
+                self.say(format!("match {} of {}, {place}{wrapped}", at + 1, search.hits.len()));
                 search.at = Some((at, self.playback.moves));
             }
         }

@@ -100,7 +100,7 @@ impl Session {
             _ => self.set_verdict_notice(),
         }
         if start.chunking.is_some() && !self.playback.is_cut_as_asked {
-            self.notice = Some("the chunks of this output were not recorded".to_owned());
+            self.say("the chunks of this output were not recorded");
         }
         if self.notice.is_none() {
             self.notice.clone_from(&start.notice);
@@ -108,6 +108,17 @@ impl Session {
         if start.typing {
             self.start_typing();
         }
+    }
+
+    /// Shows a notice until the next key.
+    pub fn say(&mut self, notice: impl Into<String>) {
+        self.notice = Some(notice.into());
+    }
+
+    /// Shows why an operation has no result.
+    pub(super) fn refuse<T>(&mut self, notice: impl Into<String>) -> Option<T> {
+        self.say(notice);
+        None
     }
 
     /// The recording that is stepped through, and its moment. A second side follows it.

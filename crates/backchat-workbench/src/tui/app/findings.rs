@@ -17,14 +17,14 @@ impl App {
                 let version = self.session.findings_version();
                 self.layout.overlay = Some(Overlay::Finding { index, top: 0, version });
             }
-            None => self.session.notice = Some(self.session.nothing_found()),
+            None => self.session.say(self.session.nothing_found()),
         }
     }
 
     pub(super) fn finding_key(&mut self, index: usize, top: usize, version: usize, key: KeyCode) {
         if version != self.session.findings_version() && key == KeyCode::Char('F') {
             self.layout.overlay = None;
-            self.session.notice = Some("the findings have changed; f shows them again".to_owned());
+            self.session.say("the findings have changed; f shows them again");
             return;
         }
         let count = self.session.findings().len().max(1);
@@ -45,7 +45,7 @@ impl App {
     pub(super) fn repair_here(&mut self) {
         match self.session.finding_here() {
             Some(index) => self.apply(index),
-            None => self.session.notice = Some(self.session.nothing_found()),
+            None => self.session.say(self.session.nothing_found()),
         }
     }
 
@@ -66,7 +66,7 @@ impl App {
     fn go_to_finding(&mut self, index: usize) {
         match self.session.findings().get(index).and_then(|finding| finding.event) {
             Some(event) => self.session.set_moment(|recording, _| recording.moment_of_event(event)),
-            None => self.session.notice = Some("no event of this output shows it".to_owned()),
+            None => self.session.say("no event of this output shows it"),
         }
     }
 

@@ -34,7 +34,7 @@ impl App {
         } else if picker.key(key, found.len(), self.layout.drawn.overlay_page()) == Picked::Taken {
             match found.get(picker.selected) {
                 Some(output) => return self.session.open(*output),
-                None => self.session.notice = Some(format!("no output fits {:?}", picker.typed)),
+                None => self.session.say(format!("no output fits {:?}", picker.typed)),
             }
         }
         self.layout.overlay = Some(Overlay::Outputs(picker));
@@ -45,7 +45,7 @@ impl App {
         if picker.key(key, found.len(), self.layout.drawn.overlay_page()) == Picked::Taken {
             match found.get(picker.selected) {
                 Some(command) => return self.perform(*command),
-                None => self.session.notice = Some("no action fits that".to_owned()),
+                None => self.session.say("no action fits that"),
             }
         }
         self.layout.overlay = Some(Overlay::Palette(picker));

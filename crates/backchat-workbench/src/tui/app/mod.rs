@@ -73,8 +73,8 @@ impl App {
         let effect = match keys::action(key.code, key.modifiers) {
             Some(action) => self.act(action),
             None => {
-                self.session.notice =
-                    Some(format!("{} is not bound; ? lists the keys", keys::Key(key.code, key.modifiers).name()));
+                self.session
+                    .say(format!("{} is not bound; ? lists the keys", keys::Key(key.code, key.modifiers).name()));
                 None
             }
         };
@@ -104,9 +104,7 @@ impl App {
             A::Continue => self.session.run_to_stop(true),
             A::ContinueBack => self.session.run_to_stop(false),
             A::ToggleStop => self.layout.overlay = Some(Overlay::ask(Ask::Stop)),
-            A::Stops if self.session.playback.stops.is_empty() => {
-                self.session.notice = Some("no breakpoint is set; s sets one".to_owned())
-            }
+            A::Stops if self.session.playback.stops.is_empty() => self.session.say("no breakpoint is set; s sets one"),
             A::Stops => self.layout.overlay = Some(Overlay::Stops { selected: 0 }),
             A::Search => self.layout.overlay = Some(Overlay::ask(Ask::Search)),
             A::NextMatch | A::PreviousMatch => {
@@ -231,7 +229,7 @@ impl App {
     fn leave(&mut self) {
         match () {
             () if self.session.playback.cut_search.take().is_some() => {
-                self.session.notice = Some("the search for a cut was stopped".to_owned())
+                self.session.say("the search for a cut was stopped")
             }
             () if self.layout.panes.is_zoomed => self.layout.panes.is_zoomed = false,
             () => self.session.playback.search = None,
@@ -295,6 +293,6 @@ impl App {
 
     /// Shows a message until the next key.
     pub fn notify(&mut self, message: String) {
-        self.session.notice = Some(message);
+        self.session.say(message);
     }
 }

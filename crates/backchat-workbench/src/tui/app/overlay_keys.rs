@@ -24,7 +24,7 @@ impl App {
             Overlay::Stops { selected } => self.stops_key(selected, key.code),
             Overlay::Bless { title, lines, top } => match key.code {
                 KeyCode::Char('y') => self.bless(),
-                KeyCode::Char('n' | 'q') => self.session.notice = Some("nothing was written".to_owned()),
+                KeyCode::Char('n' | 'q') => self.session.say("nothing was written"),
                 code => {
                     let last = lines.len().saturating_sub(1);
                     let top = moved(top, code, self.layout.drawn.overlay_page()).unwrap_or(top).min(last);
@@ -124,7 +124,7 @@ impl App {
             },
         }
         match self.session.playback.stops.len() {
-            0 => self.session.notice = Some("no breakpoints left".to_owned()),
+            0 => self.session.say("no breakpoints left"),
             count => self.layout.overlay = Some(Overlay::Stops { selected: selected.min(count - 1) }),
         }
     }

@@ -70,7 +70,7 @@ impl App {
     }
 
     fn copied(&mut self, what: &str, text: String) -> Option<Effect> {
-        self.session.notice = Some(format!("copied {what}, {} characters: {}", text.chars().count(), quoted(&text)));
+        self.session.say(format!("copied {what}, {} characters: {}", text.chars().count(), quoted(&text)));
         Some(Effect::Copy(text))
     }
 
@@ -94,8 +94,7 @@ impl App {
             lines.extend(event_in_full(&side.recording, event));
         }
         if lines.is_empty() {
-            self.session.notice = Some("nothing has happened yet".to_owned());
-            return;
+            return self.session.say("nothing has happened yet");
         }
         self.layout.overlay = Some(Overlay::Text { title, departure: self.session.departure(), lines, top: 0 });
     }
