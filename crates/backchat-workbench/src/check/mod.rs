@@ -26,5 +26,5 @@ pub use reading::Reading;
 pub use record_cases::{RecordCases, RecordNames, record_cases};
 pub use round_trip::Chat;
 // For the command.
-pub use scaffold::{Names, Scaffold, TRUNCATION_IS_KNOWN, errors_of_cases, scaffold};
+pub use scaffold::{Names, Scaffold, TRUNCATION_IS_KNOWN, errors_of_cases, failing, scaffold};
 pub use suite::{Entry, Loaded, Meaning, Report, Status, run};

@@ -79,43 +79,46 @@ pub fn check_case(
     chat_template: Option<&Chat>,
     settings: &Settings,
 ) -> Verdict {
-    let started = Instant::now();
-    let mut check = Check { case, text, settings, watch: Stopwatch::start(), found: Vec::new(), splits: Vec::new() };
-    let meaning = check.run(template, chat_template);
-    for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
-        finding.severity = Severity::Note;
-    }
-    let meaning = meaning.unwrap_or_default();
-    Verdict { diagnostics: check.found, meaning, time: started.elapsed(), splits: check.splits }
+    let mut check = Check::new(case, text, settings);
+    let meaning = check.run(template, chat_template).unwrap_or_default();
+    check.verdict(meaning)
 }
 
 /// Checks a case against a response schema, which reads the whole output and gives no events.
 pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Settings) -> Verdict {
-    let started = Instant::now();
-    let mut check = Check { case, text, settings, watch: Stopwatch::start(), found: Vec::new(), splits: Vec::new() };
+    let mut check = Check::new(case, text, settings);
     let (message, error) = match schema.parse(&case.output) {
         Ok(Value::Object(message)) => (Some(message), Vec::new()),
         Ok(other) => (None, vec![format!("message: the schema gives {}, not an object", other.kind())]),
         Err(error) => (None, vec![format!("{}: {error}", error.kind.name())]),
     };
     check.expectations(message.as_ref(), &error, &[]);
-    for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
-        finding.severity = Severity::Note;
-    }
-    let meaning = Actual { message, error, ..Actual::default() };
-    Verdict { diagnostics: check.found, meaning, time: started.elapsed(), splits: check.splits }
+    check.verdict(Actual { message, error, ..Actual::default() })
 }
 
 struct Check<'c> {
     case: &'c Case,
     text: &'c str,
     settings: &'c Settings,
+    started: Instant,
     watch: Stopwatch,
     found: Vec<Diagnostic>,
     splits: Vec<Split>,
 }
 
-impl Check<'_> {
+impl<'c> Check<'c> {
+    fn new(case: &'c Case, text: &'c str, settings: &'c Settings) -> Self {
+        let (started, watch) = (Instant::now(), Stopwatch::start());
+        Self { case, text, settings, started, watch, found: Vec::new(), splits: Vec::new() }
+    }
+
+    fn verdict(mut self, meaning: Actual) -> Verdict {
+        for finding in self.found.iter_mut().filter(|finding| self.case.allow.iter().any(|id| id == finding.id)) {
+            finding.severity = Severity::Note;
+        }
+        Verdict { diagnostics: self.found, meaning, time: self.started.elapsed(), splits: self.splits }
+    }
+
     fn run(&mut self, template: &Template, chat_template: Option<&Chat>) -> Option<Actual> {
         let case = self.case;
         let tools = match case.tools.as_ref().map(Tools::new).transpose() {
@@ -156,8 +159,7 @@ impl Check<'_> {
             let found = self.diagnostic(Severity::Error, OUT_OF_TIME, message, case.span.clone());
             self.found.push(found.help("shorten the output, or raise the limit with `--timeout`"));
         }
-        let (error, events, problems) = (whole.errors(), whole.event_values(), whole.problems);
-        Some(Actual { message: whole.outcome.ok().map(|(message, _)| message), error, problems, events })
+        Some(whole.into_actual())
     }
 
     /// The message, the errors and the events that the case expects.
@@ -191,25 +193,19 @@ impl Check<'_> {
             }
         }
         self.errors(errors);
-        if let Some(expected) = events {
-            let count = expected.value.len().max(found_events.len());
-            let pairs = (0..count).map(|i| (i, expected.value.get(i), found_events.get(i)));
-            let first = pairs.into_iter().find(|(_, wanted, found)| wanted != found);
-            if let Some((index, wanted, found)) = first {
-                let shown =
-                    |event: Option<&Value>| event.map_or("the end".to_owned(), |event| short(&event.to_string()));
-                let message =
-                    format!("event {} differs: expected {}, found {}", index + 1, shown(wanted), shown(found));
-                self.fail("check-events", message, expected.span.clone());
-            }
+        if let Some(expected) = events
+            && let Some((index, wanted, found)) = first_difference(&expected.value, found_events)
+        {
+            let shown = |event: Option<&Value>| event.map_or("the end".to_owned(), |event| short(&event.to_string()));
+            let message = format!("event {} differs: expected {}, found {}", index + 1, shown(wanted), shown(found));
+            self.fail("check-events", message, expected.span.clone());
         }
     }
 
     /// The problems of the parse, if the case says which it expects.
     fn problems(&mut self, found: &[String]) {
         let Some(expected) = &self.case.expected.problems else { return };
-        let pairs = (0..expected.value.len().max(found.len())).map(|i| (i, expected.value.get(i), found.get(i)));
-        let Some((index, wanted, found)) = pairs.into_iter().find(|(_, wanted, found)| wanted != found) else { return };
+        let Some((index, wanted, found)) = first_difference(&expected.value, found) else { return };
         let shown = |line: Option<&String>| line.map_or_else(|| "none".to_owned(), |line| format!("`{line}`"));
         let message = format!("problem {} differs: expected {}, found {}", index + 1, shown(wanted), shown(found));
         self.fail("check-problems", message, expected.span.clone());
@@ -385,9 +381,7 @@ impl Check<'_> {
             all.push(format!("the two chunks: {} {}", quote_end(one), quote_start(other)));
             at = characters(output, byte);
         }
-        let pairs =
-            (0..whole.events.len().max(reading.events.len())).map(|i| (i, whole.events.get(i), reading.events.get(i)));
-        if let Some((index, one, other)) = pairs.into_iter().find(|(_, one, other)| one != other) {
+        if let Some((index, one, other)) = first_difference(&whole.events, &reading.events) {
             let shown = |event: Option<&Event>| {
                 event.map_or("the end".to_owned(), |event| short(&event.to_value().to_string()))
             };
@@ -432,6 +426,12 @@ impl Check<'_> {
     fn is_over(&self) -> bool {
         self.watch.elapsed() > self.settings.limit
     }
+}
+
+/// The first index at which two lists differ, with the items there.
+fn first_difference<'l, T: PartialEq>(one: &'l [T], other: &'l [T]) -> Option<(usize, Option<&'l T>, Option<&'l T>)> {
+    let pairs = (0..one.len().max(other.len())).map(|index| (index, one.get(index), other.get(index)));
+    pairs.into_iter().find(|(_, one, other)| one != other)
 }
 
 /// Whether an output ends in a region whose own closing mark is still missing: no stop token belongs there.

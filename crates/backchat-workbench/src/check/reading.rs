@@ -1,5 +1,6 @@
 //! One parse of an output: the events with adjacent chunks joined, and the result.
 
+use super::fixture::Actual;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{Event, EventRef, ParseError, Parser, Problem, RecoveryPolicy};
 
@@ -60,6 +61,12 @@ impl Reading {
             }),
         }
         errors
+    }
+
+    /// What a case could expect of it.
+    pub(crate) fn into_actual(self) -> Actual {
+        let (error, events) = (self.errors(), self.event_values());
+        Actual { message: self.outcome.ok().map(|(message, _)| message), error, problems: self.problems, events }
     }
 
     /// The events as JSON.

@@ -3,11 +3,10 @@
 
 use std::collections::HashSet;
 
-use super::fixture::{Broken, Case, FixtureFile, Shared, read_text, write_section};
-use super::output_case::{Settings, check_case};
+use super::fixture::{Broken, Case, FixtureFile, json_section, prefix_section, write_section};
 use super::reading::Reading;
-use super::scaffold::{most_frequent, prefix_section, shared};
-use backchat_core::diagnostic::{Diagnostic, Severity};
+use super::scaffold::{errors_of_cases, failing, most_frequent, shared};
+use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
 use backchat_parser::content::coerce::Tools;
@@ -73,13 +72,13 @@ pub fn record_cases(record: FixtureFile, template: &Template, names: RecordNames
         }
     }
     let text = text(&kept, names);
-    let failing = failing(names.file, &text, template);
+    let failing = failing(&errors_of_cases(names.file, text.clone(), template, None));
     RecordCases { text, cases: kept.len(), failing, incomplete, repeated, broken }
 }
 
 /// The sections with the expectation of an output, or why it cannot be parsed.
 fn expectation(case: &Case, template: &Template) -> Result<String, String> {
-    let section = |message| format!("=== message\n{}\n", Value::Object(message).to_pretty("  "));
+    let section = |message| json_section("message", &Value::Object(message));
     if let Some(recorded) = &case.expected.message {
         return Ok(section(recorded.value.clone()));
     }
@@ -106,42 +105,29 @@ fn text(kept: &[(Case, String)], names: RecordNames<'_>) -> String {
     let prefix = most_frequent(kept.iter().map(|(case, _)| case.prefix.as_str()));
     let tools = shared(kept.iter().map(|(case, _)| case.tools.as_ref())).flatten();
     text += &prefix.map(prefix_section).unwrap_or_default();
-    text += &tools.map(tools_section).unwrap_or_default();
+    text += &tools.map(|tools| json_section("tools", tools)).unwrap_or_default();
     let cases = kept.iter().map(|(case, expectation)| {
         let mut text = format!("=== case {}\n", one_line(&case.name));
         text += &Some(case.prefix.as_str()).filter(|own| Some(*own) != prefix).map(prefix_section).unwrap_or_default();
-        text += &case.tools.as_ref().filter(|_| tools.is_none()).map(tools_section).unwrap_or_default();
+        text += &case
+            .tools
+            .as_ref()
+            .filter(|_| tools.is_none())
+            .map(|tools| json_section("tools", tools))
+            .unwrap_or_default();
         text + &write_section("output", &case.output) + expectation
     });
     text + &cases.collect::<Vec<_>>().join("\n")
-}
-
-fn tools_section(tools: &Value) -> String {
-    format!("=== tools\n{}\n", tools.to_pretty("  "))
 }
 
 fn one_line(name: &str) -> String {
     name.split(char::is_control).collect::<Vec<_>>().join(" ").trim().to_owned()
 }
 
-/// How many cases of a file fail.
-fn failing(file: &str, text: &str, template: &Template) -> usize {
-    let settings = Settings { reference: None, ..Settings::default() };
-    let read = read_text(file, text.to_owned(), &Shared::default());
-    let fails = |case: &Result<Case, Broken>| match case {
-        Ok(case) => {
-            let verdict = check_case(case, text, template, None, &settings);
-            verdict.diagnostics.iter().any(|found| found.severity == Severity::Error)
-        }
-        Err(_) => true,
-    };
-    read.cases.iter().filter(|case| fails(case)).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::fixture::TemplateSource;
+    use crate::check::fixture::{Shared, TemplateSource, read_text};
 
     const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
         "tool_calls": {"open": "<call>", "close": "</call>", "content": "json", "repeats": true},

@@ -1,6 +1,6 @@
 //! Writes the first file of cases for a model: typical turns as its chat template writes them, with their messages.
 
-use super::fixture::{FixtureFile, Shared, read_text, write_section};
+use super::fixture::{Broken, Case, FixtureFile, Shared, json_section, prefix_section, read_text, write_section};
 use super::output_case::{Settings, check_case};
 use super::round_trip::Chat;
 use backchat_core::diagnostic::{Diagnostic, Severity};
@@ -42,7 +42,7 @@ pub fn scaffold(turns: &ReadableTurns, template: &Template, chat: &Chat, names: 
     let failed_by = |id: &str| found.iter().map(|found| found.contains(&id)).collect::<Vec<_>>();
     plan.is_truncation_known = failed_by("check-truncated").contains(&true);
     plan.one_way = failed_by("check-round-trip");
-    let failing = plan.check(template, chat).iter().filter(|found| !found.is_empty()).count();
+    let failing = failing(&plan.check(template, chat));
     Scaffold { text: plan.text(), cases: turns.turns.len(), failing }
 }
 
@@ -54,12 +54,19 @@ pub const TRUNCATION_IS_KNOWN: &str =
 pub fn errors_of_cases(file: &str, text: String, template: &Template, chat: Option<&Chat>) -> Vec<Vec<&'static str>> {
     let settings = Settings { reference: None, ..Settings::default() };
     let FixtureFile { text, cases, .. } = read_text(file, text, &Shared::default());
-    let check = |case| {
-        let verdict = check_case(case, &text, template, chat, &settings);
-        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
-        verdict.diagnostics.iter().filter(is_error).map(|found| found.id).collect()
+    let errors = |found: &[Diagnostic]| {
+        found.iter().filter(|found| found.severity == Severity::Error).map(|found| found.id).collect()
     };
-    cases.iter().map(|case| case.as_ref().map(check).unwrap_or_default()).collect()
+    let check = |case: &Result<Case, Broken>| match case {
+        Ok(case) => errors(&check_case(case, &text, template, chat, &settings).diagnostics),
+        Err(broken) => errors(&broken.diagnostics),
+    };
+    cases.iter().map(check).collect()
+}
+
+/// How many cases of a file fail, by the ids of what makes each fail.
+pub fn failing(errors: &[Vec<&str>]) -> usize {
+    errors.iter().filter(|errors| !errors.is_empty()).count()
 }
 
 struct Plan<'p> {
@@ -97,9 +104,9 @@ impl Plan<'_> {
         text += "\n";
         text += &prefix.map(prefix_section).unwrap_or_default();
         if let Some(tools) = tools {
-            text += &format!("=== tools\n{}\n\n", tools.to_pretty("  "));
+            text += &(json_section("tools", tools) + "\n");
         }
-        text += &format!("=== messages\n{}\n\n", Value::List(messages.clone()).to_pretty("  "));
+        text += &(json_section("messages", &Value::List(messages.clone())) + "\n");
         let cases = turns.iter().enumerate().map(|(at, turn)| {
             let own_stop = turn.stop.as_deref().filter(|_| stop.is_none());
             let own_prefix = Some(turn.prefix.as_str()).filter(|own| Some(*own) != prefix);
@@ -124,12 +131,8 @@ impl Plan<'_> {
         }
         text += &prefix.map(prefix_section).unwrap_or_default();
         text += &write_section("output", &turn.output);
-        text + &format!("=== message\n{}\n", Value::Object(turn.message.clone()).to_pretty("  "))
+        text + &json_section("message", &Value::Object(turn.message.clone()))
     }
-}
-
-pub(super) fn prefix_section(prefix: &str) -> String {
-    if prefix.is_empty() { "=== prefix none\n".to_owned() } else { write_section("prefix", prefix) }
 }
 
 /// A token as a header writes it: plain, or as a JSON string if that would be read as something else.

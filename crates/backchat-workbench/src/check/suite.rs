@@ -216,12 +216,23 @@ impl Loaded {
 
     /// The chat template of a case, or the error if it does not load.
     fn chat(&self, file: &PathBuf, place: Place) -> Result<&Chat, Vec<Diagnostic>> {
-        match self.chats.get(file) {
-            Some(Ok(chat)) => Ok(chat),
-            Some(Err(problems)) => Err(not_run("the chat template", &file.display().to_string(), place, problems)),
-            None => Err(not_run("the chat template", &file.display().to_string(), place, &[])),
-        }
+        of_file(&self.chats, file, "the chat template", place)
     }
+}
+
+/// What was loaded from a file, or the error if it does not load.
+fn of_file<'l, T>(
+    all: &'l HashMap<PathBuf, Result<T, Vec<Diagnostic>>>,
+    file: &PathBuf,
+    what: &str,
+    place: Place,
+) -> Result<&'l T, Vec<Diagnostic>> {
+    let problems = match all.get(file) {
+        Some(Ok(loaded)) => return Ok(loaded),
+        Some(Err(problems)) => problems.as_slice(),
+        None => &[],
+    };
+    Err(not_run(what, &file.display().to_string(), place, problems))
 }
 
 /// The finding of a case whose template does not load.
@@ -301,16 +312,10 @@ fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<
 
 fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings) -> Result<Verdict, Vec<Diagnostic>> {
     let text = &file.text;
-    let not_run = |what: &str, name: &str, problems: &[Diagnostic]| {
-        not_run(what, name, case.place(text, case.span.clone()), problems)
-    };
+    let place = || case.place(text, case.span.clone());
     let inline;
     let template = match &case.template {
-        TemplateSource::File(file) => match loaded.templates.get(file) {
-            Some(Ok(template)) => template,
-            Some(Err(problems)) => return Err(not_run("the template", &file.display().to_string(), problems)),
-            None => return Err(not_run("the template", &file.display().to_string(), &[])),
-        },
+        TemplateSource::File(file) => of_file(&loaded.templates, file, "the template", place())?,
         TemplateSource::Inline(value) => match inline_reader(value) {
             Ok(reader) => {
                 inline = reader;
@@ -318,7 +323,7 @@ fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings
             }
             Err(mut problems) => {
                 problems.retain(|problem| problem.severity == Severity::Error);
-                return Err(not_run("the template of", &case.id, &problems));
+                return Err(not_run("the template of", &case.id, place(), &problems));
             }
         },
     };
@@ -326,7 +331,6 @@ fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings
         Reader::Template(template) => template,
         Reader::Schema(schema) => return Ok(check_schema_case(case, text, schema, settings)),
     };
-    let place = || case.place(text, case.span.clone());
     let chat = case.chat_template.as_ref().map(|file| loaded.chat(file, place())).transpose()?;
     Ok(check_case(case, text, template, chat, settings))
 }

@@ -33,9 +33,7 @@ pub fn actual(material: &Material) -> Result<Actual, Problem> {
     let options = options.recover(material.recovery.policies).validate(material.recovery.validate);
     let parser = Parser::new(&material.template, &material.prefix, options);
     let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
-    let reading = Reading::new(parser, std::iter::once(material.output.as_str()));
-    let (error, events) = (reading.errors(), reading.event_values());
-    Ok(Actual { message: reading.message().cloned(), error, problems: reading.problems, events })
+    Ok(Reading::new(parser, std::iter::once(material.output.as_str())).into_actual())
 }
 
 /// Replaces a file as a whole.

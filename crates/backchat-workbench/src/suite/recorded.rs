@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::check::fixture::write_sections;
-use crate::check::{TRUNCATION_IS_KNOWN, errors_of_cases};
+use crate::check::{TRUNCATION_IS_KNOWN, errors_of_cases, failing};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{Explained, Sample};
 use backchat_parser::parser::{self, Tools};
@@ -33,7 +33,6 @@ pub fn recorded(
     let cases = cases(samples, template, explained, prefix);
     let file = |known: &str| format!("# Outputs that the model wrote.\ntemplate: {config}\n{known}{cases}");
     let errors = |text: &str| errors_of_cases("", text.to_owned(), template, None);
-    let failing = |errors: &[Vec<&str>]| errors.iter().filter(|errors| !errors.is_empty()).count();
     let plain = file("");
     let found = errors(&plain);
     if !found.iter().any(|errors| errors.contains(&"check-truncated")) {
