@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use backchat_core::diagnostic::{self, escape};
 use backchat_core::json::{Object, Value};
-use backchat_workbench::replay::{Kind, Moment, Outcome, Recording};
+use backchat_workbench::replay::{Outcome, Recording, gives, longest_held, shown};
 
 /// The longest text that a row shows, in characters.
 const WIDTH: usize = 60;
 
 /// One row for each event, with adjacent chunks of a region as one; between them the held text, and why it is held.
 pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
-    let is_met = |expected: &Object| is_met(recording, expected);
-    let wrong = expected.filter(|expected| !is_met(expected)).map(|expected| recording.wrong_events(expected));
+    let wrong =
+        expected.filter(|expected| !gives(recording, expected)).map(|expected| recording.wrong_events(expected));
     let mut out = String::new();
     let mut table = Table::begin(recording, &mut out);
     table.wrong = wrong.unwrap_or_default();
@@ -50,15 +50,8 @@ impl Table {
             let last = events.end.saturating_sub(1);
             self.held(recording, recording.moment_of_event(events.start).feed, out);
             self.feed = recording.moment_of_event(last).feed;
-            let text = match (event.kind, event.value) {
-                (Kind::Chunk, _) => {
-                    let end = recording.event(last).map_or(event.span.end, |last| last.span.end);
-                    excerpt(recording.slice(event.span.start..end))
-                }
-                (_, Some(Ok(value))) => shortened(&value.json()),
-                (_, Some(Err(reason))) => shortened(reason),
-                (_, None) => excerpt(recording.slice(event.span.clone())),
-            };
+            let text = shown(recording, events.clone());
+            let text = if event.value.is_some() { shortened(&text) } else { excerpt(&text) };
             let at = self.offsets.next(recording, event.span.start);
             let (name, name_width) = (escape(recording.field_name(event.field)), self.name_width);
             let mark = if events.clone().any(|event| self.wrong.binary_search(&event).is_ok()) { "✗" } else { " " };
@@ -72,10 +65,8 @@ impl Table {
     pub fn held(&mut self, recording: &Recording, before: usize, out: &mut String) {
         let feeds = self.feed..before;
         self.feed = self.feed.max(before);
-        let moments = feeds.map(|feed| recording.moment_of_feed(feed));
-        let moments = moments.filter(|moment| recording.held(*moment).is_some());
-        let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };
-        let at = recording.held(moment).map_or(0, |held| self.offsets.next(recording, held.span.start));
+        let Some((moment, start)) = longest_held(recording, feeds) else { return };
+        let at = self.offsets.next(recording, start);
         let why = recording.why(moment);
         let why = why.strip_prefix("holding ").unwrap_or(&why);
         let _ = writeln!(out, "{at:>6}  {:<10} {:<name_width$}  {why}", "held", "", name_width = self.name_width);
@@ -87,7 +78,7 @@ impl Table {
         let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
         let _ = match expected {
             None => writeln!(out, "{:>6}  {}", "", shortened(&message(recording))),
-            Some(expected) if is_met(recording, expected) => {
+            Some(expected) if gives(recording, expected) => {
                 writeln!(out, "{:>6}  {}\n{:>6}  as expected", "", shortened(&message(recording)), "")
             }
             // Complete, as the difference may be anywhere.
@@ -120,12 +111,6 @@ impl Offsets {
         *self = Self(byte, offset);
         offset
     }
-}
-
-/// Whether an output gives the expected message.
-fn is_met(recording: &Recording, expected: &Object) -> bool {
-    let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
-    is_finished && recording.message(recording.end()) == *expected
 }
 
 fn ending(recording: &Recording) -> String {

@@ -12,14 +12,13 @@ impl Recording {
     /// none.
     pub fn wrong_events(&self, expected: &Object) -> Vec<usize> {
         let mut wrong = Vec::new();
-        let mut counts: HashMap<u16, usize> = HashMap::new();
-        let mut joined: HashMap<u16, String> = HashMap::new();
-        let field_of = |event: u32| self.entries.get(event as usize).map_or(u16::MAX, |entry| entry.field);
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        let mut joined: HashMap<usize, String> = HashMap::new();
         let given = self.closes.iter().filter(|close| close.value.is_ok());
-        let last: HashMap<u16, u32> = given.map(|close| (field_of(close.event), close.event)).collect();
+        let last: HashMap<usize, u32> = given.filter_map(|close| Some((self.field_of(close)?, close.event))).collect();
         for close in &self.closes {
-            let field_index = field_of(close.event);
-            let Some(field) = self.field(field_index.into()) else { continue };
+            let Some(field_index) = self.field_of(close) else { continue };
+            let Some(field) = self.field(field_index) else { continue };
             let wanted = expected.get(&field.name);
             let is_right = match &close.value {
                 Err(_) => false,
@@ -67,12 +66,11 @@ impl Recording {
     /// The value that a region should have given: the element of a list at its index, the rest of a joined text, or the
     /// whole value. `None` if nothing is expected there.
     pub fn expected_value(&self, expected: &Object, event: usize) -> Option<Value> {
-        let index = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
-        let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| entry.field);
-        let own = field_of(self.closes.get(index)?)?;
-        let field = self.field(own.into())?;
+        let index = self.close_index(event)?;
+        let own = self.field_of(self.closes.get(index)?)?;
+        let field = self.field(own)?;
         let wanted = expected.get(&field.name)?;
-        let same_field = self.closes.iter().take(index).filter(|close| field_of(close) == Some(own));
+        let same_field = self.closes.iter().take(index).filter(|close| self.field_of(close) == Some(own));
         let mut before = same_field.filter_map(Closed::value);
         match &field.join {
             _ if !field.repeats => Some(wanted.clone()),
@@ -99,7 +97,7 @@ impl Recording {
     pub fn suspicious_events(&self) -> Vec<usize> {
         let mut marks = Marks::new(&self.template);
         let mut looks_wrong = |index: usize, close: &Closed| {
-            let body = self.slice(close.body.start as usize..close.body.end as usize);
+            let body = self.slice(close.body());
             close.value.is_err()
                 || self.replaced_by(index).is_some()
                 || self.ran_out(close)
@@ -111,9 +109,8 @@ impl Recording {
 
     /// Text left in a finished region that looks like a delimiter of the template, exactly or approximately.
     pub fn leftover(&self, event: usize) -> Option<&str> {
-        let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
-        let close = self.closes.get(found).filter(|close| self.is_text(close))?;
-        Marks::new(&self.template).left_in(self.slice(close.body.start as usize..close.body.end as usize))
+        let close = self.closed(event).filter(|close| self.is_text(close))?;
+        Marks::new(&self.template).left_in(self.slice(close.body()))
     }
 
     /// The field whose delimiter is most similar to a mark, and whether it closes the field.
@@ -134,18 +131,17 @@ impl Recording {
     }
 
     fn is_text(&self, close: &Closed) -> bool {
-        let field = self.entries.get(close.event as usize).and_then(|entry| self.field(entry.field.into()));
+        let field = self.field_of(close).and_then(|field| self.field(field));
         close.value.is_ok() && field.is_some_and(|field| matches!(field.content, ContentSpec::Text { .. }))
     }
 
     /// Whether a region ended with the output although its field has a close.
     pub fn is_unclosed(&self, event: usize) -> bool {
-        let found = self.closes.binary_search_by_key(&event, |close| close.event as usize);
-        found.ok().and_then(|found| self.closes.get(found)).is_some_and(|close| self.ran_out(close))
+        self.closed(event).is_some_and(|close| self.ran_out(close))
     }
 
     fn ran_out(&self, close: &Closed) -> bool {
-        let field = || self.entries.get(close.event as usize).and_then(|entry| self.field(entry.field.into()));
+        let field = || self.field_of(close).and_then(|field| self.field(field));
         close.start as usize == self.text.len()
             && field().is_some_and(|field| field.open.is_some() && field.close.is_some())
     }
@@ -167,11 +163,8 @@ const MOST_MARKS: usize = 10_000;
 impl<'t> Marks<'t> {
     fn new(template: &Template) -> Self {
         let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
-        let mut known: Vec<String> = Vec::new();
-        for delimiter in delimiters {
-            known.extend(marks(&written(delimiter)).map(str::to_owned));
-        }
-        Self { known, others: HashSet::new() }
+        let known = delimiters.flat_map(|delimiter| marks(&written(delimiter)).map(str::to_owned).collect::<Vec<_>>());
+        Self { known: known.collect(), others: HashSet::new() }
     }
 
     /// The first mark of a text that is one of these, or nearly.

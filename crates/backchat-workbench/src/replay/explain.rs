@@ -1,7 +1,7 @@
 //! Explains what happened, and why nothing more is released.
 
 use super::moment::Moment;
-use super::recording::{Kind, Outcome, Pending, Recording};
+use super::recording::{Held, Kind, Outcome, Pending, Recording};
 use backchat_parser::template::Delimiter;
 
 /// The longest text quoted in a sentence, in characters.
@@ -25,23 +25,19 @@ pub fn quoted(text: &str) -> String {
 impl Recording {
     /// The last thing that happened, in one sentence without a period.
     pub fn happened(&self, moment: Moment) -> String {
-        let acted = match moment.feed.checked_sub(1) {
-            None => moment.event > 0,
-            Some(before) => moment.event > self.feed(before).events as usize,
-        };
+        let before = self.events_before(moment.feed);
         if moment == self.end()
             && let Outcome::Failed(error) = &self.outcome
         {
             return format!("failed: {}", quote_whole(&error.to_string()));
         }
-        if !acted {
+        if moment.event <= before {
             return match moment {
                 _ if moment == self.start() => "nothing yet: the output begins here".to_owned(),
                 _ if self.has_ended(moment) => "the output ended".to_owned(),
                 _ => self.silence_in_words(moment),
             };
         }
-        let before = moment.feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize);
         let events = match self.is_inside_feed(moment) {
             true => moment.event.saturating_sub(1)..moment.event,
             false => before..moment.event,
@@ -131,39 +127,39 @@ impl Recording {
             return format!("nothing is held; {}", self.watched_in_words(moment));
         };
         let text = quoted(self.slice(held.span.clone()));
-        let mut pending: Vec<&Pending> = held.pending.iter().collect();
-        pending.sort_by_key(|pending| (pending.start(), pending.field()));
-        if pending.is_empty() {
+        let could = self.pending_in_words(&held);
+        if could.is_empty() {
             return format!("holding {text}: an empty match made the reference stop searching");
         }
-        let could: Vec<String> =
-            pending.iter().take(3).map(|pending| self.pending_in_words(pending, held.span.end)).collect();
-        let more = match pending.len().saturating_sub(3) {
+        let more = match could.len().saturating_sub(3) {
             0 => String::new(),
             more => format!(", or {more} more"),
         };
+        let could: Vec<String> = could.into_iter().take(3).collect();
         format!("holding {text}: could become {}{more}", could.join(", or "))
     }
 
     /// Why text is held, with one sentence for each delimiter that it may become.
     pub fn why_in_full(&self, moment: Moment) -> Vec<String> {
-        let Some(held) = self.held(moment) else { return vec![self.why(moment)] };
-        let head = format!("holding `{}`", quote_whole(self.slice(held.span.clone())));
-        if held.pending.is_empty() {
+        let Some(held) = self.held(moment).filter(|held| !held.pending.is_empty()) else {
             return vec![self.why(moment)];
-        }
-        let mut pending: Vec<&Pending> = held.pending.iter().collect();
-        pending.sort_by_key(|pending| (pending.start(), pending.field()));
-        let could =
-            pending.iter().map(|pending| format!("could become {}", self.pending_in_words(pending, held.span.end)));
+        };
+        let head = format!("holding `{}`", quote_whole(self.slice(held.span.clone())));
+        let could = self.pending_in_words(&held).into_iter().map(|words| format!("could become {words}"));
         std::iter::once(head).chain(could).collect()
     }
 
-    fn pending_in_words(&self, pending: &Pending, arrived: usize) -> String {
-        let name = quote_whole(self.field_name(pending.field()));
-        let what = if pending.closes { "close" } else { "opening" };
-        let came = self.slice(pending.start()..arrived);
-        format!("the {what} of `{name}` ({})", self.rest_in_words(pending, came))
+    /// The delimiters that text is held for, in the order of the text.
+    fn pending_in_words(&self, held: &Held<'_>) -> Vec<String> {
+        let mut pending: Vec<&Pending> = held.pending.iter().collect();
+        pending.sort_by_key(|pending| (pending.start(), pending.field()));
+        let words = pending.into_iter().map(|pending| {
+            let name = quote_whole(self.field_name(pending.field()));
+            let what = if pending.closes { "close" } else { "opening" };
+            let came = self.slice(pending.start()..held.span.end);
+            format!("the {what} of `{name}` ({})", self.rest_in_words(pending, came))
+        });
+        words.collect()
     }
 
     /// The text that would decide it.

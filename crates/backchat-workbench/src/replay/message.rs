@@ -9,25 +9,20 @@ use backchat_core::json::{Object, Value};
 impl Recording {
     /// The message so far: the values of the regions that have closed, in the order of the message.
     pub fn message(&self, moment: Moment) -> Object {
-        self.message_with(moment, usize::MAX)
+        self.message_in_brief(moment, usize::MAX)
     }
 
     /// The message so far, with at most `most` elements at either end of a list; a string says how many were left out.
     pub fn message_in_brief(&self, moment: Moment, most: usize) -> Object {
-        self.message_with(moment, most)
-    }
-
-    fn message_with(&self, moment: Moment, most: usize) -> Object {
         let closes = self.closes.iter().take(self.closed_count(moment));
-        let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| usize::from(entry.field));
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for field in closes.clone().filter(|close| close.value.is_ok()).filter_map(field_of) {
+        for field in closes.clone().filter(|close| close.value.is_ok()).filter_map(|close| self.field_of(close)) {
             *counts.entry(field).or_default() += 1;
         }
         let mut message = self.template.defaults().clone();
         let mut seen: HashMap<usize, usize> = HashMap::new();
         for close in closes {
-            let (Some(index), Ok(value)) = (field_of(close), &close.value) else { continue };
+            let (Some(index), Ok(value)) = (self.field_of(close), &close.value) else { continue };
             let Some(field) = self.field(index) else { continue };
             let number = seen.entry(index).or_default();
             *number += 1;
@@ -66,16 +61,16 @@ impl Recording {
 
     /// The value that a close replaces; `None` if it was empty.
     pub fn replaced(&self, event: usize) -> Option<Value> {
-        self.replaced_by(self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?)
+        self.replaced_by(self.close_index(event)?)
     }
 
     /// The same, for a close given by its number.
     pub(super) fn replaced_by(&self, index: usize) -> Option<Value> {
         let close = self.closes.get(index)?;
         let now = close.value()?;
-        let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| entry.field);
-        let field = self.field(field_of(close)?.into()).filter(|field| !field.repeats)?;
-        let mut before = self.closes.get(..index)?.iter().rev().filter(|other| field_of(other) == field_of(close));
+        let own = self.field_of(close)?;
+        let field = self.field(own).filter(|field| !field.repeats)?;
+        let mut before = self.closes.get(..index)?.iter().rev().filter(|other| self.field_of(other) == Some(own));
         match before.find_map(Closed::value) {
             Some(before) => (before.is_truthy() && before != now).then(|| before.read()),
             None => {

@@ -40,6 +40,7 @@ mod record;
 mod recording;
 mod recovery;
 mod segments;
+mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -53,3 +54,4 @@ pub use record::{Growing, Run, TooLarge};
 pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
 pub use recovery::Recovery;
 pub use segments::Segment;
+pub use shown::{gives, longest_held, shown};

@@ -57,7 +57,7 @@ impl Recording {
         let ends_here = |event: &usize| self.entries.get(*event).is_some_and(|event| event.end as usize == place);
         let same = (0..up_to).rev().take_while(ends_here).find(|event| said(self, *event) == last);
         let event = same.map_or(up_to, |event| event + 1);
-        match whole.feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize) <= event {
+        match self.events_before(whole.feed) <= event {
             true => Moment { feed: whole.feed, event },
             // Shorter feeds have delivered it before.
             false => event.checked_sub(1).map_or_else(|| self.start(), |last| self.moment_of_event(last)),

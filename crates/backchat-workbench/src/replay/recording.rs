@@ -92,6 +92,10 @@ impl Closed {
     pub fn value(&self) -> Option<&CompactValue> {
         self.value.as_ref().ok()
     }
+
+    pub fn body(&self) -> Range<usize> {
+        self.body.start as usize..self.body.end as usize
+    }
 }
 
 /// From a feed on, the delimiters that text is held for.
@@ -311,14 +315,10 @@ impl Recording {
         };
         match entry.kind {
             Kind::Chunk => {}
-            Kind::Open => {
-                let found = self.opens.binary_search_by_key(&index, |open| open.event as usize).ok();
-                seen.captures = found.and_then(|at| self.opens.get(at)).map_or(&[], |open| &open.captures);
-            }
+            Kind::Open => seen.captures = self.opened(index).map_or(&[], |open| &open.captures),
             Kind::Close | Kind::Malformed => {
-                let found = self.closes.binary_search_by_key(&index, |close| close.event as usize).ok()?;
-                let close = self.closes.get(found)?;
-                seen.body = close.body.start as usize..close.body.end as usize;
+                let close = self.closed(index)?;
+                seen.body = close.body();
                 seen.value = Some(close.value.as_ref().map_err(|reason| &**reason));
             }
         }
@@ -475,16 +475,36 @@ impl Recording {
         let Some(entry) = self.entries.get(event) else { return 0 };
         let start = match entry.kind {
             Kind::Chunk => event.checked_sub(1).and_then(|before| self.entries.get(before)).map(|before| before.end),
-            Kind::Open => {
-                let found = self.opens.binary_search_by_key(&event, |open| open.event as usize).ok();
-                found.and_then(|at| self.opens.get(at)).map(|open| open.start)
-            }
-            Kind::Close | Kind::Malformed => {
-                let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok();
-                found.and_then(|at| self.closes.get(at)).map(|close| close.start)
-            }
+            Kind::Open => self.opened(event).map(|open| open.start),
+            Kind::Close | Kind::Malformed => self.closed(event).map(|close| close.start),
         };
         start.unwrap_or(entry.end) as usize
+    }
+
+    /// The data of an open event.
+    fn opened(&self, event: usize) -> Option<&Opened> {
+        let found = self.opens.binary_search_by_key(&event, |open| open.event as usize).ok()?;
+        self.opens.get(found)
+    }
+
+    /// The index of the close that an event is.
+    pub(super) fn close_index(&self, event: usize) -> Option<usize> {
+        self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()
+    }
+
+    /// The close that an event is.
+    pub(super) fn closed(&self, event: usize) -> Option<&Closed> {
+        self.closes.get(self.close_index(event)?)
+    }
+
+    /// The field of a close, counted in the order of the template.
+    pub(super) fn field_of(&self, close: &Closed) -> Option<usize> {
+        self.entries.get(close.event as usize).map(|entry| entry.field.into())
+    }
+
+    /// How many events came before a feed.
+    pub(super) fn events_before(&self, feed: usize) -> usize {
+        feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize)
     }
 
     /// The end of the text that was settled after a feed.

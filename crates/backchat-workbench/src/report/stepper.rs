@@ -6,7 +6,7 @@ use super::output::{Output, Side};
 use super::page::Mood;
 use super::sides;
 use super::steps::{MOST, Steps, first_and_last};
-use crate::replay::{Difference, Kind, Moment, Recording, first_difference};
+use crate::replay::{Difference, Kind, Moment, Recording, first_difference, longest_held, shown};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
 
@@ -127,12 +127,7 @@ fn events(html: &mut Html, recording: &Recording, wrong: &[usize], is_expected: 
 
 fn event(html: &mut Html, recording: &Recording, row: usize, mark: &str) {
     let Some(event) = recording.event(recording.row(row).start) else { return };
-    let text = match (event.kind, event.value) {
-        (Kind::Chunk, _) => recording.slice(recording.row_span(row)).to_owned(),
-        (_, Some(Ok(value))) => value.json().into_owned(),
-        (_, Some(Err(reason))) => reason.to_owned(),
-        (_, None) => recording.slice(event.span.clone()).to_owned(),
-    };
+    let text = shown(recording, recording.row(row));
     let row = row.to_string();
     html.element("tr", &[("data-row", &row)], |html| {
         html.tag("td", "", &recording.offset_of(event.span.start).to_string());
@@ -151,11 +146,9 @@ fn event(html: &mut Html, recording: &Recording, row: usize, mark: &str) {
 
 /// The text that was held longest in some feeds, and why.
 fn held(html: &mut Html, recording: &Recording, feeds: std::ops::Range<usize>) {
-    let moments = feeds.map(|feed| recording.moment_of_feed(feed)).filter(|moment| recording.held(*moment).is_some());
-    let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };
-    let at = recording.held(moment).map_or(0, |held| recording.offset_of(held.span.start));
+    let Some((moment, start)) = longest_held(recording, feeds) else { return };
     html.of_class("tr", "", |html| {
-        html.tag("td", "", &at.to_string());
+        html.tag("td", "", &recording.offset_of(start).to_string());
         html.tag("td", "", "held");
         html.of_class("td", "", |_| {});
         html.of_class("td", "", |html| html.prose(&recording.why(moment)));

@@ -4,7 +4,7 @@
 use super::chunking::Chunking;
 use super::material::{Background, Material};
 use super::playback::{Showing, Side, mode_name};
-use crate::replay::{Outcome, Recording, Recovery, Run, TooLarge};
+use crate::replay::{Recording, Recovery, Run, TooLarge, gives};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Mode, Policies};
 use backchat_parser::template::Template;
@@ -67,9 +67,8 @@ pub(super) fn judge(material: &Material) -> Verdict {
 
 /// The verdict on a recorded answer.
 pub(super) fn verdict_of(material: &Material, recording: &Recording) -> Verdict {
-    let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
     match &material.expected {
-        Some(expected) if is_finished && recording.message(recording.end()) == *expected => Verdict::Passed,
+        Some(expected) if gives(recording, expected) => Verdict::Passed,
         Some(_) if material.is_excused => Verdict::Excused,
         None if !recording.is_in_order() || !recording.suspicious_events().is_empty() => Verdict::Odd,
         None => Verdict::InOrder,

@@ -2,7 +2,7 @@
 
 use super::search::{Hit, Query, Search};
 use super::session::Session;
-use crate::replay::{Kind, Recording, quoted};
+use crate::replay::{Kind, Recording, quoted, shown};
 
 impl Session {
     /// Runs the typed search, and goes to the first match from here on.
@@ -116,10 +116,6 @@ impl Session {
 /// The searchable text of an event: its kind, its field and its value. Chunks repeat the text of the output.
 fn in_words(recording: &Recording, event: usize) -> Option<String> {
     let seen = recording.event(event).filter(|seen| seen.kind != Kind::Chunk)?;
-    let value = match seen.value {
-        Some(Ok(value)) => value.json().into_owned(),
-        Some(Err(reason)) => reason.to_owned(),
-        None => String::new(),
-    };
+    let value = seen.value.map(|_| shown(recording, event..event + 1)).unwrap_or_default();
     Some(format!("{} {} {value}", seen.kind.short(), recording.field_name(seen.field)))
 }

@@ -13,7 +13,7 @@ use super::super::line::{fit, fit_around};
 use super::super::panes::Pane;
 use super::cells::{halves, letters, put_fitted, put_line};
 use super::drawn::EventsPlace;
-use crate::replay::{Kind, Recording};
+use crate::replay::{Kind, Recording, shown};
 use crate::session::Side;
 use backchat_core::text::common_start;
 
@@ -223,22 +223,14 @@ struct RowText<'r> {
 }
 
 fn row_text<'r>(recording: &'r Recording, row: &Row) -> RowText<'r> {
-    let mut count = String::new();
-    let Some(event) = recording.event(row.first) else { return RowText { count, text: Cow::default() } };
-    let text = match (event.kind, event.value) {
-        (Kind::Chunk, _) => {
-            let last = recording.event(row.end.saturating_sub(1)).map_or(event.span.end, |last| last.span.end);
-            if row.end - row.first > 1 {
-                count = format!("×{} ", row.end - row.first);
-            }
-            recording.slice(event.span.start..last).into()
-        }
-        (_, Some(Ok(value))) => match recording.replaced(row.first) {
-            Some(lost) => format!("{} in place of {lost}", value.json()).into(),
-            None => value.json(),
-        },
-        (_, Some(Err(reason))) => reason.into(),
-        (_, None) => recording.slice(event.span).into(),
+    let count = match (recording.event(row.first).map(|event| event.kind), row.end - row.first) {
+        (Some(Kind::Chunk), 2..) => format!("×{} ", row.end - row.first),
+        _ => String::new(),
+    };
+    let text = shown(recording, row.first..row.end);
+    let text = match recording.replaced(row.first) {
+        Some(lost) => format!("{text} in place of {lost}").into(),
+        None => text,
     };
     RowText { count, text }
 }
