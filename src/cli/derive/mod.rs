@@ -380,27 +380,20 @@ fn target_help() -> String {
 #[cfg(feature = "tui")]
 fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<session::GeneratedOutput> {
     let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };
-    let failures = derivation.verdict.failures.iter().map(|failure| session::GeneratedOutput {
-        name: format!("{}: {}", failure.case, failure.what),
-        template: loaded.template.clone(),
-        prefix: failure.prefix.clone(),
-        output: failure.text.clone(),
-        tools: Some(derive::proof_tools()),
-        expected: failure.expected.as_object().cloned(),
-    });
+    let generated = |conversation| session::GeneratedOutput { template: loaded.template.clone(), conversation };
+    let failures = derivation.verdict.failures.iter().map(session::Conversation::from);
     let unexplained = options
         .samples
         .iter()
         .filter(|sample| derivation.explained.departures.iter().any(|departure| departure.sample == sample.name));
-    let samples = unexplained.map(|sample| session::GeneratedOutput {
+    let samples = unexplained.map(|sample| session::Conversation {
         name: sample.name.clone(),
-        template: loaded.template.clone(),
         prefix: sample.prefix.clone().unwrap_or_default(),
         output: sample.text.clone(),
         tools: sample.tools.clone(),
         expected: sample.message.as_ref().and_then(Value::as_object).cloned(),
     });
-    failures.chain(samples).collect()
+    failures.chain(samples).map(generated).collect()
 }
 
 /// The exit code of `derive` and `prove`.

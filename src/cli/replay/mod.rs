@@ -14,12 +14,11 @@ use super::{Failure, Global, note};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 use backchat_parser::parser::{Chunks, Mode};
-use backchat_parser::template::Template;
-use backchat_workbench::replay::{Growing, Outcome, Recording, Run, TooLarge};
+use backchat_workbench::replay::{Growing, Outcome, TooLarge};
 use backchat_workbench::report;
 use backchat_workbench::session::{
-    Chunking, GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
-    holds_cases,
+    Chunking, GeneratedOutput, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Side, Start,
+    Stdin, holds_cases,
 };
 use backchat_workbench::tui::{self, App, Theme};
 
@@ -27,7 +26,7 @@ use backchat_workbench::tui::{self, App, Theme};
 const NO_PREFIX: &str = "without --prefix, the prompt is assumed to end at the start anchor";
 
 /// Step through the parse of an output and see why it reads as it does
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 Examples:
   backchat replay template.json output.txt --prefix prompt.txt
@@ -81,16 +80,18 @@ pub struct Replay {
     page: LinkedReport,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum ShownModes {
+    #[default]
     Stable,
     Reference,
     Both,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum ThemeName {
     /// Ask the terminal
+    #[default]
     Auto,
     Dark,
     Light,
@@ -173,29 +174,18 @@ impl Replay {
 
     /// The request for a template and an output alone.
     fn new(template: &str, output: Option<&str>) -> Self {
-        Self {
-            template: template.to_owned(),
-            output: output.map(str::to_owned),
-            follow: None,
-            prefix: None,
-            tools: None,
-            at: None,
-            chunks: None,
-            mode: ShownModes::Stable,
-            with: None,
-            chat_template: None,
-            set: Vec::new(),
-            theme: ThemeName::Auto,
-            page: LinkedReport::default(),
+        Self { template: template.to_owned(), output: output.map(str::to_owned), ..Self::default() }
+    }
+
+    fn showing(&self) -> Showing {
+        match (self.mode, &self.with) {
+            (ShownModes::Both, None) => Showing::Modes,
+            (mode, Some(_)) => Showing::Templates(mode.mode()),
+            (mode, None) => Showing::One(mode.mode()),
         }
     }
 
     fn start(&self, outputs: &OutputSet) -> Start {
-        let showing = match (self.mode, &self.with) {
-            (ShownModes::Both, None) => Showing::Modes,
-            (mode, Some(_)) => Showing::Templates(mode.mode()),
-            (mode, None) => Showing::One(mode.mode()),
-        };
         let assumes = self.prefix.is_none() && outputs.takes_prefix();
         let notice = assumes.then(|| NO_PREFIX.to_owned());
         let at = self.at;
@@ -205,7 +195,7 @@ impl Replay {
             Some(_) => (outputs.names().len().saturating_sub(1), at.or(Some(Position::End))),
             None => (0, at),
         };
-        Start { output, at, chunking: self.chunks.clone(), showing, notice, typing }
+        Start { output, at, chunking: self.chunks.clone(), showing: self.showing(), notice, typing }
     }
 
     fn theme(&self, global: &Global) -> Theme {
@@ -267,16 +257,15 @@ impl Replay {
         is_first: bool,
         out: &mut impl Write,
     ) -> Result<(), Failure> {
-        let sides = self.sides(material);
-        for (index, (side, template, mode)) in sides.iter().enumerate() {
+        let sides = self.sides(material, Chunks::Whole.into())?;
+        for (index, Side { name: side, recording, .. }) in sides.iter().enumerate() {
             let side = Some(side.as_str()).filter(|_| sides.len() > 1);
             let head: Vec<_> = name.into_iter().chain(side).map(backchat_core::diagnostic::escape).collect();
             if !head.is_empty() {
                 let gap = if is_first && index == 0 { "" } else { "\n" };
                 writeln!(out, "{gap}== {}", head.join(": "))?;
             }
-            let recording = self.recording(material, template, *mode, Chunks::Whole.into())?;
-            out.write_all(table::table(&recording, material.expected.as_ref()).as_bytes())?;
+            out.write_all(table::table(recording, material.expected.as_ref()).as_bytes())?;
         }
         Ok(())
     }
@@ -308,7 +297,7 @@ impl Replay {
             self.tell_assumptions(outputs);
         }
         let mut arriving = Arriving::open("-")?;
-        let run = run_of(&material, &material.template, self.mode.mode());
+        let run = material.run(&material.template, self.mode.mode());
         let mut growing = Growing::new(&run).map_err(too_large)?;
         let mut out = io::stdout().lock();
         let mut lines = String::new();
@@ -344,19 +333,6 @@ impl Replay {
         }
     }
 
-    /// The requested answers: name, template and mode.
-    fn sides<'m>(&self, material: &'m Material) -> Vec<(String, &'m Template, Mode)> {
-        let mode = self.mode.mode();
-        let own = |name: &str, mode| (name.to_owned(), &material.template, mode);
-        match &material.other {
-            Some(other) => vec![own(&material.template_file, mode), (other.name.clone(), &other.template, mode)],
-            None if self.mode == ShownModes::Both => {
-                vec![own("stable", Mode::Stable), own("reference", Mode::Reference)]
-            }
-            None => vec![own("", mode)],
-        }
-    }
-
     /// The page of every output that can be read.
     fn page(&self, outputs: &OutputSet) -> Result<String, Failure> {
         let several = outputs.names().len() > 1;
@@ -371,12 +347,8 @@ impl Replay {
             // As on the screen, one character at a time, as long as every step fits on a page.
             let most = report::MOST_STEPS;
             let length = material.output.chars().count().div_ceil(most).max(1);
-            let chunking: Chunking = Chunks::Every(length).into();
-            let sides = self.sides(&material).into_iter().map(|(side, template, mode)| {
-                let recording = self.recording(&material, template, mode, chunking.clone())?;
-                Ok(report::Side { name: side, recording })
-            });
-            let sides = sides.collect::<Result<_, Failure>>()?;
+            let sides = self.sides(&material, Chunks::Every(length).into())?.into_iter();
+            let sides = sides.map(|Side { name, recording, .. }| report::Side { name, recording }).collect();
             let expected = material.expected.clone();
             pages.push(report::Output { name: name.clone(), sides, expected, tools: material.tools.clone() });
         }
@@ -384,29 +356,15 @@ impl Replay {
         Ok(report::replay(super::input::name(name), &pages, self.page.playground(None)?.as_ref()))
     }
 
-    fn recording(
-        &self,
-        material: &Material,
-        template: &Template,
-        mode: Mode,
-        otherwise: Chunking,
-    ) -> Result<Recording, Failure> {
+    /// The requested answers, cut as requested or as recorded, or else as the caller says.
+    fn sides(&self, material: &Material, otherwise: Chunking) -> Result<Vec<Side>, Failure> {
         let chunking = match (&self.chunks, &material.chunks) {
             (Some(chunking), _) => chunking.clone(),
             (None, Some(_)) => Chunking::RECORDED,
             (None, None) => otherwise,
         };
-        let run = run_of(material, template, mode);
-        let ends = chunking.ends(&material.output, material.chunks.as_deref());
-        let ends = ends.map(|end| material.prefix.len() + end);
-        let text = [material.prefix.as_str(), &material.output].concat().into();
-        Recording::of_text(&run, text, ends).map_err(too_large)
+        material.sides(&chunking, self.showing()).map_err(too_large)
     }
-}
-
-fn run_of<'m>(material: &'m Material, template: &'m Template, mode: Mode) -> Run<'m> {
-    let (tools, recovery) = (material.tools.clone(), material.recovery);
-    Run { template, prefix: &material.prefix, mode, tools, recovery }
 }
 
 fn too_large(error: TooLarge) -> Failure {

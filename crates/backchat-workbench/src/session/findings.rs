@@ -167,7 +167,7 @@ impl Session {
         let now = self.recording()?;
         let material = &self.library.material;
         let changed = source::from_text(material.template_file.clone(), fix.apply(&material.template_text)).ok()?;
-        let run = self.run(&changed.loaded.template, now.mode(), material.recovery);
+        let run = material.run(&changed.loaded.template, now.mode());
         // The first feed is the prompt.
         let ends = (1..=now.chunk_count()).map(|feed| now.feed_span(feed).end);
         Recording::of_text(&run, Arc::clone(now.text()), ends).ok()

@@ -2,12 +2,12 @@
 
 use super::chunking::Chunking;
 use crate::repair::Effect;
-use crate::replay::Recovery;
+use crate::replay::{Recovery, Run};
 use backchat_core::diagnostic::{Diagnostic, Fix, line_column};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::content::coerce::Tools;
-use backchat_parser::parser::Chunks;
+use backchat_parser::parser::{Chunks, Mode};
 use backchat_parser::template::Template;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -75,6 +75,12 @@ impl Material {
         first + shown
     }
 
+    /// The output as a template reads it.
+    pub fn run<'m>(&'m self, template: &'m Template, mode: Mode) -> Run<'m> {
+        let (tools, recovery) = (self.tools.clone(), self.recovery);
+        Run { template, prefix: &self.prefix, mode, tools, recovery }
+    }
+
     /// Whether an editor could open the template's file.
     pub fn has_template_file(&self) -> bool {
         !self.template_file.is_empty() && !self.template_file.starts_with('<')
@@ -115,8 +121,8 @@ pub struct Proof {
     pub failures: Vec<Conversation>,
 }
 
-/// A conversation that does not parse back.
-#[derive(Clone, Debug)]
+/// An output and the message it should give, such as a conversation that does not parse back.
+#[derive(Clone, Debug, Default)]
 pub struct Conversation {
     /// The answer, and the difference.
     pub name: String,

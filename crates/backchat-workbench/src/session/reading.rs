@@ -54,13 +54,7 @@ impl Verdict {
 
 /// The verdict on the answer of the stable mode.
 pub(super) fn judge(material: &Material) -> Verdict {
-    let run = Run {
-        template: &material.template,
-        prefix: &material.prefix,
-        mode: Mode::Stable,
-        tools: material.tools.clone(),
-        recovery: material.recovery,
-    };
+    let run = material.run(&material.template, Mode::Stable);
     let recording = Recording::new(&run, [material.output.as_str()]);
     recording.map_or(Verdict::Broken, |recording| verdict_of(material, &recording))
 }
@@ -107,14 +101,13 @@ impl Reading {
         let size = (material.prefix.len() + material.output.len()) * showing.modes().len();
         let mut task = Background::default();
         let read = move || {
-            let text: Arc<str> = [material.prefix.as_str(), &material.output].concat().into();
             let mut last = 0;
             let watched = |end: usize| {
                 mine.fetch_add(end.saturating_sub(last), Ordering::Relaxed);
                 last = end;
                 Arc::strong_count(&mine) > 1
             };
-            let sides = recordings(&material, &chunking, showing, &text, Extent::Whole, watched);
+            let sides = material.watched(&chunking, showing, watched);
             (Arc::strong_count(&mine) > 1).then(|| Read { sides, verdict: judge(&material) })
         };
         task.start((), Some(Box::new(read)));
@@ -141,6 +134,23 @@ impl Reading {
     pub fn take(&mut self) -> Option<Read> {
         self.task.hear();
         self.task.take()
+    }
+}
+
+impl Material {
+    /// The output read whole, in one way or in two.
+    pub fn sides(&self, chunking: &Chunking, showing: Showing) -> Result<Vec<Side>, TooLarge> {
+        self.watched(chunking, showing, |_| true)
+    }
+
+    fn watched(
+        &self,
+        chunking: &Chunking,
+        showing: Showing,
+        watched: impl FnMut(usize) -> bool,
+    ) -> Result<Vec<Side>, TooLarge> {
+        let text = [self.prefix.as_str(), &self.output].concat().into();
+        recordings(self, chunking, showing, &text, Extent::Whole, watched)
     }
 }
 
@@ -174,7 +184,7 @@ pub(super) fn recordings(
         }
     };
     let mut record = |template: &Template, mode: Mode, recovery: Recovery, name: String| {
-        let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone(), recovery };
+        let run = Run { recovery, ..material.run(template, mode) };
         let ends = chunking.ends(&material.output, material.chunks.as_deref());
         let ends = ends.map(|end| material.prefix.len() + end).take_while(|end| *end <= text.len() && watched(*end));
         let recording = match extent {

@@ -3,11 +3,10 @@
 use super::playback::{Showing, Side};
 use super::reading::{Extent, LARGE, Reading, Verdict, recordings};
 use super::session::Session;
-use crate::replay::{Moment, Recording, Recovery, Run, TooLarge, first_difference, quoted};
+use crate::replay::{Moment, Recording, TooLarge, first_difference, quoted};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Mode;
-use backchat_parser::template::Template;
 
 /// An expected value and the actual one, as lines of JSON that differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,12 +195,6 @@ impl Session {
             (None, Some(recording)) => recording.suspicious_events(),
             (_, None) => Vec::new(),
         };
-    }
-
-    /// The open output read with a template.
-    pub(super) fn run<'a>(&'a self, template: &'a Template, mode: Mode, recovery: Recovery) -> Run<'a> {
-        let material = &self.library.material;
-        Run { template, prefix: &material.prefix, mode, tools: material.tools.clone(), recovery }
     }
 
     /// The recordings that are shown now: all of the output, or its beginning while the rest is read.

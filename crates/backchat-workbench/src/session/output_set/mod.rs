@@ -14,9 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::arriving::Piped;
-use super::arriving::{Followed, RowPlace};
-use super::arriving::{holds_cases, is_recorded};
+use super::arriving::{Followed, Piped, RowPlace, holds_cases, is_recorded};
 use super::material::{Conversation, Derived, Material, OtherTemplate};
 use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::fixture_files;
@@ -66,18 +64,9 @@ pub enum Stdin {
 /// An output that was generated, not read from a file.
 #[derive(Clone, Debug)]
 pub struct GeneratedOutput {
-    /// Its name in the list.
-    pub name: String,
-    /// The template.
     pub template: Template,
-    /// The prompt.
-    pub prefix: String,
-    /// What the model would write.
-    pub output: String,
-    /// The tools it was given.
-    pub tools: Option<Value>,
-    /// The message it should give.
-    pub expected: Option<Object>,
+    /// Its prompt, its text and the message it should give, by its name in the list.
+    pub conversation: Conversation,
 }
 
 /// Where generated outputs come from.
@@ -94,12 +83,7 @@ pub struct OutputSet {
     items: Vec<Item>,
     /// The template that replaces the one a case names.
     template: Option<String>,
-    prefix: Option<String>,
-    tools: Option<String>,
-    other: Option<String>,
-    chat_template: Option<String>,
-    variables: Vec<(String, Value)>,
-    now: Option<String>,
+    asked: Request,
     /// The text of standard input, which can be read only once.
     stdin: Option<String>,
     /// The texts of named pipes (`<(…)` of a shell), which can be read only once, too.
@@ -151,30 +135,18 @@ impl OutputSet {
     /// Reads what a command line names.
     pub fn open(asked: &Request, stdin: Stdin) -> Result<Self, Problem> {
         let mut set = Self::of_given(Vec::new(), None);
-        set.prefix.clone_from(&asked.prefix);
-        set.tools.clone_from(&asked.tools);
-        set.other.clone_from(&asked.other);
-        set.chat_template.clone_from(&asked.chat_template);
-        set.variables.clone_from(&asked.variables);
-        set.now.clone_from(&asked.now);
+        set.asked.clone_from(asked);
         let template_is_cases = holds_cases(&asked.template);
+        set.template = (!template_is_cases).then(|| asked.template.clone());
         match (asked.output.as_ref().or(asked.follow.as_ref()), template_is_cases) {
-            (Some(followed), false) if asked.output.is_none() => {
-                set.template = Some(asked.template.clone());
-                set.followed = Some(Followed::open(followed)?);
-            }
+            (Some(followed), false) if asked.output.is_none() => set.followed = Some(Followed::open(followed)?),
             (None, true) => set.add_cases(&asked.template)?,
             (Some(output), false) if is_recorded(output) => {
-                set.template = Some(asked.template.clone());
                 set.names.push(output.clone());
                 set.items.push(Item::Recorded(output.clone()));
             }
-            (Some(output), false) if holds_cases(output) => {
-                set.template = Some(asked.template.clone());
-                set.add_cases(output)?;
-            }
+            (Some(output), false) if holds_cases(output) => set.add_cases(output)?,
             (output, false) => {
-                set.template = Some(asked.template.clone());
                 // Nothing is piped in: the user types the output on the screen.
                 let output = output.cloned().unwrap_or_else(|| "-".to_owned());
                 set.is_typed = output == "-" && stdin == Stdin::Shown && io::stdin().is_terminal();
@@ -190,7 +162,8 @@ impl OutputSet {
                     .into());
             }
         }
-        let inputs = [set.template.as_deref(), set.prefix.as_deref(), set.tools.as_deref(), set.other.as_deref()];
+        let Request { prefix, tools, other, .. } = asked;
+        let inputs = [set.template.as_deref(), prefix.as_deref(), tools.as_deref(), other.as_deref()];
         let is_output = set.items.iter().any(|item| matches!(item, Item::Text(path) if path == "-"));
         let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + usize::from(is_output);
         if times > 1 {
@@ -204,24 +177,17 @@ impl OutputSet {
             1 => set.stdin = Some(input::text("-")?),
             _ => {}
         }
-        if let Some(prefix) = &set.prefix {
-            set.text(prefix)?;
-        }
+        set.prefix()?;
         Ok(set)
     }
 
     /// Generated outputs.
     pub fn of_given(given: Vec<GeneratedOutput>, origin: Option<Origin>) -> Self {
         Self {
-            names: given.iter().map(|given| given.name.clone()).collect(),
+            names: given.iter().map(|given| given.conversation.name.clone()).collect(),
             items: given.into_iter().map(|given| Item::Given(Box::new(given))).collect(),
             template: None,
-            prefix: None,
-            tools: None,
-            other: None,
-            chat_template: None,
-            variables: Vec::new(),
-            now: None,
+            asked: Request::default(),
             stdin: None,
             once: RefCell::default(),
             piped: None,
@@ -230,6 +196,11 @@ impl OutputSet {
             origin,
             read: RefCell::default(),
         }
+    }
+
+    /// The prompt of the command line, or none.
+    fn prefix(&self) -> Result<String, Problem> {
+        self.asked.prefix.as_deref().map_or(Ok(String::new()), |prefix| self.text(prefix))
     }
 
     /// Whether there is no output yet because the user will type it.
@@ -284,7 +255,7 @@ impl OutputSet {
     /// A file of cases, read again if it was modified.
     fn file(&self, path: &Path) -> Rc<FixtureFile> {
         let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-        let changed = [changed(path), self.prefix.as_ref().and_then(|prefix| changed(Path::new(prefix)))];
+        let changed = [changed(path), self.asked.prefix.as_ref().and_then(|prefix| changed(Path::new(prefix)))];
         if let Some((then, read)) = self.read.borrow().get(path)
             && *then == changed
         {
@@ -303,8 +274,7 @@ impl OutputSet {
     fn standing_in(&self, shared: Shared) -> Shared {
         let Some(template) = &self.template else { return shared };
         let stand_in = TemplateSource::File(PathBuf::from(template));
-        let prefix = self.prefix.as_deref().map_or(Some(String::new()), |prefix| self.text(prefix).ok());
-        shared.standing_in(stand_in, prefix)
+        shared.standing_in(stand_in, self.prefix().ok())
     }
 
     /// A row of the file that is followed, if it is still the one of that name.
@@ -385,7 +355,7 @@ impl OutputSet {
         match Tools::new(value) {
             Ok(tools) => Ok(Some(Arc::new(tools))),
             Err(reason) => Err(Diagnostic::error("wrong-tools", format!("the tools cannot be used: {reason}"))
-                .at(self.tools.as_deref().map(|path| Place::file(input::name(path))).unwrap_or_default())
+                .at(self.asked.tools.as_deref().map(|path| Place::file(input::name(path))).unwrap_or_default())
                 .help("a list of {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}")
                 .into()),
         }
@@ -393,7 +363,7 @@ impl OutputSet {
 
     /// The tools of the command line.
     fn named_tools(&self) -> Result<Option<Value>, Problem> {
-        let Some(path) = &self.tools else { return Ok(None) };
+        let Some(path) = &self.asked.tools else { return Ok(None) };
         Ok(Some(input::json_of(path, self.text(path)?)?))
     }
 
@@ -404,7 +374,7 @@ impl OutputSet {
     }
 
     fn other(&self) -> Result<Option<OtherTemplate>, Problem> {
-        let Some(name) = &self.other else { return Ok(None) };
+        let Some(name) = &self.asked.other else { return Ok(None) };
         let opened = match name.as_str() {
             "-" => source::from_text("<stdin>".to_owned(), self.standard_input()),
             name => self.named_template(name),
@@ -412,15 +382,8 @@ impl OutputSet {
         Ok(Some(OtherTemplate { name: name.clone(), template: opened?.loaded.template }))
     }
 
-    fn material(
-        &self,
-        opened: Opened,
-        prefix: String,
-        output: String,
-        tools: Option<&Value>,
-        expected: Option<Object>,
-        chunks: Option<Vec<usize>>,
-    ) -> Result<Material, Problem> {
+    /// An output, parsed with a template.
+    fn material(&self, opened: Opened, given: Conversation, chunks: Option<Vec<usize>>) -> Result<Material, Problem> {
         let template_text = opened.sources.text(Some(&opened.file));
         debug_assert!(template_text.is_some(), "an opened template holds its text");
         let template_text = template_text.unwrap_or("").to_owned();
@@ -432,12 +395,12 @@ impl OutputSet {
             template_span: span.unwrap_or(0..template_text.len()),
             template_text,
             other: self.other()?,
-            prefix,
-            output,
+            prefix: given.prefix,
+            output: given.output,
             chunks,
-            tools: self.tools(tools)?,
+            tools: self.tools(given.tools.as_ref())?,
             recovery: Recovery::default(),
-            expected,
+            expected: given.expected,
             is_excused: false,
         })
     }
@@ -454,8 +417,8 @@ impl OutputSet {
             }
             _ => None,
         };
-        variables.extend(self.variables.iter().cloned());
-        match self.chat_template.clone().or(own).or_else(|| self.template.clone()) {
+        variables.extend(self.asked.variables.iter().cloned());
+        match self.asked.chat_template.clone().or(own).or_else(|| self.template.clone()) {
             Some(name) if name != "-" => Ok((name, variables)),
             _ => Err(Diagnostic::error("no-chat-template", "the chat template is not known")
                 .help("name it with --chat-template SOURCE, or in the fixture's header")

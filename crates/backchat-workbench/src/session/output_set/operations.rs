@@ -3,16 +3,15 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::super::arriving::Followed;
-use super::super::arriving::recorded;
+use super::super::arriving::{Followed, recorded};
 use super::super::chunking::Chunking;
 use super::super::editing::{actual, new_fixture, write};
 use super::super::findings::repairs;
-use super::super::material::{Conversation, Derived, Material, ProofTask};
-use super::super::material::{Finding, RepairTask};
+use super::super::material::{Conversation, Derived, Finding, Material, ProofTask, RepairTask};
 use super::super::outputs::{Arrival, Outputs, View};
 use super::super::playback::Showing;
-use super::{Item, OutputSet, derived};
+use super::proof::proof;
+use super::{Item, OutputSet, Request, derived};
 use crate::check::fixture::{self, Case, TemplateSource};
 use crate::input::{self, Problem};
 use crate::replay::Recovery;
@@ -35,23 +34,21 @@ impl Outputs for OutputSet {
         match self.items.get(index) {
             Some(Item::Text(path)) => {
                 let output = self.text(path)?;
-                let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
-                self.material(self.template_of(None)?, prefix.unwrap_or_default(), output, None, None, None)
+                let given = Conversation { output, prefix: self.prefix()?, ..Conversation::default() };
+                self.material(self.template_of(None)?, given, None)
             }
             Some(Item::Recorded(path)) => {
                 let chunks = recorded(path)?;
                 let lengths = chunks.iter().map(|chunk| chunk.chars().count()).collect();
-                let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
-                let prefix = prefix.unwrap_or_default();
-                self.material(self.template_of(None)?, prefix, chunks.concat(), None, None, Some(lengths))
+                let (output, prefix) = (chunks.concat(), self.prefix()?);
+                let given = Conversation { output, prefix, ..Conversation::default() };
+                self.material(self.template_of(None)?, given, Some(lengths))
             }
             Some(Item::Case { file, name }) => self.of_case(self.case(file, name)?.0),
             Some(Item::Row(row)) => self.of_case(self.row(index, *row)?),
             Some(Item::Given(given)) => {
-                let text = given.template.to_json();
-                let opened = source::from_text(String::new(), text)?;
-                let (prefix, output) = (given.prefix.clone(), given.output.clone());
-                self.material(opened, prefix, output, given.tools.as_ref(), given.expected.clone(), None)
+                let opened = source::from_text(String::new(), given.template.to_json())?;
+                self.material(opened, given.conversation.clone(), None)
             }
             Some(Item::Failing { of, conversation }) => self.failing(*of, conversation),
             Some(Item::Broken { file, name }) => {
@@ -74,8 +71,7 @@ impl Outputs for OutputSet {
     fn take_added(&mut self) -> Range<usize> {
         let rows = self.followed.as_mut().map(Followed::take_rows).unwrap_or_default();
         // Conversations that fail stay the last.
-        let is_asked_for = |item: &&Item| !matches!(item, Item::Failing { .. });
-        let start = self.items.iter().take_while(is_asked_for).count();
+        let start = self.asked_for();
         let names = rows.iter().filter_map(|row| {
             let case = self.followed.as_ref()?.case(*row, |shared| self.standing_in(shared));
             Some(case.map_or_else(|broken| broken.id, |case| case.id))
@@ -96,7 +92,8 @@ impl Outputs for OutputSet {
                 files.push(if path.is_dir() { config } else { path });
             }
         };
-        self.template.iter().chain(&self.prefix).chain(&self.tools).chain(&self.other).for_each(|path| add(path));
+        let Request { prefix, tools, other, .. } = &self.asked;
+        self.template.iter().chain(prefix).chain(tools).chain(other).for_each(|path| add(path));
         match self.items.get(index) {
             Some(Item::Text(path) | Item::Recorded(path)) => add(path),
             Some(Item::Case { file, name }) => {
@@ -194,14 +191,13 @@ impl Outputs for OutputSet {
     }
 
     fn proof_task(&self, index: usize, template: &Template) -> Option<ProofTask> {
-        self.task(index, template)
+        let (source, options) = self.provable(index)?;
+        let template = template.clone();
+        Some(Box::new(move || proof(&derive::prove(&source, &template, &options))))
     }
 
     fn repair_task(&self, index: usize, material: &Material, linted: &[Finding]) -> Option<RepairTask> {
-        if self.origin.is_some() || !self.can_derive(index) {
-            return None;
-        }
-        let (source, options) = self.deriving(index).ok()?;
+        let (source, options) = self.provable(index)?;
         Some(repairs(source, options, material, linted))
     }
 
@@ -217,7 +213,18 @@ impl Outputs for OutputSet {
     }
 
     fn append_conversations(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
-        self.append(conversations, of)
+        let of = match self.items.get(of) {
+            Some(Item::Failing { of, .. }) => *of,
+            _ => of,
+        };
+        let first = self.asked_for();
+        self.items.truncate(first);
+        self.names.truncate(first);
+        for conversation in conversations {
+            self.names.push(conversation.name.clone());
+            self.items.push(Item::Failing { of, conversation: Box::new(conversation) });
+        }
+        first
     }
 
     fn command(&self, index: usize, view: &View) -> Result<String, String> {
@@ -243,13 +250,13 @@ impl Outputs for OutputSet {
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), shell_word(value)]);
         let shows_both = matches!(view.showing, Showing::Templates(_));
         let files = [
-            ("--prefix", self.prefix.as_ref()),
-            ("--tools", self.tools.as_ref()),
-            ("--with", self.other.as_ref().filter(|_| shows_both)),
-            ("--chat-template", self.chat_template.as_ref()),
+            ("--prefix", self.asked.prefix.as_ref()),
+            ("--tools", self.asked.tools.as_ref()),
+            ("--with", self.asked.other.as_ref().filter(|_| shows_both)),
+            ("--chat-template", self.asked.chat_template.as_ref()),
         ];
         files.into_iter().for_each(|(name, file)| file.iter().for_each(|file| option(name, file)));
-        for (name, value) in &self.variables {
+        for (name, value) in &self.asked.variables {
             option("--set", &format!("{name}={value}"));
         }
         if view.chunking != Chunking::RECORDED {
@@ -272,7 +279,9 @@ impl OutputSet {
         let expected = case.expected.message.map(|message| message.value);
         let recovery = Recovery { policies: case.recover, validate: case.validate };
         let is_excused = case.allow.iter().any(|id| id == "check-message");
-        let material = self.material(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
+        let (prefix, output, tools) = (case.prefix, case.output, case.tools);
+        let given = Conversation { name: case.name, prefix, output, tools, expected };
+        let material = self.material(opened, given, case.chunks)?;
         Ok(Material { is_excused, recovery, ..material })
     }
 }
