@@ -14,8 +14,9 @@ use super::renderer::{Outcome, Renderer};
 use super::request_shape::{Offer, RequestShape};
 use super::steady::Varying;
 use super::tools::{Offered, Tools};
-use backchat_chat::{ChatTemplate, Origin, RenderError, RenderOptions, render_prepared, switches};
+use backchat_chat::{ChatTemplate, Origin, RenderError, RenderOptions, Rendered, render_prepared, switches};
 use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
 
 #[cfg(test)]
 mod tests;
@@ -284,7 +285,8 @@ impl<'t> Prober<'t> {
         self.renderer.watched(&context).map_or_else(Vec::new, |watched| watched.paths)
     }
 
-    /// The origin of each piece of this render of a conversation; `None` if no request shape gives that text.
+    /// The origin of each piece of this render of a conversation; `None` if no request shape gives that text, or if it has
+    /// placeholders for varying texts.
     pub fn origins(
         &self,
         messages: &[Message],
@@ -295,8 +297,13 @@ impl<'t> Prober<'t> {
         let own = self.request_shape;
         own.forms().chain(own.remedies()).find_map(|shape| {
             let context = self.context(shape, messages, setting, generation_prompt);
-            let rendered = self.renderer.render_with_origins(&context)?;
-            (rendered.text == text).then_some(rendered.origins)
+            let Rendered { text: given, mut origins, .. } = self.renderer.render_with_origins(&context)?;
+            let own = |text: &str| shape.with_own_ids(text.to_owned());
+            let place = |at: usize| own(slice(&given, ..at)).len();
+            for origin in origins.iter_mut().filter(|_| shape.long_ids) {
+                origin.text = place(origin.text.start)..place(origin.text.end);
+            }
+            (own(&given) == text).then_some(origins)
         })
     }
 

@@ -120,6 +120,23 @@ fn a_refused_request_says_something_else_besides() {
 }
 
 #[test]
+fn the_origins_of_a_render_are_those_of_its_text_with_the_ids_of_the_conversation() {
+    let guard = "{% if c.id | length < 12 %}{{ raise_exception('no') }}{% endif %}";
+    let calls = format!("{{% for c in m.tool_calls %}}{guard}<{{{{ c.id }}}}>{{% endfor %}}after");
+    with_prober(&chat_template(&format!("{{{{ m.content }}}}{calls}")), |prober| {
+        let (messages, none) = (said(Answer::calls(vec![call(0, 1)])), Setting::new());
+        let text = prober.render(&messages, &none, false).unwrap();
+        assert!(text.ends_with("<qzId1aaaa>after<|end|>"), "{text}");
+        let origins = prober.origins(&messages, &none, false, &text).expect("the render is known");
+        let printed = |origin: &Origin| (&text[origin.text.clone()], &prober.source()[origin.source.clone()]);
+        let printed: Vec<(&str, &str)> = origins.iter().map(printed).collect();
+        let of = |written: &str| printed.iter().find(|(text, _)| *text == written).map(|(_, source)| *source);
+        assert_eq!(of("qzId1aaaa"), Some("c.id"), "{printed:?}");
+        assert_eq!(of("after"), Some("after"), "{printed:?}");
+    });
+}
+
+#[test]
 fn special_tokens_that_a_template_reads_and_nobody_gave_are_unset() {
     let template = ChatTemplate::compile("{{ bos_token }}{{ eos_token }}{{ mode }}").unwrap();
     let variables = Object::from_iter([("eos_token".to_owned(), "</s>".into())]);
