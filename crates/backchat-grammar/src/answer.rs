@@ -7,7 +7,7 @@ use super::native;
 use super::notes::Note;
 use super::rules::{Node, Rules};
 use super::schema::{Reader, Schema};
-use super::style::{Space, Style};
+use super::style::Style;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 use backchat_derive::wire::structure::WireFormat;
@@ -104,10 +104,7 @@ impl<'r> AnswerFormat<'r> {
         notes: &mut Vec<Note>,
     ) -> Result<Node, Diagnostic> {
         let mut reader = Reader::new(rules, &self.schema, "answer", &free_texts.answer, open || self.is_open);
-        let mut style = Style { inside: is_json, ..Style::json() };
-        if strict_space {
-            style.space = Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() };
-        }
+        let style = Style { inside: is_json, ..Style::json() }.with_space(strict_space);
         let node = reader.value(&Schema::new(&self.schema, String::new()), &style, "answer");
         let own = std::mem::take(&mut reader.notes);
         let most_blanks = rules.blanks();

@@ -9,39 +9,28 @@ use backchat_derive::wire::written::{Part, Written};
 pub(crate) fn find(wire: &WireFormat, written: &Written, thought: Option<&(String, String)>) -> Vec<String> {
     let Some(calls) = &wire.calls else { return Vec::new() };
     let segmentation = wire.segmentation;
-    let texts = |pieces: &[CallPart]| -> Vec<String> {
-        let texts = pieces.iter().map_while(|piece| if let CallPart::Text(text) = piece { Some(text) } else { None });
-        texts.cloned().collect()
-    };
+    let texts = |pieces: &[CallPart]| -> String { pieces.iter().map_while(CallPart::text).collect() };
     let (mut before, mut after): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut elsewhere: Vec<&str> = thought.iter().flat_map(|(open, close)| [open.as_str(), close.as_str()]).collect();
     for group in &written.groups {
         for shape in &group.shapes {
-            let text = |at: Option<usize>| match at.and_then(|at| shape.parts.get(at)) {
-                Some(Part::Text(text)) => text.as_str(),
-                _ => "",
-            };
             let first = shape.parts.iter().position(|part| *part == Part::Call);
             let last = shape.parts.iter().rposition(|part| *part == Part::Call);
             let header = |text: &'_ str| segmentation.shared_start(text, &group.header).len();
             if let (Some(first), Some(last)) = (first, last) {
-                let own = text(first.checked_sub(1));
+                let own = shape.text(first.checked_sub(1));
                 before.push(if first == 1 { own.get(header(own)..).unwrap_or(own) } else { own });
-                after.push(text(Some(last + 1)));
+                after.push(shape.text(Some(last + 1)));
             }
             // The text before the first call, and all of a turn without one.
             let others = shape.parts.iter().take(first.map_or(usize::MAX, |first| first.saturating_sub(1)));
-            elsewhere
-                .extend(others.filter_map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None }));
+            elsewhere.extend(others.filter_map(Part::text));
         }
     }
-    let shared = |texts: &[&str], both: fn(backchat_derive::wire::marks::Segmentation, &str, &str) -> String| {
-        texts.iter().map(|text| (*text).to_owned()).reduce(|a, b| both(segmentation, &a, &b)).unwrap_or_default()
-    };
-    let before = shared(&before, |segmentation, a, b| segmentation.shared_end(a, b).to_owned());
-    let after = shared(&after, |segmentation, a, b| segmentation.shared_start(a, b).to_owned());
-    let opening = format!("{before}{}", texts(&calls.body.head).concat());
-    let closing = format!("{}{after}", texts(&calls.body.tail).concat());
+    let before = before.into_iter().reduce(|a, b| segmentation.shared_end(a, b)).unwrap_or_default();
+    let after = after.into_iter().reduce(|a, b| segmentation.shared_start(a, b)).unwrap_or_default();
+    let opening = format!("{before}{}", texts(&calls.body.head));
+    let closing = format!("{}{after}", texts(&calls.body.tail));
     [opening, closing]
         .iter()
         .find_map(|text| first_of_its_own(segmentation, text, &elsewhere))

@@ -7,8 +7,7 @@ use super::native;
 use super::notes::{Effect, Note};
 use super::reads::Reads;
 use super::rules::{Node, Rules};
-use super::schema::{Member, Order};
-use super::schema::{Problem, Reader, Schema, Shape, types};
+use super::schema::{Member, Order, Problem, Reader, Schema, Shape, bare_keys, types};
 use super::strings::Strings;
 use super::style::{Space, Style, unquoted_json};
 use backchat_core::json::{self, Value};
@@ -47,6 +46,12 @@ pub(crate) struct Fault {
     pub of_wire: bool,
 }
 
+impl Fault {
+    fn of_wire(path: &str, message: &str) -> Self {
+        Self { problem: Problem::at(path, message), of_wire: true }
+    }
+}
+
 impl From<Problem> for Fault {
     fn from(problem: Problem) -> Self {
         Self { problem, of_wire: false }
@@ -78,55 +83,34 @@ pub(crate) fn call<'r>(
         return Err(Problem::at("", "nothing satisfies these parameters").into());
     }
     let in_json = calls.body.object.is_some();
-    let mut parts = Vec::new();
-    for pieces in [&calls.body.head, &calls.body.tail] {
-        for piece in pieces {
-            parts.push(self::piece(rules, piece, tool, in_json, &written.ids, free_texts));
-        }
-        if std::ptr::eq(pieces, &calls.body.head) {
-            parts.push(arguments.clone());
-        }
-    }
-    let node = Node::sequence(parts);
-    if let Some(mark) = forbidden_name(&tool.name, free_texts) {
-        let message = format!("the name {mark:?} contains a marker of this wire format");
-        return Err(Fault { problem: Problem::at("", &message), of_wire: true });
+    let mut written_out = |pieces: &[CallPart]| -> Vec<Node> {
+        pieces.iter().map(|piece| self::piece(rules, piece, tool, in_json, &written.ids, free_texts)).collect()
+    };
+    let (head, tail) = (written_out(&calls.body.head), written_out(&calls.body.tail));
+    let node = Node::sequence(head.into_iter().chain([arguments]).chain(tail));
+    if !free_texts.value.accepts(&tool.name) || tool.name.chars().any(char::is_control) {
+        let message = format!("the name {:?} contains a marker of this wire format", tool.name);
+        return Err(Fault::of_wire("", &message));
     }
     Ok(rules.add(&format!("call-{}", tool.name), node))
 }
 
-fn forbidden_name<'n>(name: &'n str, free_texts: &FreeTexts) -> Option<&'n str> {
-    (!free_texts.value.accepts(name) || name.chars().any(char::is_control)).then_some(name)
-}
-
 fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &Ids, free_texts: &FreeTexts) -> Node {
-    let class = |ranges: &[(char, char)]| {
-        let mut ranges: Vec<(u32, u32)> =
-            ranges.iter().map(|(low, high)| (u32::from(*low), u32::from(*high))).collect();
-        ranges.sort_unstable();
-        Regular::Class(ranges)
+    let mut number = || {
+        let digits = Automaton::from_pattern(&Regular::class(&[('0', '9')]).repeat(1, Some(6)));
+        rules.text("index", digits.unwrap_or_else(Automaton::nothing))
     };
-    let digits = Regular::Repeat { node: Box::new(class(&[('0', '9')])), min: 1, max: Some(6) };
     match piece {
         CallPart::Text(text) => Node::literal(text.as_str()),
         CallPart::Name | CallPart::NameAgain if in_json => Node::literal(unquoted_json(&tool.name)),
         CallPart::Name | CallPart::NameAgain => Node::literal(tool.name.as_str()),
         CallPart::Id => {
-            let Ids { alphabet, least, most } = ids;
-            let id = Regular::Repeat { node: Box::new(class(alphabet)), min: *least, max: *most };
-            let id = Automaton::from_pattern(&id);
+            let id = Automaton::from_pattern(&Regular::class(&ids.alphabet).repeat(ids.least, ids.most));
             let id = id.and_then(|id| id.both(&free_texts.value)).unwrap_or_else(Automaton::nothing);
             rules.text("id", id)
         }
-        CallPart::NamedId => {
-            let number = Automaton::from_pattern(&digits).unwrap_or_else(Automaton::nothing);
-            let number = rules.text("index", number);
-            Node::sequence([Node::literal(format!("functions.{}:", tool.name)), number])
-        }
-        CallPart::Counter(_) => {
-            let number = Automaton::from_pattern(&digits).unwrap_or_else(Automaton::nothing);
-            rules.text("index", number)
-        }
+        CallPart::NamedId => Node::sequence([Node::literal(format!("functions.{}:", tool.name)), number()]),
+        CallPart::Counter(_) => number(),
     }
 }
 
@@ -144,7 +128,7 @@ fn arguments<'r>(
     if shapes.is_empty() {
         return Err(Problem::at("", "no object satisfies these parameters").into());
     }
-    let mut style = match &calls.body.arguments {
+    let style = match &calls.body.arguments {
         Arguments::Json | Arguments::JsonText => Style::json(),
         Arguments::Python => {
             reader.note(Effect::Tighter, "", "properties", ONLY_JSON);
@@ -159,18 +143,19 @@ fn arguments<'r>(
             return Ok(Node::choice(nodes));
         }
     };
-    if style.space == Space::Flexible && reading.strict_space {
-        style.space = Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() };
-    }
-    style.sorted = written.sorted || written.sorted_inside;
-    style.inside = calls.body.arguments == Arguments::JsonText;
+    let style = Style {
+        sorted: written.sorted || written.sorted_inside,
+        inside: calls.body.arguments == Arguments::JsonText,
+        ..style.with_space(reading.strict_space)
+    };
+
     let mut nodes = Vec::new();
     for shape in &shapes {
         if style.bare_keys
             && let Some(key) = shape.required.iter().find(|key| style.key(key).is_never())
         {
             let message = format!("this wire format writes keys without quotes and cannot write {key:?}");
-            return Err(Fault { problem: Problem::at("/required", &message), of_wire: true });
+            return Err(Fault::of_wire("/required", &message));
         }
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
     }
@@ -270,16 +255,7 @@ const ONLY_JSON: &str =
 
 impl<'r> Paired<'r> {
     fn arguments(&self, reader: &mut Reader<'r>, shape: &Shape) -> Result<Node, Fault> {
-        let mut properties = shape.properties.clone();
-        for name in &shape.required {
-            if !properties.iter().any(|(known, _)| known == name) {
-                let schema = shape.additional.clone().unwrap_or_else(Schema::anything);
-                properties.push((name.clone(), schema));
-            }
-        }
-        if self.written.sorted {
-            properties.sort_by(|(a, _), (b, _)| a.cmp(b));
-        }
+        let properties = shape.named_members(self.written.sorted);
         let cut = &self.pairs.cut;
         let tool = reader.tool.clone();
         let mut members = Vec::new();
@@ -305,9 +281,7 @@ impl<'r> Paired<'r> {
         }
         let mut extra = None;
         let others = match &shape.additional {
-            Some(schema) => {
-                Some(schema.clone()).filter(|schema| !matches!(schema.all.as_slice(), [(Value::Bool(false), _), ..]))
-            }
+            Some(schema) => Some(schema.clone()).filter(|schema| !schema.is_false()),
             None if self.reading.open || !shape.names_members => Some(Schema::anything()),
             None => {
                 let message = "only the arguments of the schema are allowed: `additionalProperties` is not set";
@@ -316,11 +290,8 @@ impl<'r> Paired<'r> {
             }
         };
         if let Some(schema) = others {
-            let word = Regular::Class(vec![(48, 57), (65, 90), (95, 95), (97, 122)]);
-            let word = Automaton::from_pattern(&Regular::Repeat { node: Box::new(word), min: 1, max: None });
             let declared = properties.iter().map(|(name, _)| name.as_str());
-            let free = Automaton::one_of(declared).complement();
-            let keys = word.and_then(|word| word.both(&free)).unwrap_or_else(Automaton::nothing);
+            let keys = bare_keys(&Automaton::one_of(declared).complement()).unwrap_or_else(Automaton::nothing);
             if !self.pairs.key_again {
                 let value = self.value(reader, &schema, None, &format!("{tool}-other"))?;
                 let key = reader.rules.text(&format!("{tool}-other-key"), keys);
@@ -410,11 +381,8 @@ impl<'r> Paired<'r> {
             (true, false) => vec![Style::quoted("'", "'")],
         };
         let mut nodes = Vec::new();
-        for mut style in styles {
-            style.sorted = self.written.sorted_inside;
-            if style.space == Space::Flexible && self.reading.strict_space {
-                style.space = Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() };
-            }
+        for style in styles {
+            let style = Style { sorted: self.written.sorted_inside, ..style.with_space(self.reading.strict_space) };
             nodes.push(reader.shape(shape, &style, name)?);
         }
         Ok(around(&spelling.before, Node::choice(nodes), &spelling.after))

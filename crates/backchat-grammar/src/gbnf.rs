@@ -144,8 +144,7 @@ impl GbnfWriter<'_> {
                 self.name(self.rules.rule_name(*number), out);
             }
             Node::Text(text, state) => {
-                let automaton = self.rules.texts.get(*text).map(|text| &text.automaton);
-                if let Some(edges) = automaton.and_then(|automaton| one_class(automaton, *state)) {
+                if let Some(edges) = self.rules.automaton(*text).and_then(|automaton| one_class(automaton, *state)) {
                     class(out, edges.iter());
                 } else {
                     self.want(NamedGbnf::Text(*text, *state));
@@ -229,7 +228,7 @@ impl GbnfWriter<'_> {
 
     /// One state of regular text as a rule.
     fn state(&mut self, text: usize, state: usize, out: &mut String) {
-        let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
+        let Some(automaton) = self.rules.automaton(text) else { return };
         let Some(own) = automaton.state(state) else { return };
         let mut ways: Vec<(usize, u32)> = Vec::new();
         for edge in own.edges {

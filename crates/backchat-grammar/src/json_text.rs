@@ -18,7 +18,7 @@ const JSON_ESCAPES: [(char, &str); 8] = [
 /// The texts of JSON strings without their quotes.
 pub(super) fn json_text(text: &Automaton) -> Option<Automaton> {
     let plain = |low, high| difference(low, high, &[(0, 31), (34, 34), (92, 92)]);
-    text.spelled(&plain, &JSON_ESCAPES)
+    text.respelled(&plain, &JSON_ESCAPES, true)
 }
 
 /// Those of any string.

@@ -165,7 +165,7 @@ impl LarkWriter<'_> {
     /// Regular text as rules of the text allowed before each of its positions or, if it is large and has an end, after
     /// each of them: what goes on without end must not end in as many rules as it has characters.
     fn text(&mut self, text: usize, start: usize) {
-        let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
+        let Some(automaton) = self.rules.automaton(text) else { return };
         let own = self.text_name(text, start);
         let place = |at: usize| format!("{own}_at_{at}");
         let (reached, steps) = self.steps(automaton, start);

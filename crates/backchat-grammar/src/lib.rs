@@ -270,7 +270,7 @@ impl Builder {
     ) {
         let mut roots: Vec<&mut Node> = std::iter::once(root).chain(lazy.map(|lazy| &mut lazy.root)).collect();
         let known: Vec<&Node> = roots.iter().map(|root| &**root).collect();
-        let Some(signs) = varying::Signs::nodes(rules, &known, &self.free_texts, told, notes) else { return };
+        let Some(signs) = varying::Signs::find(rules, &known, &self.free_texts, told, notes) else { return };
         roots.extend(rules.rules.iter_mut().map(|rule| &mut rule.node));
         for node in roots {
             *node = signs.resolved(std::mem::replace(node, Node::empty()));
@@ -422,12 +422,11 @@ impl Grammar {
     /// What begins and ends reasoning, as the command prints it.
     fn reasoning(&self) -> Value {
         let thinking = &self.start.thinking;
-        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
         Value::from([
             ("inside", self.start.inside.is_some().into()),
-            ("open", text(&thinking.open)),
-            ("end", text(&thinking.end)),
-            ("force", text(&thinking.force)),
+            ("open", thinking.open.as_deref().into()),
+            ("end", thinking.end.as_deref().into()),
+            ("force", thinking.force.as_deref().into()),
         ])
     }
 
@@ -457,8 +456,8 @@ pub fn answer(built: &Grammar, format: &str, grammar: Value, triggers: Option<&[
         .iter()
         .map(|(text, after)| Value::from([("text", text.as_str().into()), ("after", (*after).into())]));
     out.insert("stop", Value::List(stop.collect()));
-    let inside: Value = built.start.inside.map_or(Value::Null, Value::from);
-    out.insert("start", Value::from([("inside", inside), ("held", built.start.held.as_str().into())]));
+    let start = [("inside", built.start.inside.into()), ("held", built.start.held.as_str().into())];
+    out.insert("start", Value::from(start));
     out.insert("reasoning", built.reasoning());
     if let Some(bans) = &built.bans {
         let bans = Value::from([("texts", texts(bans)), ("tokens", texts(&built.banned_tokens))]);

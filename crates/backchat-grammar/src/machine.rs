@@ -110,8 +110,7 @@ impl<'r> Machine<'r> {
                     }
                 }
                 Item::Text(text, state) => {
-                    let automaton = self.rules.texts.get(text).map(|text| &text.automaton);
-                    let to = automaton.and_then(|automaton| automaton.state(state)?.next(c));
+                    let to = self.rules.automaton(text).and_then(|text| text.state(state)?.next(c));
                     if let Some(to) = to {
                         next.push(Some(self.cell(Item::Text(text, to), below)));
                     }
@@ -205,7 +204,7 @@ impl<'r> Machine<'r> {
         match item {
             Item::Literal(..) => self.tops.push(top),
             Item::Text(text, state) => {
-                let state = self.rules.texts.get(text).and_then(|text| text.automaton.state(state));
+                let state = self.rules.automaton(text).and_then(|text| text.state(state));
                 if state.is_some_and(|state| state.accepts) {
                     waiting.push(below);
                 }

@@ -234,17 +234,9 @@ fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
     let shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let after = shapes.filter_map(|shape| {
         let at = shape.parts.iter().position(|part| *part == Part::Call)?;
-        match shape.parts.get(at + 1) {
-            Some(Part::Text(text)) => Some(text.as_str()),
-            _ => None,
-        }
+        shape.parts.get(at + 1)?.text()
     });
-    let tail = calls
-        .body
-        .tail
-        .iter()
-        .filter_map(|piece| if let CallPart::Text(text) = piece { Some(text.as_str()) } else { None });
-    let texts = tail.chain(after.take(1));
+    let texts = calls.body.tail.iter().filter_map(CallPart::text).chain(after.take(1));
     texts
         .flat_map(|text| wire.segmentation.marks(text))
         .map(str::trim)

@@ -31,7 +31,7 @@ fn formatted(schema: Value, excludes: &[String], most_blanks: u32) -> Value {
     Value::from([
         ("type", "json_schema".into()),
         ("json_schema", schema),
-        ("max_whitespace_cnt", Value::from(u64::from(most_blanks))),
+        ("max_whitespace_cnt", most_blanks.into()),
         ("excludes", Value::List(excludes.iter().map(|text| text.as_str().into()).collect())),
     ])
 }

@@ -1,5 +1,6 @@
 //! Numbers within bounds as regular text.
 
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use super::automaton::Automaton;
@@ -58,25 +59,26 @@ impl Decimal {
         Some(Self { negative, whole, fraction })
     }
 
-    /// Compares by value.
-    pub fn compare(&self, other: &Self) -> std::cmp::Ordering {
-        let size = |n: &Self, m: &Self| {
-            (n.whole.len(), n.whole.as_str(), n.fraction.as_str()).cmp(&(
-                m.whole.len(),
-                m.whole.as_str(),
-                m.fraction.as_str(),
-            ))
-        };
-        match (self.negative, other.negative) {
-            (false, false) => size(self, other),
-            (true, true) => size(other, self),
-            (true, false) => std::cmp::Ordering::Less,
-            (false, true) => std::cmp::Ordering::Greater,
-        }
-    }
-
     fn is_zero(&self) -> bool {
         self.whole == "0" && self.fraction.is_empty()
+    }
+
+    fn size(&self) -> (usize, &str, &str) {
+        (self.whole.len(), &self.whole, &self.fraction)
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_sign = other.negative.cmp(&self.negative);
+        let by_size = if self.negative { other.size().cmp(&self.size()) } else { self.size().cmp(&other.size()) };
+        by_sign.then(by_size)
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -87,24 +89,12 @@ impl Bounds {
 
     /// Keeps the tighter lower bound.
     pub fn at_least(&mut self, value: Decimal, excluded: bool) {
-        let tighter = self.least.as_ref().is_none_or(|(known, was)| match value.compare(known) {
-            std::cmp::Ordering::Greater => true,
-            std::cmp::Ordering::Equal => excluded && !was,
-            std::cmp::Ordering::Less => false,
-        });
-        if tighter {
-            self.least = Some((value, excluded));
-        }
+        self.least = self.least.take().max(Some((value, excluded)));
     }
 
     /// Keeps the tighter upper bound.
     pub fn at_most(&mut self, value: Decimal, excluded: bool) {
-        let tighter = self.most.as_ref().is_none_or(|(known, was)| match value.compare(known) {
-            std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => excluded && !was,
-            std::cmp::Ordering::Greater => false,
-        });
-        if tighter {
+        if self.most.as_ref().is_none_or(|(known, was)| (&value, *was) < (known, excluded)) {
             self.most = Some((value, excluded));
         }
     }
@@ -112,16 +102,8 @@ impl Bounds {
     /// Whether a number keeps them.
     pub fn hold(&self, number: &str) -> bool {
         let Some(value) = Decimal::read(number) else { return true };
-        let above = self.least.as_ref().is_none_or(|(least, excluded)| match value.compare(least) {
-            std::cmp::Ordering::Greater => true,
-            std::cmp::Ordering::Equal => !excluded,
-            std::cmp::Ordering::Less => false,
-        });
-        let below = self.most.as_ref().is_none_or(|(most, excluded)| match value.compare(most) {
-            std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => !excluded,
-            std::cmp::Ordering::Greater => false,
-        });
+        let above = self.least.as_ref().is_none_or(|(least, excluded)| (least, *excluded) <= (&value, false));
+        let below = self.most.as_ref().is_none_or(|(most, excluded)| (&value, *excluded) <= (most, false));
         let fits = self.multiple.is_none_or(|multiple| {
             value.fraction.is_empty()
                 && value.whole.bytes().fold(0, |rest, digit| (rest * 10 + u64::from(digit - b'0')) % multiple) == 0
@@ -168,25 +150,21 @@ impl Bounds {
 }
 
 fn class(low: char, high: char) -> Regular {
-    Regular::Class(vec![(u32::from(low), u32::from(high))])
+    Regular::class(&[(low, high)])
 }
 
 fn any_digits(min: u32) -> Regular {
-    Regular::Repeat { node: Box::new(class('0', '9')), min, max: None }
+    class('0', '9').repeat(min, None)
 }
 
 fn maybe(node: Regular) -> Regular {
-    Regular::Repeat { node: Box::new(node), min: 0, max: Some(1) }
+    node.repeat(0, Some(1))
 }
 
 /// A number without sign.
 fn digits(whole: bool) -> Regular {
     let plain = Regular::Alternate(vec![class('0', '0'), Regular::Concat(vec![class('1', '9'), any_digits(0)])]);
-    if whole {
-        plain
-    } else {
-        Regular::Concat(vec![plain, maybe(Regular::Concat(vec![class('.', '.'), any_digits(1)]))])
-    }
+    Regular::Concat(vec![plain, any_fraction(whole)])
 }
 
 /// The text allowed after the whole part of a number.
@@ -196,17 +174,9 @@ fn any_fraction(whole: bool) -> Regular {
 
 /// Digits above those of a number that has as many, or with more digits.
 fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
-    let count = u32::try_from(bound.whole.len()).unwrap_or(u32::MAX);
-    let mut ways = vec![Regular::Concat(vec![any_digits(count + 1), any_fraction(whole)])];
-    for (at, digit) in bound.whole.char_indices().filter(|(_, digit)| *digit < '9') {
-        let rest = Regular::Repeat {
-            node: Box::new(class('0', '9')),
-            min: count - at as u32 - 1,
-            max: Some(count - at as u32 - 1),
-        };
-        let head = Regular::text(slice(&bound.whole, ..at));
-        ways.push(Regular::Concat(vec![head, class(next(digit), '9'), rest, any_fraction(whole)]));
-    }
+    let higher = |digit: char| (digit < '9').then(|| class(next(digit), '9'));
+    let mut ways = with_other_digit(&bound.whole, higher, whole);
+    ways.push(Regular::Concat(vec![any_digits(count(&bound.whole) + 1), any_fraction(whole)]));
     let same = Regular::text(&bound.whole);
     if whole {
         if bound.fraction.is_empty() && !excluded {
@@ -214,17 +184,13 @@ fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
         }
         return Regular::Alternate(ways);
     }
-    let mut fractions = Vec::new();
-    for (at, digit) in bound.fraction.char_indices().filter(|(_, digit)| *digit < '9') {
-        let head = Regular::text(slice(&bound.fraction, ..at));
-        fractions.push(Regular::Concat(vec![class('.', '.'), head, class(next(digit), '9'), any_digits(0)]));
-    }
+    let mut fractions = with_other_decimal(&bound.fraction, higher);
     let more = Regular::Concat(vec![any_digits(0), class('1', '9'), any_digits(0)]);
     let equal = Regular::text(&bound.fraction);
     fractions.push(Regular::Concat(vec![class('.', '.'), equal.clone(), more]));
     if !excluded {
         fractions.push(match bound.fraction.is_empty() {
-            true => maybe(Regular::Concat(vec![class('.', '.'), any_digits(1)])),
+            true => any_fraction(whole),
             false => Regular::Concat(vec![class('.', '.'), equal, any_digits(0)]),
         });
     }
@@ -234,20 +200,10 @@ fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
 
 /// Digits below those of a number that has as many, or with fewer digits.
 fn at_most(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
-    let count = u32::try_from(bound.whole.len()).unwrap_or(u32::MAX);
-    let fewer = Regular::Repeat { node: Box::new(class('0', '9')), min: 1, max: Some(count.max(2) - 1) };
-    let mut ways = Vec::new();
-    if count > 1 {
-        ways.push(Regular::Concat(vec![fewer, any_fraction(whole)]));
-    }
-    for (at, digit) in bound.whole.char_indices().filter(|(_, digit)| *digit > '0') {
-        let rest = Regular::Repeat {
-            node: Box::new(class('0', '9')),
-            min: count - at as u32 - 1,
-            max: Some(count - at as u32 - 1),
-        };
-        let head = Regular::text(slice(&bound.whole, ..at));
-        ways.push(Regular::Concat(vec![head, class('0', before(digit)), rest, any_fraction(whole)]));
+    let lower = |digit: char| (digit > '0').then(|| class('0', before(digit)));
+    let mut ways = with_other_digit(&bound.whole, lower, whole);
+    if let fewer @ 1.. = count(&bound.whole) - 1 {
+        ways.push(Regular::Concat(vec![class('0', '9').repeat(1, Some(fewer)), any_fraction(whole)]));
     }
     let same = Regular::text(&bound.whole);
     if whole {
@@ -256,18 +212,11 @@ fn at_most(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
         }
         return Regular::Alternate(ways);
     }
-    let zeros = Regular::Repeat { node: Box::new(class('0', '0')), min: 0, max: None };
-    let mut fractions = Vec::new();
-    for (at, digit) in bound.fraction.char_indices() {
+    let zeros = class('0', '0').repeat(0, None);
+    let mut fractions = with_other_decimal(&bound.fraction, lower);
+    for (at, _) in bound.fraction.char_indices() {
         let head = Regular::text(slice(&bound.fraction, ..at));
-        if at == 0 {
-            fractions.push(Regular::Empty);
-        } else {
-            fractions.push(Regular::Concat(vec![class('.', '.'), head.clone()]));
-        }
-        if digit > '0' {
-            fractions.push(Regular::Concat(vec![class('.', '.'), head, class('0', before(digit)), any_digits(0)]));
-        }
+        fractions.push(if at == 0 { Regular::Empty } else { Regular::Concat(vec![class('.', '.'), head]) });
     }
     if !excluded {
         fractions.push(match bound.fraction.is_empty() {
@@ -277,6 +226,29 @@ fn at_most(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
     }
     ways.push(Regular::Concat(vec![same, Regular::Alternate(fractions)]));
     Regular::Alternate(ways)
+}
+
+/// The numbers that first differ from one with as many whole digits in a digit of these.
+fn with_other_digit(digits: &str, other: impl Fn(char) -> Option<Regular>, whole: bool) -> Vec<Regular> {
+    let way = |(at, digit)| {
+        let (head, rest) = (slice(digits, ..at), count(digits) - at as u32 - 1);
+        let rest = class('0', '9').repeat(rest, Some(rest));
+        Some(Regular::Concat(vec![Regular::text(head), other(digit)?, rest, any_fraction(whole)]))
+    };
+    digits.char_indices().filter_map(way).collect()
+}
+
+/// The same behind the point, with any digits after that one.
+fn with_other_decimal(digits: &str, other: impl Fn(char) -> Option<Regular>) -> Vec<Regular> {
+    let way = |(at, digit)| {
+        let head = Regular::text(slice(digits, ..at));
+        Some(Regular::Concat(vec![class('.', '.'), head, other(digit)?, any_digits(0)]))
+    };
+    digits.char_indices().filter_map(way).collect()
+}
+
+fn count(digits: &str) -> u32 {
+    u32::try_from(digits.len()).unwrap_or(u32::MAX)
 }
 
 fn next(digit: char) -> char {
@@ -304,9 +276,9 @@ fn multiples(of: u64) -> Automaton {
 /// Most numbers of a request are free, so that these are made once.
 pub(crate) static ANY_NUMBER: LazyLock<Automaton> = LazyLock::new(|| {
     let minus = || class('-', '-');
-    let e = Regular::Class(vec![(u32::from('E'), u32::from('E')), (u32::from('e'), u32::from('e'))]);
+    let e = Regular::class(&[('E', 'E'), ('e', 'e')]);
     // Up to 199 leaves room for a hundred digits before the point.
-    let digits_of_power = Regular::Repeat { node: Box::new(class('0', '9')), min: 1, max: Some(2) };
+    let digits_of_power = class('0', '9').repeat(1, Some(2));
     let power = Regular::Concat(vec![maybe(class('+', '+')), maybe(class('0', '1')), digits_of_power]);
     let fraction = Regular::Concat(vec![minus(), any_digits(1)]);
     let exponent = maybe(Regular::Concat(vec![e, Regular::Alternate(vec![power, fraction])]));

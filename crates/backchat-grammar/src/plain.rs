@@ -64,8 +64,7 @@ impl JsonWriter<'_> {
             }
             Node::Repeat(node, min, max) => {
                 let own = self.node(node);
-                let max = max.map_or(Value::Null, |max| Value::from(u64::from(max)));
-                let repeat = Value::from([("node", own), ("min", Value::from(u64::from(*min))), ("max", max)]);
+                let repeat = Value::from([("node", own), ("min", (*min).into()), ("max", (*max).into())]);
                 Value::from([("repeat", repeat)])
             }
             Node::Rule(number) => self.want(None, *number),
@@ -81,7 +80,7 @@ impl JsonWriter<'_> {
 
     /// One state of regular text.
     fn state(&mut self, text: usize, at: usize) {
-        let Some(state) = self.rules.texts.get(text).and_then(|text| text.automaton.state(at)) else { return };
+        let Some(state) = self.rules.automaton(text).and_then(|text| text.state(at)) else { return };
         let mut ways = Vec::new();
         for edge in state.edges {
             let range = [edge.low, edge.high].map(|c| Value::from(u64::from(c)));

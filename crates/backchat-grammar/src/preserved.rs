@@ -58,11 +58,7 @@ impl Marks {
     }
 
     fn pieces(&mut self, pieces: &[CallPart]) {
-        for piece in pieces {
-            if let CallPart::Text(text) = piece {
-                self.add(text);
-            }
-        }
+        pieces.iter().filter_map(CallPart::text).for_each(|text| self.add(text));
     }
 
     fn pairs(&mut self, pairs: &Pairs) {

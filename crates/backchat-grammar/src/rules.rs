@@ -293,6 +293,11 @@ impl Rules {
         self.rules.get(number).map_or("rule", |rule| &rule.name)
     }
 
+    /// The regular text that a node of these rules refers to.
+    pub fn automaton(&self, number: usize) -> Option<&Automaton> {
+        self.texts.get(number).map(|text| &text.automaton)
+    }
+
     /// The name of a regular text that a node of these rules refers to.
     pub fn text_name(&self, number: usize) -> &str {
         debug_assert!(number < self.texts.len(), "a node refers to text {number} of {}", self.texts.len());

@@ -23,7 +23,7 @@ impl Spelling {
             Self::Python(quote) => {
                 let sign = u32::from(*quote);
                 let plain = |low, high| difference(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
-                text.respelled(&plain, &PYTHON_ESCAPES)
+                text.respelled(&plain, &PYTHON_ESCAPES, false)
             }
             // A string always has quotes here: the text is raw.
             Self::Raw(close) if close.is_empty() => Some(text.clone()),

@@ -11,3 +11,13 @@ pub(crate) enum Strings {
     /// Between two marks, as they are.
     Marked(String, String),
 }
+
+impl Strings {
+    /// The marks around a string; of several kinds, those of JSON.
+    pub fn marks(&self) -> (&str, &str) {
+        match self {
+            Self::Json | Self::Python(_) | Self::Single => ("\"", "\""),
+            Self::Marked(open, close) => (open, close),
+        }
+    }
+}

@@ -122,10 +122,9 @@ impl TagWriter<'_> {
                     (0, None) => "star",
                     (1, None) => "plus",
                     _ => {
-                        let number = |number: u32| Value::from(u64::from(number));
-                        let max = max.map_or(Value::from(-1), number);
+                        let max = max.map_or(Value::from(-1), Value::from);
                         let entries =
-                            [("type", "repeat".into()), ("min", number(*min)), ("max", max), ("content", content)];
+                            [("type", "repeat".into()), ("min", (*min).into()), ("max", max), ("content", content)];
                         return Value::from(entries);
                     }
                 };
@@ -203,7 +202,7 @@ impl TagWriter<'_> {
     }
 
     fn text(&self, text: usize, state: usize, node: &Node) -> Value {
-        let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return constant("") };
+        let Some(automaton) = self.rules.automaton(text) else { return constant("") };
         if let Some(texts) = self.rules.excludes(automaton).filter(|_| state == 0) {
             let excludes = texts.iter().map(|text| text.as_str().into()).collect();
             return Value::from([("type", "any_text".into()), ("excludes", Value::List(excludes))]);

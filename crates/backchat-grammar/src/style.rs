@@ -38,6 +38,21 @@ pub(crate) enum Space {
     Exact { colon: String, comma: String },
 }
 
+impl Space {
+    /// As renders have it.
+    fn printed() -> Self {
+        Self::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() }
+    }
+
+    /// What separates a key from its value, and two items, in an exact value.
+    fn signs(&self) -> [&str; 2] {
+        match self {
+            Self::Exact { colon, comma } => [colon, comma],
+            Self::Flexible => [": ", ", "],
+        }
+    }
+}
+
 impl Style {
     /// JSON with some white space.
     pub fn json() -> Self {
@@ -60,7 +75,7 @@ impl Style {
             strings: Strings::Python(&['\'', '"']),
             python_words: true,
             json_words: false,
-            space: Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() },
+            space: Space::printed(),
             ..Self::json()
         }
     }
@@ -73,6 +88,14 @@ impl Style {
     /// The same with only these quotes.
     pub fn quoted(open: &str, close: &str) -> Self {
         Self { name: "quoted", strings: Strings::Marked(open.to_owned(), close.to_owned()), ..Self::single() }
+    }
+
+    /// The same with white space only as renders have it, if that is asked for.
+    pub fn with_space(self, is_strict: bool) -> Self {
+        match self.space {
+            Space::Flexible if is_strict => Self { space: Space::printed(), ..self },
+            _ => self,
+        }
     }
 
     /// Of a style with two kinds of quotes, the one of JSON alone.
@@ -127,13 +150,13 @@ impl Style {
     }
 
     pub fn colon(&self, rules: &mut Rules) -> Node {
-        let exact = if let Space::Exact { colon, .. } = &self.space { colon.as_str() } else { ":" };
-        self.sign(rules, exact, ":")
+        let [colon, _] = self.space.signs();
+        self.sign(rules, colon, ":")
     }
 
     pub fn comma(&self, rules: &mut Rules) -> Node {
-        let exact = if let Space::Exact { comma, .. } = &self.space { comma.as_str() } else { "," };
-        self.sign(rules, exact, ",")
+        let [_, comma] = self.space.signs();
+        self.sign(rules, comma, ",")
     }
 
     /// Strings whose text the automaton accepts; `None` if they need too many states.
@@ -252,40 +275,28 @@ impl Style {
                 }
             }
             Value::List(items) => {
-                let comma = self.literal(match &self.space {
-                    Space::Exact { comma, .. } => comma,
-                    Space::Flexible => ", ",
-                });
-                let mut parts = vec![self.literal("[")];
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        parts.push(comma.clone());
-                    }
-                    parts.push(self.value(item, free_texts));
-                }
-                parts.push(self.literal("]"));
-                Node::sequence(parts)
+                let items = items.iter().map(|item| self.value(item, free_texts));
+                self.listed("[", items, "]")
             }
             Value::Object(entries) => {
-                let (colon, comma) = match &self.space {
-                    Space::Exact { colon, comma } => (self.literal(colon), self.literal(comma)),
-                    Space::Flexible => (self.literal(": "), self.literal(", ")),
-                };
                 let mut entries: Vec<(&str, &Value)> = entries.iter().collect();
                 if self.sorted {
                     entries.sort_by_key(|(key, _)| *key);
                 }
-                let mut parts = vec![self.literal("{")];
-                for (at, (key, value)) in entries.into_iter().enumerate() {
-                    if at > 0 {
-                        parts.push(comma.clone());
-                    }
-                    parts.extend([self.key(key), colon.clone(), self.value(value, free_texts)]);
-                }
-                parts.push(self.literal("}"));
-                Node::sequence(parts)
+                let [colon, _] = self.space.signs();
+                let member = |(key, value): (&str, &Value)| {
+                    Node::sequence([self.key(key), self.literal(colon), self.value(value, free_texts)])
+                };
+                self.listed("{", entries.into_iter().map(member), "}")
             }
         }
+    }
+
+    /// Items in brackets, with a comma between two.
+    fn listed(&self, open: &str, items: impl Iterator<Item = Node>, close: &str) -> Node {
+        let [_, comma] = self.space.signs();
+        let items = items.enumerate().flat_map(|(at, item)| [self.literal(if at > 0 { comma } else { "" }), item]);
+        Node::sequence([self.literal(open)].into_iter().chain(items).chain([self.literal(close)]))
     }
 
     /// The key of an object; nothing if it cannot be written.
@@ -347,5 +358,5 @@ fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
 fn within_json(automaton: &Automaton) -> Option<Automaton> {
     let plain = |low: u32, high: u32| difference(low, high, &[(0, 31), (34, 34), (92, 92)]);
     let escapes = [('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
-    automaton.respelled(&plain, &escapes)
+    automaton.respelled(&plain, &escapes, false)
 }

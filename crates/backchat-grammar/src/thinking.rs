@@ -39,17 +39,13 @@ pub(crate) fn find(
     let mut force: Option<&str> = None;
     for shape in &group.shapes {
         let Some(at) = shape.parts.iter().position(|part| *part == Part::Reasoning) else { continue };
-        let text = |at: Option<usize>| match at.and_then(|at| shape.parts.get(at)) {
-            Some(Part::Text(text)) => text.as_str(),
-            _ => "",
-        };
-        let lead = text(at.checked_sub(1));
+        let lead = shape.text(at.checked_sub(1));
         let own = match at {
             1 => lead.strip_prefix(tail).or_else(|| lead.strip_prefix(group.header.as_str())).unwrap_or(lead),
             _ => lead,
         };
         open.get_or_insert_with(|| own.to_owned());
-        let rest = text(Some(at + 1));
+        let rest = shape.text(Some(at + 1));
         if rest.contains(close.as_str()) {
             force = Some(force.map_or(rest, |known| wire.segmentation.shared_start(known, rest)));
         }

@@ -233,8 +233,8 @@ impl Turn<'_> {
 
     /// Whether a shape shows a thought, if only as an empty one.
     fn leaves_thought(&self, shape: &Shape) -> bool {
-        let lead = |close: &str| matches!(shape.parts.first(), Some(Part::Text(lead)) if lead.contains(close));
-        shape.has(&Part::Reasoning) || self.free_texts.thought.as_ref().is_some_and(|(_, close)| lead(close))
+        let thought = self.free_texts.thought.as_ref();
+        shape.has(&Part::Reasoning) || thought.is_some_and(|(_, close)| shape.text(Some(0)).contains(close))
     }
 
     /// The parts of a shape after the mark that ends its thought.
@@ -322,11 +322,9 @@ impl Turn<'_> {
 
     /// How far the prompt's header agrees with the turns after it.
     fn header_end(&self, group: &Group, shapes: &[&Shape]) -> usize {
-        let leads = shapes.iter().filter_map(|shape| match shape.parts.first() {
-            Some(Part::Text(text)) => Some(begun(self.wire.segmentation, &group.header, text).header),
-            _ => None,
-        });
-        leads.max().unwrap_or(group.header.len())
+        let leads = shapes.iter().filter_map(|shape| shape.parts.first()?.text());
+        let ends = leads.map(|lead| begun(self.wire.segmentation, &group.header, lead).header);
+        ends.max().unwrap_or(group.header.len())
     }
 
     /// The rest of the turn from the first mark of its calls on, and what starts it.
@@ -343,7 +341,7 @@ impl Turn<'_> {
         for shape in self.wanted(group, tail) {
             let call_at = shape.parts.iter().position(|part| *part == Part::Call);
             let texts = shape.parts.iter().take(call_at.map_or(usize::MAX, |at| at.saturating_sub(1)));
-            elsewhere.extend(texts.filter_map(|part| if let Part::Text(text) = part { Some(&**text) } else { None }));
+            elsewhere.extend(texts.filter_map(Part::text));
             let Some(first) = call_at else { continue };
             let Some(Part::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
                 return None;
@@ -374,16 +372,13 @@ impl Turn<'_> {
 
     /// The start of the grammar at a mark that a thought may also name.
     fn trigger(&self, mark: &str, start: &Start) -> Trigger {
-        let Some((open, close)) = &self.free_texts.thought else {
-            return Trigger { kind: "word", value: mark.to_owned() };
-        };
+        let word = || Trigger { kind: "word", value: mark.to_owned() };
+        let Some((open, close)) = &self.free_texts.thought else { return word() };
         let is_over = start.begun.contains(close.as_str());
         let (open, close, sign) = (escaped(open), escaped(close), escaped(mark));
         let before = match start.inside {
             Some(_) => format!("^[\\s\\S]*?{close}"),
-            None if open.is_empty() || is_over => {
-                return Trigger { kind: "word", value: mark.to_owned() };
-            }
+            None if open.is_empty() || is_over => return word(),
             None => format!("^(?:\\s*{open}[\\s\\S]*?{close}|(?!\\s*{open}))"),
         };
         Trigger { kind: "pattern", value: format!("{before}[\\s\\S]*?({sign}[\\s\\S]*)") }

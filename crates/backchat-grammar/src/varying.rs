@@ -49,7 +49,7 @@ pub(super) struct Signs {
 impl Signs {
     /// The nodes that replace the placeholders of these rules; `None` if there are none. `value` is what the prompt
     /// shows.
-    pub fn nodes(
+    pub fn find(
         rules: &mut Rules,
         roots: &[&Node],
         free_texts: &FreeTexts,
@@ -72,16 +72,14 @@ impl Signs {
                            line breaks is allowed there";
             notes.push(Note::new(Effect::Looser, message));
         }
-        let digit = vec![(u32::from('0'), u32::from('9'))];
-        let number = repeated(rules, "number", digit, None);
+        let number = repeated(rules, "number", Regular::class(&[('0', '9')]), None);
         let signs = [('-', '-'), ('.', '.'), ('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z'), ('\u{c0}', '\u{24f}')];
-        let word = signs.map(|(low, high)| (u32::from(low), u32::from(high))).to_vec();
-        let word = repeated(rules, "word", word, None);
+        let word = repeated(rules, "word", Regular::class(&signs), None);
         // A value that could hold what comes after it would never end.
         let line = vec![(32, 33), (35, 59), (61, 61), (63, 90), (92, 92), (94, 122), (126, super::automaton::LAST)];
         let value = match value {
             Some(value) => Node::literal(value),
-            None => repeated(rules, "value", line, Some(&free_texts.content)),
+            None => repeated(rules, "value", Regular::Class(line), Some(&free_texts.content)),
         };
         Some(Self { number, word, value })
     }
@@ -110,10 +108,9 @@ impl Signs {
     }
 }
 
-/// One or more characters of these ranges that contain no marker.
-fn repeated(rules: &mut Rules, name: &str, ranges: Vec<(u32, u32)>, free_texts: Option<&Automaton>) -> Node {
-    let pattern = Regular::Repeat { node: Box::new(Regular::Class(ranges)), min: 1, max: None };
-    let text = Automaton::from_pattern(&pattern);
+/// One or more of these characters that contain no marker.
+fn repeated(rules: &mut Rules, name: &str, character: Regular, free_texts: Option<&Automaton>) -> Node {
+    let text = Automaton::from_pattern(&character.repeat(1, None));
     let text = match free_texts {
         Some(free_texts) => text.and_then(|text| text.both(free_texts)),
         None => text,

@@ -234,6 +234,12 @@ pub enum CallPart {
     Counter(usize),
 }
 
+impl CallPart {
+    pub fn text(&self) -> Option<&str> {
+        if let CallPart::Text(text) = self { Some(text) } else { None }
+    }
+}
+
 /// How the arguments of a call are written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arguments {

@@ -75,6 +75,17 @@ impl Shape {
     pub fn has(&self, part: &Part) -> bool {
         self.parts.contains(part)
     }
+
+    /// The text at a place; empty if there is none.
+    pub fn text(&self, at: Option<usize>) -> &str {
+        at.and_then(|at| self.parts.get(at)?.text()).unwrap_or_default()
+    }
+}
+
+impl Part {
+    pub fn text(&self) -> Option<&str> {
+        if let Part::Text(text) = self { Some(text) } else { None }
+    }
 }
 
 /// The form of a value of one type, between its key and the text after every value.

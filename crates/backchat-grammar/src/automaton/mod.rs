@@ -235,18 +235,8 @@ impl Automaton {
         Some(made.minimize())
     }
 
-    /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is
-    /// allowed.
-    pub fn spelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
-        self.written(plain, escapes, true)
-    }
-
-    /// Each character replaced by the way to write it.
-    pub fn respelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
-        self.written(plain, escapes, false)
-    }
-
-    fn written(
+    /// Each character replaced by the ways to write it: literal or escaped or, with `numbers`, by its number.
+    pub fn respelled(
         &self,
         plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>,
         escapes: &[(char, &str)],

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Spell;
 use super::lark_syntax::{Expr, Source};
-use crate::automaton::Automaton;
+use crate::automaton::{Automaton, Edge, LAST};
 use crate::rules::{Node, Rules};
 use backchat_parser::pattern::Regular;
 
@@ -39,7 +39,7 @@ impl ContextFree {
         let terminals = terminals.into_iter().map(made).collect::<Result<_>>()?;
         let ignored = match ignored.is_empty() {
             true => None,
-            false => Some(made(Regular::Repeat { node: Box::new(Regular::Alternate(ignored)), min: 0, max: None })?),
+            false => Some(made(Regular::Alternate(ignored).repeat(0, None))?),
         };
         let mut this = Self { rules, start, terminals, ignored, overlaps: false };
         if !this.rules_where(Self::ends).contains(&start) {
@@ -85,9 +85,7 @@ impl ContextFree {
             Expr::Sequence(items) => Regular::Concat(all(items)?),
             Expr::Choice(items) if items.is_empty() => Regular::Never,
             Expr::Choice(items) => Regular::Alternate(all(items)?),
-            Expr::Repeat(item, min, max) => {
-                Regular::Repeat { node: Box::new(self.inlined(item, open, left)?), min: *min, max: *max }
-            }
+            Expr::Repeat(item, min, max) => self.inlined(item, open, left)?.repeat(*min, *max),
         })
     }
 
@@ -105,7 +103,7 @@ impl ContextFree {
         let numbers: Vec<usize> = self.rules.iter().map(|(rule, _)| rules.reserve(&format!("{name}-{rule}"))).collect();
         // A terminal that cannot be spelled here takes the rules with it that need it.
         let is_spelled = |at: usize| terminals.get(at).is_some_and(|terminal| !terminal.is_never());
-        let live = self.rules_where(|this, known, body| this.ends_with(known, body, &is_spelled));
+        let live = self.rules_where(|this, known, body| this.holds(known, body, &is_spelled));
         let named: Vec<Node> = numbers
             .iter()
             .enumerate()
@@ -131,7 +129,7 @@ impl ContextFree {
                 _ => joined.push((low, high)),
             }
         }
-        Automaton::from_pattern(&Regular::Repeat { node: Box::new(Regular::Class(joined)), min: 0, max: None })
+        Automaton::from_pattern(&Regular::Class(joined).repeat(0, None))
     }
 
     fn body(&self, rule: usize) -> Option<&Expr> {
@@ -157,28 +155,22 @@ impl ContextFree {
 
     /// Whether a text of it ends, given the rules of which one does.
     fn ends(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
-        self.ends_with(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| !own.is_empty()))
-    }
-
-    /// The same with the terminals that have a text.
-    fn ends_with(&self, known: &BTreeSet<usize>, expr: &Expr, has_text: &dyn Fn(usize) -> bool) -> bool {
-        match expr {
-            Expr::Terminal(at) => has_text(*at),
-            Expr::Rule(rule) => known.contains(rule),
-            Expr::Sequence(items) => items.iter().all(|item| self.ends_with(known, item, has_text)),
-            Expr::Choice(items) => items.iter().any(|item| self.ends_with(known, item, has_text)),
-            Expr::Repeat(item, min, _) => *min == 0 || self.ends_with(known, item, has_text),
-        }
+        self.holds(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| !own.is_empty()))
     }
 
     /// Whether it may be empty, given the rules that may be.
     fn may_be_empty(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
+        self.holds(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| own.ends_in(0)))
+    }
+
+    /// Whether one of its texts has a property that it has if all of its parts have it, given the rules of which one does.
+    fn holds(&self, known: &BTreeSet<usize>, expr: &Expr, of_terminal: &dyn Fn(usize) -> bool) -> bool {
         match expr {
-            Expr::Terminal(at) => self.terminals.get(*at).is_some_and(|(_, own)| own.ends_in(0)),
+            Expr::Terminal(at) => of_terminal(*at),
             Expr::Rule(rule) => known.contains(rule),
-            Expr::Sequence(items) => items.iter().all(|item| self.may_be_empty(known, item)),
-            Expr::Choice(items) => items.iter().any(|item| self.may_be_empty(known, item)),
-            Expr::Repeat(item, min, _) => *min == 0 || self.may_be_empty(known, item),
+            Expr::Sequence(items) => items.iter().all(|item| self.holds(known, item, of_terminal)),
+            Expr::Choice(items) => items.iter().any(|item| self.holds(known, item, of_terminal)),
+            Expr::Repeat(item, min, _) => *min == 0 || self.holds(known, item, of_terminal),
         }
     }
 
@@ -226,24 +218,32 @@ impl ContextFree {
         known: &[BTreeSet<usize>],
         empty: &BTreeSet<usize>,
     ) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        self.edge(expr, is_first, empty, &mut |leaf| match leaf {
+            Expr::Terminal(at) => drop(found.insert(*at)),
+            Expr::Rule(rule) => found.extend(known.get(*rule).into_iter().flatten()),
+            _ => {}
+        });
+        found
+    }
+
+    /// Visits the terminals and rules that a text of it may begin or end with.
+    fn edge(&self, expr: &Expr, is_first: bool, empty: &BTreeSet<usize>, visit: &mut dyn FnMut(&Expr)) {
         match expr {
-            Expr::Terminal(at) => BTreeSet::from([*at]),
-            Expr::Rule(rule) => known.get(*rule).cloned().unwrap_or_default(),
-            Expr::Choice(items) => items.iter().flat_map(|item| self.at_edge(item, is_first, known, empty)).collect(),
-            Expr::Repeat(item, ..) => self.at_edge(item, is_first, known, empty),
+            Expr::Terminal(_) | Expr::Rule(_) => visit(expr),
+            Expr::Choice(items) => items.iter().for_each(|item| self.edge(item, is_first, empty, visit)),
+            Expr::Repeat(item, ..) => self.edge(item, is_first, empty, visit),
             Expr::Sequence(items) => {
-                let mut found = BTreeSet::new();
                 let mut items: Vec<&Expr> = items.iter().collect();
                 if !is_first {
                     items.reverse();
                 }
                 for item in items {
-                    found.extend(self.at_edge(item, is_first, known, empty));
+                    self.edge(item, is_first, empty, visit);
                     if !self.may_be_empty(empty, item) {
                         break;
                     }
                 }
-                found
             }
         }
     }
@@ -294,7 +294,7 @@ fn goes_on(left: &Automaton, any: &Automaton, right: &Automaton) -> bool {
     let mut waiting = vec![(0, 0)];
     while let Some((a, b)) = waiting.pop() {
         let (Some(a), Some(b)) = (left.state(a), any.state(b)) else { continue };
-        let touch = |x: &crate::automaton::Edge, y: &crate::automaton::Edge| x.low <= y.high && y.low <= x.high;
+        let touch = |x: &Edge, y: &Edge| x.low <= y.high && y.low <= x.high;
         if a.accepts && b.edges.iter().any(|edge| first.iter().any(|first| touch(edge, first))) {
             return true;
         }
@@ -350,8 +350,7 @@ impl ContextFree {
         }
         Ok(match expr {
             Expr::Terminal(at) => {
-                let some = Regular::Repeat { node: Box::new(Regular::Class(vec![(0, 0x10_FFFF)])), min: 1, max: None };
-                let some = Automaton::from_pattern(&some);
+                let some = Automaton::from_pattern(&Regular::Class(vec![(0, LAST)]).repeat(1, None));
                 let own = self.terminals.get(at).zip(some);
                 let own = own.and_then(|((regular, own), some)| Some((regular.clone(), own.both(&some)?)));
                 // The regular text of it is asked for only while nothing was taken out.
@@ -396,12 +395,8 @@ impl ContextFree {
     /// The rules that begin with each other.
     fn circles(&self, empty: &BTreeSet<usize>) -> Vec<Vec<usize>> {
         let count = self.rules.len();
-        let mut begins: Vec<BTreeSet<usize>> = Vec::new();
-        for (_, body) in &self.rules {
-            let mut found = BTreeSet::new();
-            self.beginnings(body, empty, &mut found);
-            begins.push(found);
-        }
+        let begins: Vec<BTreeSet<usize>> = self.rules.iter().map(|(_, body)| self.beginnings(body, empty)).collect();
+
         let reach = |from: usize| -> BTreeSet<usize> {
             let mut seen = BTreeSet::new();
             let mut waiting = vec![from];
@@ -430,21 +425,14 @@ impl ContextFree {
     }
 
     /// The rules that a text of it may begin with.
-    fn beginnings(&self, expr: &Expr, empty: &BTreeSet<usize>, found: &mut BTreeSet<usize>) {
-        match expr {
-            Expr::Terminal(_) => {}
-            Expr::Rule(rule) => drop(found.insert(*rule)),
-            Expr::Choice(items) => items.iter().for_each(|item| self.beginnings(item, empty, found)),
-            Expr::Repeat(item, ..) => self.beginnings(item, empty, found),
-            Expr::Sequence(items) => {
-                for item in items {
-                    self.beginnings(item, empty, found);
-                    if !self.may_be_empty(empty, item) {
-                        break;
-                    }
-                }
+    fn beginnings(&self, expr: &Expr, empty: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        self.edge(expr, true, empty, &mut |leaf| {
+            if let Expr::Rule(rule) = leaf {
+                found.insert(*rule);
             }
-        }
+        });
+        found
     }
 
     fn end_circle(&mut self, circle: &[usize], empty: &BTreeSet<usize>) -> Result<()> {
@@ -502,11 +490,7 @@ impl ContextFree {
         left: &mut usize,
     ) -> Result<Vec<(Option<usize>, Vec<Expr>)>> {
         *left = left.checked_sub(1).ok_or("has left recursion through too many alternatives")?;
-        let touches = |expr: &Expr| {
-            let mut found = BTreeSet::new();
-            self.beginnings(expr, empty, &mut found);
-            found.iter().any(|rule| circle.contains(rule))
-        };
+        let touches = |expr: &Expr| self.beginnings(expr, empty).iter().any(|rule| circle.contains(rule));
         if !touches(expr) {
             return Ok(vec![(None, vec![expr.clone()])]);
         }

@@ -166,9 +166,7 @@ impl Resolver<'_> {
             Raw::Choice(items) => {
                 Regular::Alternate(items.iter().map(|item| self.terminal(item)).collect::<Result<_>>()?)
             }
-            Raw::Repeat(item, min, max) => {
-                Regular::Repeat { node: Box::new(self.terminal(item)?), min: *min, max: *max }
-            }
+            Raw::Repeat(item, min, max) => self.terminal(item)?.repeat(*min, *max),
         })
     }
 
@@ -207,10 +205,15 @@ impl Reader {
         next
     }
 
-    fn is(&mut self, sign: char) -> bool {
-        let is = self.peek() == Some(&Token::Sign(sign));
+    /// Consumes this token, if it is the next one.
+    fn eat(&mut self, token: &Token) -> bool {
+        let is = self.peek() == Some(token);
         self.at += usize::from(is);
         is
+    }
+
+    fn is(&mut self, sign: char) -> bool {
+        self.eat(&Token::Sign(sign))
     }
 
     /// Where the next token is, or the last one was.
@@ -256,14 +259,11 @@ impl Reader {
         } else {
             return Err(at.wrong("only `%import common.X` is known"));
         }
-        let mut alias = None;
-        if self.peek() == Some(&Token::Arrow) {
-            self.at += 1;
-            match self.next() {
-                Some((Token::Name(name), _)) => alias = Some(name),
-                _ => return Err(at.wrong("a name was expected after `->`")),
-            }
-        }
+        let alias = match self.eat(&Token::Arrow).then(|| self.next()) {
+            None => None,
+            Some(Some((Token::Name(name), _))) => Some(name),
+            Some(_) => return Err(at.wrong("a name was expected after `->`")),
+        };
         for (name, at) in names {
             let Some(pattern) = common::pattern(&name) else {
                 return Err(at.wrong(&format!(
@@ -286,9 +286,7 @@ impl Reader {
         loop {
             // A line that begins with a bar continues the definition; inside a group every line does.
             let before = self.at;
-            while self.peek() == Some(&Token::Newline) {
-                self.at += 1;
-            }
+            while self.eat(&Token::Newline) {}
             if self.is('|') {
                 ways.push(self.sequence()?);
             } else {
@@ -305,8 +303,7 @@ impl Reader {
         while let Some(atom) = self.atom()? {
             items.push(self.repeated(atom)?);
         }
-        if self.peek() == Some(&Token::Arrow) {
-            self.at += 1;
+        if self.eat(&Token::Arrow) {
             let place = self.place();
             if !matches!(self.next(), Some((Token::Name(_), _))) {
                 return Err(place.wrong("a name was expected after `->`"));
@@ -316,38 +313,29 @@ impl Reader {
     }
 
     fn repeated(&mut self, atom: Raw) -> Result<Raw> {
-        let many = |min, max| Raw::Repeat(Box::new(atom.clone()), min, max);
-        Ok(match self.peek() {
-            Some(Token::Sign('?')) => {
-                self.at += 1;
-                many(0, Some(1))
-            }
-            Some(Token::Sign('*')) => {
-                self.at += 1;
-                many(0, None)
-            }
-            Some(Token::Sign('+')) => {
-                self.at += 1;
-                many(1, None)
-            }
-            Some(Token::Sign('~')) => {
-                self.at += 1;
-                let place = self.place();
-                let Some((Token::Number(min), _)) = self.next() else {
-                    return Err(place.wrong("a number was expected after `~`"));
-                };
-                let mut max = min;
-                if self.peek() == Some(&Token::DotDot) {
-                    self.at += 1;
-                    match self.next() {
-                        Some((Token::Number(number), _)) if number >= min => max = number,
-                        _ => return Err(place.wrong("a number that is at least as large was expected after `..`")),
-                    }
-                }
-                many(min, Some(max))
-            }
-            _ => atom,
-        })
+        let (min, max) = match self.peek() {
+            Some(Token::Sign('?')) => (0, Some(1)),
+            Some(Token::Sign('*')) => (0, None),
+            Some(Token::Sign('+')) => (1, None),
+            Some(Token::Sign('~')) => (0, Some(0)),
+            _ => return Ok(atom),
+        };
+        self.at += 1;
+        let (min, max) = if max == Some(0) { self.counts()? } else { (min, max) };
+        Ok(Raw::Repeat(Box::new(atom), min, max))
+    }
+
+    /// The numbers after `~`.
+    fn counts(&mut self) -> Result<(u32, Option<u32>)> {
+        let place = self.place();
+        let Some((Token::Number(min), _)) = self.next() else {
+            return Err(place.wrong("a number was expected after `~`"));
+        };
+        match self.eat(&Token::DotDot).then(|| self.next()) {
+            None => Ok((min, Some(min))),
+            Some(Some((Token::Number(max), _))) if max >= min => Ok((min, Some(max))),
+            Some(_) => Err(place.wrong("a number that is at least as large was expected after `..`")),
+        }
     }
 
     fn atom(&mut self) -> Result<Option<Raw>> {
@@ -358,22 +346,17 @@ impl Reader {
                 self.at += 1;
             }
         }
-        let place = self.place();
-        Ok(Some(match self.peek().cloned() {
-            None | Some(Token::Newline | Token::Arrow | Token::Sign('|' | ')' | ']')) => return Ok(None),
-            Some(Token::Name(name)) => {
-                self.at += 1;
-                if self.peek() == Some(&Token::Sign('{')) {
-                    return Err(place.wrong("templates"));
-                }
-                Raw::Name(name, place)
-            }
-            Some(Token::Text(text, folded)) => {
-                self.at += 1;
-                if self.peek() != Some(&Token::DotDot) {
+        if let None | Some(Token::Newline | Token::Arrow | Token::Sign('|' | ')' | ']')) = self.peek() {
+            return Ok(None);
+        }
+        let Some((token, place)) = self.next() else { return Ok(None) };
+        Ok(Some(match token {
+            Token::Name(_) if self.peek() == Some(&Token::Sign('{')) => return Err(place.wrong("templates")),
+            Token::Name(name) => Raw::Name(name, place),
+            Token::Text(text, folded) => {
+                if !self.eat(&Token::DotDot) {
                     return Ok(Some(Raw::Terminal(literal(&text, folded)?)));
                 }
-                self.at += 1;
                 let single = |text: &str| {
                     let mut chars = text.chars();
                     chars.next().filter(|_| chars.next().is_none())
@@ -386,28 +369,24 @@ impl Reader {
                     _ => return Err(place.wrong("a range goes from one character to a later one")),
                 }
             }
-            Some(Token::Regex(source, flags)) => {
-                self.at += 1;
+            Token::Regex(source, flags) => {
                 let regular = regex::read(&source, &flags, false)
                     .map_err(|problem| place.wrong(&format!("the regular expression {problem}")))?;
                 Raw::Terminal(regular)
             }
-            Some(Token::Sign(open @ ('(' | '['))) => {
-                self.at += 1;
+            Token::Sign(open @ ('(' | '[')) => {
                 let inner = self.choice()?;
-                while self.peek() == Some(&Token::Newline) {
-                    self.at += 1;
-                }
+                while self.eat(&Token::Newline) {}
                 if !self.is(if open == '(' { ')' } else { ']' }) {
                     return Err(place.wrong("this group is not closed"));
                 }
                 if open == '[' { Raw::Repeat(Box::new(inner), 0, Some(1)) } else { inner }
             }
-            Some(Token::Directive(name)) => return Err(place.wrong(&format!("`%{name}`"))),
-            Some(Token::Sign('<' | '@')) => {
+            Token::Directive(name) => return Err(place.wrong(&format!("`%{name}`"))),
+            Token::Sign('<' | '@') => {
                 return Err(place.wrong("special tokens and grammars by reference (`<…>`, `@…`)"));
             }
-            Some(_) => return Err(place.wrong("a name, a text or a group was expected here")),
+            _ => return Err(place.wrong("a name, a text or a group was expected here")),
         }))
     }
 }

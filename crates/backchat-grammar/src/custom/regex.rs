@@ -53,9 +53,7 @@ fn regular(part: &Hir, start: bool, end: bool) -> Result<Regular, String> {
         HirKind::Look(_) => {
             return Err("has an anchor or a boundary inside: `^` and `$` are allowed at its ends".to_owned());
         }
-        HirKind::Repetition(repeat) => {
-            Regular::Repeat { node: Box::new(regular(&repeat.sub, false, false)?), min: repeat.min, max: repeat.max }
-        }
+        HirKind::Repetition(repeat) => regular(&repeat.sub, false, false)?.repeat(repeat.min, repeat.max),
         HirKind::Capture(capture) => regular(&capture.sub, start, end)?,
         HirKind::Concat(items) => {
             let last = items.len().saturating_sub(1);

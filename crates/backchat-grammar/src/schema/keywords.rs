@@ -332,10 +332,7 @@ fn merge_prefix(shape: &mut Shape, schemas: Vec<Schema>) {
 }
 
 fn least(known: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (known, other) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
+    known.into_iter().chain(other).min()
 }
 
 fn divisor(a: u64, b: u64) -> u64 {

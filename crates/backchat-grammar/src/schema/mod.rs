@@ -18,6 +18,7 @@ use backchat_core::json::Value;
 
 pub(crate) use members::{Member, Order};
 pub(crate) use shape::{Schema, Shape, types};
+pub(crate) use write::bare_keys;
 
 /// Why a schema cannot be turned into rules.
 #[derive(Clone, Debug)]

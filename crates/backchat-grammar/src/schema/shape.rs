@@ -38,6 +38,11 @@ impl Schema {
         self.all.first().map_or("", |(_, path)| path)
     }
 
+    /// Whether no value satisfies the first of them.
+    pub fn is_false(&self) -> bool {
+        matches!(self.all.as_slice(), [(Value::Bool(false), _), ..])
+    }
+
     pub fn and(mut self, other: &Self) -> Self {
         for (value, path) in &other.all {
             if !self.all.iter().any(|(_, known)| known == path) {
@@ -49,7 +54,7 @@ impl Schema {
 }
 
 /// The constraints on a value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     pub types: u8,
     /// The only values there are.
@@ -84,43 +89,26 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// The members with names of their own; a required one that no property describes is one of the others.
+    pub fn named_members(&self, is_sorted: bool) -> Vec<(String, Schema)> {
+        let mut members = self.properties.clone();
+        for name in &self.required {
+            if !members.iter().any(|(known, _)| known == name) {
+                members.push((name.clone(), self.additional.clone().unwrap_or_else(Schema::anything)));
+            }
+        }
+        if is_sorted {
+            members.sort_by(|(a, _), (b, _)| a.cmp(b));
+        }
+        members
+    }
+
     /// Whether any text is such a value.
     pub fn takes_any_text(&self) -> bool {
         let is_free = self.min_length == 0 && self.max_length.is_none();
         let is_listed = self.values.is_some() || self.not_values.iter().any(|value| value.as_str().is_some());
         let has_form = !self.patterns.is_empty() || !self.formats.is_empty();
         self.types & types::STRING != 0 && is_free && !is_listed && !has_form
-    }
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Self {
-            types: types::ALL,
-            values: None,
-            not_values: Vec::new(),
-            bounds: Bounds::default(),
-            min_length: 0,
-            max_length: None,
-            patterns: Vec::new(),
-            formats: Vec::new(),
-            properties: Vec::new(),
-            required: Vec::new(),
-            names_members: false,
-            additional: None,
-            pattern_properties: Vec::new(),
-            property_names: Vec::new(),
-            min_properties: 0,
-            max_properties: None,
-            prefix: Vec::new(),
-            items: None,
-            min_items: 0,
-            max_items: None,
-            choices: Vec::new(),
-            followed: Vec::new(),
-            branched: 0,
-            path: String::new(),
-        }
     }
 }
 
@@ -143,7 +131,7 @@ pub(crate) fn type_of(value: &Value) -> u8 {
 impl Reader<'_> {
     /// Merges everything that a schema says about one value, apart from its branches.
     pub(super) fn merged(&mut self, schema: &Schema) -> Result<Shape, super::Problem> {
-        let mut shape = Shape { path: schema.path().to_owned(), ..Shape::default() };
+        let mut shape = Shape { types: types::ALL, path: schema.path().to_owned(), ..Shape::default() };
         for (value, path) in &schema.all {
             self.apply(&mut shape, value, path)?;
         }

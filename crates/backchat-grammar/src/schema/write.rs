@@ -81,21 +81,8 @@ impl Reader<'_> {
         let mut all: Option<Automaton> = None;
         let mut texts: Vec<(Option<Cow<'static, Automaton>>, &str, &str)> = Vec::new();
         for (pattern, path) in &shape.patterns {
-            let regular = match of_schema(pattern) {
-                Ok(regular) => regular,
-                Err(error) if error.is_unsupported => None,
-                Err(error) => {
-                    return Err(Problem::at(
-                        path,
-                        &format!("`pattern` is not a regular expression: {}", error.message),
-                    ));
-                }
-            };
-            texts.push((
-                regular.and_then(|regular| Automaton::from_pattern(&regular)).map(Cow::Owned),
-                path,
-                "pattern",
-            ));
+            let own = texts_of(pattern).map_err(|problem| Problem::at(path, &format!("`pattern` {problem}")))?;
+            texts.push((own.map(Cow::Owned), path, "pattern"));
         }
         for (format, path) in &shape.formats {
             match format::texts(format) {
@@ -140,13 +127,8 @@ impl Reader<'_> {
         if shape.min_length.max(shape.max_length.unwrap_or(0)) > MOST_COUNTED {
             return Ok(Err(free));
         }
-        let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let length = Regular::Repeat {
-            node: Box::new(Regular::Class(vec![(0, LAST)])),
-            min: count(shape.min_length),
-            max: shape.max_length.map(count),
-        };
-        let length = Automaton::from_pattern(&length);
+        let (least, most) = shape.lengths();
+        let length = Automaton::from_pattern(&Regular::Class(vec![(0, LAST)]).repeat(least, most));
         Ok(length.and_then(|length| length.both(&free)).ok_or(free))
     }
 
@@ -160,7 +142,8 @@ impl Reader<'_> {
         let text = self.counted(shape)?;
         let own = format!("{name}-text");
         let is_free = matches!(&text, Ok(text) if *text == Automaton::anything());
-        let name = if is_free { style.free_name() } else { &own };
+        let (free_text, free_string) = style.free_names();
+        let name = if is_free { free_text } else { &own };
         if let Ok(text) = &text
             && let Some(node) = style.string(self.rules, name, text, self.free_texts)
         {
@@ -168,7 +151,7 @@ impl Reader<'_> {
                 return Ok(node);
             }
             let native = native::free(true, style, self.rules.excludes_in_json(self.free_texts), self.rules.blanks());
-            let node = self.rules.shared(style.string_name(), node);
+            let node = self.rules.shared(free_string, node);
             return Ok(self.rules.add_native(name, node, native));
         }
         // Too long to count together with the marks: their first characters are excluded, so that no mark can form.
@@ -179,23 +162,23 @@ impl Reader<'_> {
                 Problem::too_much(&shape.path, &format!("this text needs more than {MOST_STATES} states"))
             });
         }
-        let begins: Vec<(u32, u32)> = self.free_texts.state(0).map_or_else(Vec::new, |state| {
-            state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
-        });
-        let message = "a text this long may not contain the characters that begin markers";
-        self.note(Effect::Tighter, &shape.path, "maxLength", message);
-        let one = Automaton::from_pattern(&Regular::Class(begins)).unwrap_or_else(Automaton::anything);
+        let one = self.without_marks(shape, self.free_texts).unwrap_or_else(Automaton::anything);
         let style = &style.with_one_quote();
         let character = style.string(self.rules, &own, &one, self.free_texts);
         let character = character.and_then(|node| unquoted(&node, style)).unwrap_or_else(Node::never);
         let character = self.rules.shared(&format!("{}-character", style.name), character);
-        let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let body = character.repeat(count(shape.min_length), shape.max_length.map(count));
-        let (open, close) = match &style.strings {
-            Strings::Json | Strings::Python(_) | Strings::Single => ("\"", "\""),
-            Strings::Marked(open, close) => (open.as_str(), close.as_str()),
-        };
+        let (least, most) = shape.lengths();
+        let (open, close) = style.strings.marks();
+        let body = character.repeat(least, most);
         Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
+    }
+
+    /// One character of a text that is too long to be counted together with the marks: none that begins one.
+    fn without_marks(&mut self, shape: &Shape, free_texts: &Automaton) -> Option<Automaton> {
+        let message = "a text this long may not contain the characters that begin markers";
+        self.note(Effect::Tighter, &shape.path, "maxLength", message);
+        let begins = free_texts.state(0).map_or(&[][..], |state| state.edges).iter().filter(|edge| edge.to == 0);
+        Automaton::from_pattern(&Regular::Class(begins.map(|edge| (edge.low, edge.high)).collect()))
     }
 
     /// The text that a custom tool takes.
@@ -232,15 +215,9 @@ impl Reader<'_> {
             return Ok(self.rules.text(name, both));
         }
         if *free == Automaton::anything() {
-            let ranges = free_texts.state(0).map_or_else(Vec::new, |state| {
-                state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
-            });
-            let message = "a text this long may not contain the characters that begin markers";
-            self.note(Effect::Tighter, &shape.path, "maxLength", message);
-            let one = Automaton::from_pattern(&Regular::Class(ranges)).unwrap_or_else(Automaton::nothing);
-            let one = self.rules.text("bare-character", one);
-            let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-            return Ok(one.repeat(count(shape.min_length), shape.max_length.map(count)));
+            let one = self.without_marks(shape, free_texts).unwrap_or_else(Automaton::nothing);
+            let (least, most) = shape.lengths();
+            return Ok(self.rules.text("bare-character", one).repeat(least, most));
         }
         self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
         let both =
@@ -312,8 +289,7 @@ impl Reader<'_> {
         if !ended && !is_closed && rest != Some(0) {
             let item = self.value(&item_schema, style, &format!("{name}-item"))?;
             if !item.is_never() {
-                let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-                extra = Some((item, number(min.saturating_sub(count)), rest.map(number)));
+                extra = Some((item, bounded(min.saturating_sub(count)), rest.map(bounded)));
             }
         }
         if extra.is_none() && min > count {
@@ -364,16 +340,8 @@ impl Reader<'_> {
         let mut nodes = Vec::new();
         let mut rest = free.clone();
         for (at, (pattern, schema)) in shape.pattern_properties.iter().enumerate() {
-            let regular = match of_schema(pattern) {
-                Ok(regular) => regular,
-                Err(error) if error.is_unsupported => None,
-                Err(error) => {
-                    let message =
-                        format!("a key of `patternProperties` is not a regular expression: {}", error.message);
-                    return Err(Problem::at(&shape.path, &message));
-                }
-            };
-            let Some(keys) = regular.and_then(|regular| Automaton::from_pattern(&regular)) else {
+            let problem = |problem| Problem::at(&shape.path, &format!("a key of `patternProperties` {problem}"));
+            let Some(keys) = texts_of(pattern).map_err(problem)? else {
                 let message = "look-around, back-references and very large patterns are not enforced";
                 self.note(Effect::Looser, &shape.path, "patternProperties", message);
                 continue;
@@ -395,7 +363,7 @@ impl Reader<'_> {
     /// Whether an object may have unnamed members; a note says so if `additionalProperties` is absent.
     fn allows_more(&mut self, shape: &Shape) -> bool {
         match &shape.additional {
-            Some(schema) => !matches!(schema.all.as_slice(), [(Value::Bool(false), _), ..]),
+            Some(schema) => !schema.is_false(),
             None if shape.names_members && !self.open => {
                 let message = "only the members of the schema are allowed: `additionalProperties` is not set";
                 if !self.notes.iter().any(|note| note.message == message) {
@@ -414,10 +382,7 @@ impl Reader<'_> {
         }
         let name = if *keys == Automaton::anything() { "any-key" } else { name };
         let key = if style.bare_keys {
-            let word = Regular::Class(vec![(48, 57), (65, 90), (95, 95), (97, 122)]);
-            let word = Regular::Repeat { node: Box::new(word), min: 1, max: None };
-            let keys = Automaton::from_pattern(&word).and_then(|word| word.both(keys));
-            keys.and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.free_texts))
+            bare_keys(keys).and_then(|keys| style.text(self.rules, &format!("{name}-key"), &keys, self.free_texts))
         } else {
             style.string(self.rules, &format!("{name}-key"), keys, self.free_texts)
         };
@@ -427,27 +392,11 @@ impl Reader<'_> {
     }
 
     pub(crate) fn object(&mut self, shape: &Shape, style: &Style, name: &str, order: Order) -> Result<Node, Problem> {
-        let mut properties: Vec<(String, Schema)> = shape.properties.clone();
-        let mut others = None;
-        for name_required in &shape.required {
-            if properties.iter().any(|(known, _)| known == name_required) {
-                continue;
-            }
-            // A required member that no property describes is one of the others.
-            match &shape.additional {
-                Some(schema) => properties.push((name_required.clone(), schema.clone())),
-                None => properties.push((name_required.clone(), Schema::anything())),
-            }
-        }
-        if style.sorted {
-            properties.sort_by(|(a, _), (b, _)| a.cmp(b));
-        }
         let mut members = Vec::new();
-        for (key, schema) in &properties {
-            let mut schema = schema.clone();
+        for (key, mut schema) in shape.named_members(style.sorted) {
+            let key = &key;
             for (pattern, own) in &shape.pattern_properties {
-                let matches = of_schema(pattern).ok().flatten().and_then(|regular| Automaton::from_pattern(&regular));
-                if matches.is_some_and(|keys| keys.accepts(key)) {
+                if texts_of(pattern).ok().flatten().is_some_and(|keys| keys.accepts(key)) {
                     schema = schema.and(own);
                 }
             }
@@ -469,12 +418,9 @@ impl Reader<'_> {
             members.push(Member { node: Node::sequence([written, colon, value]), required });
         }
         let extra = Node::choice(self.others(shape, style, name)?);
+        let mut others = (!extra.is_never()).then_some((extra, 0, None));
         let (min, max) = (shape.min_properties, shape.max_properties);
-        if !extra.is_never() {
-            others = Some((extra, 0, None));
-        }
         let required = members.iter().filter(|member| member.required).count() as u64;
-        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         if max == Some(0) {
             if required > 0 || min > 0 {
                 return Ok(Node::never());
@@ -483,17 +429,16 @@ impl Reader<'_> {
             others = None;
         } else if members.is_empty() {
             match &mut others {
-                Some((_, least, most)) => (*least, *most) = (number(min), max.map(number)),
+                Some((_, least, most)) => (*least, *most) = (bounded(min), max.map(bounded)),
                 None if min > 0 => return Ok(Node::never()),
                 None => {}
             }
         } else {
+            let message = "the number of members is enforced only if all are optional and have one schema";
             if min > required && !(min == 1 && others.is_none()) {
-                let message = "the number of members is enforced only if all are optional and have one schema";
                 self.note(Effect::Looser, &shape.path, "minProperties", message);
             }
             if max.is_some_and(|max| others.is_some() || (members.len() as u64) > max) {
-                let message = "the number of members is enforced only if all are optional and have one schema";
                 self.note(Effect::Looser, &shape.path, "maxProperties", message);
             }
         }
@@ -539,33 +484,50 @@ fn at_least_one(reader: &mut Reader<'_>, name: &str, members: &[Member], comma: 
 
 /// A quoted text without its quotes.
 fn unquoted(node: &Node, style: &Style) -> Option<Node> {
-    let (open, close) = match &style.strings {
-        Strings::Json => ("\"", "\""),
-        Strings::Python(_) | Strings::Single => return None,
-        Strings::Marked(open, close) => (open.as_str(), close.as_str()),
-    };
+    if matches!(style.strings, Strings::Python(_) | Strings::Single) {
+        return None;
+    }
     let Node::Sequence(items) = node else { return None };
+    let (open, close) = style.strings.marks();
     let (open, close) = (style.literal(open), style.literal(close));
     let inner = items.get(1..items.len().checked_sub(1)?)?;
     (items.first() == Some(&open) && items.last() == Some(&close)).then(|| Node::sequence(inner.iter().cloned()))
 }
 
-impl Style {
-    fn free_name(&self) -> &'static str {
-        match self.strings {
-            Strings::Json => "json-text",
-            Strings::Python(_) => "python-text",
-            Strings::Single => "single-text",
-            Strings::Marked(..) => "marked-text",
-        }
+/// The texts of a pattern; `None` if it is not regular, or too large.
+fn texts_of(pattern: &str) -> Result<Option<Automaton>, String> {
+    match of_schema(pattern) {
+        Ok(regular) => Ok(regular.and_then(|regular| Automaton::from_pattern(&regular))),
+        Err(error) if error.is_unsupported => Ok(None),
+        Err(error) => Err(format!("is not a regular expression: {}", error.message)),
     }
+}
 
-    fn string_name(&self) -> &'static str {
+/// Those of some keys that can be written without quotes.
+pub(crate) fn bare_keys(keys: &Automaton) -> Option<Automaton> {
+    let word = Regular::class(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]).repeat(1, None);
+    Automaton::from_pattern(&word)?.both(keys)
+}
+
+fn bounded(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+impl Shape {
+    /// The fewest and the most characters of a string.
+    fn lengths(&self) -> (u32, Option<u32>) {
+        (bounded(self.min_length), self.max_length.map(bounded))
+    }
+}
+
+impl Style {
+    /// The names of a text that may be anything, and of the string of it.
+    fn free_names(&self) -> (&'static str, &'static str) {
         match self.strings {
-            Strings::Json => "string",
-            Strings::Python(_) => "python-string",
-            Strings::Single => "single-string",
-            Strings::Marked(..) => "marked-string",
+            Strings::Json => ("json-text", "string"),
+            Strings::Python(_) => ("python-text", "python-string"),
+            Strings::Single => ("single-text", "single-string"),
+            Strings::Marked(..) => ("marked-text", "marked-string"),
         }
     }
 }

@@ -28,9 +28,19 @@ impl Regular {
         Self::Concat(text.chars().map(|c| Self::Class(vec![(u32::from(c), u32::from(c))])).collect())
     }
 
+    /// One character of these ranges, given in order.
+    pub fn class(ranges: &[(char, char)]) -> Self {
+        Self::Class(ranges.iter().map(|(low, high)| (u32::from(*low), u32::from(*high))).collect())
+    }
+
     /// Any text.
     pub fn anything() -> Self {
-        Self::Repeat { node: Box::new(Self::Class(vec![(0, 0x10_FFFF)])), min: 0, max: None }
+        Self::Class(vec![(0, 0x10_FFFF)]).repeat(0, None)
+    }
+
+    /// This many times, without a bound if there is no second number.
+    pub fn repeat(self, min: u32, max: Option<u32>) -> Self {
+        Self::Repeat { node: Box::new(self), min, max }
     }
 
     /// The fewest characters it matches.
