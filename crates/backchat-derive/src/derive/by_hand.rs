@@ -1,6 +1,7 @@
 //! Inputs written by hand for the unit tests of this room: each builder gives the plainest one of its kind, so that a
 //! test names only its subject.
 
+use super::Job;
 use super::compile::{Choices, compile};
 use super::proof::Proof;
 use crate::wire::structure::{
@@ -59,8 +60,12 @@ pub(super) fn read(template: &Value, text: &str) -> Value {
 /// The proof of a chat template, without variables.
 pub(super) fn with_proof<T>(chat_template: &str, work: impl FnOnce(Proof<'_>) -> T) -> T {
     let template = ChatTemplate::compile(chat_template).unwrap();
-    let variables = Object::new();
-    work(Proof::new(&template, &variables, None).expect("the chat template shows content"))
+    work(Proof::new(&template, &Default::default()).expect("the chat template shows content"))
+}
+
+pub(super) fn with_job<T>(chat_template: &str, work: impl FnOnce(&Job<'_>) -> T) -> T {
+    let template = ChatTemplate::compile(chat_template).unwrap();
+    work(&Job::new(&template, &Default::default()).expect("the chat template shows content"))
 }
 
 pub(super) fn call(name: &str, arguments: &str) -> Call {

@@ -7,9 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::compile::{Choices, Topic, compile};
 use super::needed::holds_probe;
-use super::proof::Proof;
-use super::readers::ReaderSet;
-use super::{Attempt, Options, keep};
+use super::{Attempt, Job, keep};
 use crate::wire::{self, Reading, structure::WireFormat};
 use backchat_core::json::{Step, Value};
 use backchat_probe::probe::steady::Varying;
@@ -34,8 +32,9 @@ pub(super) struct Chosen {
 }
 
 /// Infers the structure and finds the candidate that reads it best; `None` if no content shows or nothing compiles.
-pub(super) fn choose(proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Chosen> {
-    let mut trials = Trials { proof, options, audience, made: HashMap::new() };
+pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
+    let proof = &job.proof;
+    let mut trials = Trials { job, made: HashMap::new() };
     let varying = wire::varying::find(proof.prober(), proof.usage());
     // A number between the values of a call is known from three calls; one in its mark is not.
     let counted = wire::varying::with_calls(&varying, proof.prober());
@@ -50,7 +49,7 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, audience: &ReaderSet)
         if super::ablation::leaves_out_reading(reading) {
             continue;
         }
-        let Some(mut search) = Search::infer(varying, reading, &trials) else { continue };
+        let Some(mut search) = Search::infer(varying, reading, job) else { continue };
         search.step(&mut trials);
         if search.fails_most() {
             // No choice about a part is likely to repair a turn that is cut wrongly: other readings come first.
@@ -80,17 +79,14 @@ fn keep_better(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<C
 
 /// The drafts that were proved so far: several readings may give the same one.
 struct Trials<'p, 't> {
-    proof: &'p Proof<'t>,
-    options: &'p Options,
-    audience: &'p ReaderSet,
+    job: &'p Job<'t>,
     made: HashMap<String, Option<Attempt>>,
 }
 
 impl Trials<'_, '_> {
     /// The result of a draft with this text; `None` if it does not load.
     fn attempt(&mut self, draft: Value, text: String) -> Option<Attempt> {
-        let Self { proof, options, audience, made } = self;
-        made.entry(text).or_insert_with(|| Attempt::for_readers(draft, proof, options, audience)).clone()
+        self.made.entry(text).or_insert_with(|| Attempt::for_readers(draft, self.job)).clone()
     }
 }
 
@@ -118,11 +114,12 @@ struct Search {
 
 impl Search {
     /// Infers the structure in one reading; `None` if no content shows.
-    fn infer(varying: &Varying, reading: Reading, trials: &Trials<'_, '_>) -> Option<Self> {
-        let Trials { proof, options, audience, .. } = trials;
+    fn infer(varying: &Varying, reading: Reading, job: &Job<'_>) -> Option<Self> {
+        let Job { proof, options, readers } = job;
+
         let mut wire = wire::infer(&proof.prober().steady(varying), proof.usage(), reading)?;
         let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
-        let reasoning_field = audience.reasoning_field(options, &keys);
+        let reasoning_field = readers.reasoning_field(options, &keys);
         // A template cannot name marks that change with the values of a message.
         let holds_needles = |wire: &WireFormat| {
             let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
@@ -231,7 +228,7 @@ fn topics(attempt: &Attempt) -> Vec<Topic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::by_hand::{ANSWER, CHAT, object_body, prompt, reasoning, value, wire_with, with_proof};
+    use crate::derive::by_hand::{ANSWER, CHAT, object_body, prompt, reasoning, value, wire_with, with_job};
     use crate::derive::readers::Fitted;
 
     #[test]
@@ -242,9 +239,9 @@ mod tests {
     }
 
     fn with_attempt<T>(json: &str, work: impl FnOnce(&Attempt) -> T) -> T {
-        with_proof(CHAT, |proof| {
+        with_job(CHAT, |job| {
             let way = Fitted { template: value(json), dropped: Vec::new() };
-            work(&Attempt::prove(way, &proof, &Options::default(), &ReaderSet::new(&[])).unwrap())
+            work(&Attempt::prove(way, job).unwrap())
         })
     }
 
@@ -262,11 +259,10 @@ mod tests {
         let mut wire = wire_with(texts, object_body());
         wire.prompts = vec![prompt("<assistant>")];
         wire.reasoning = Some(reasoning("<weigh>", "</weigh>"));
-        with_proof(CHAT, |proof| {
-            let (options, audience) = (Options::default(), ReaderSet::new(&[]));
-            let mut trials = Trials { proof: &proof, options: &options, audience: &audience, made: HashMap::new() };
+        with_job(CHAT, |job| {
+            let mut trials = Trials { job, made: HashMap::new() };
             let search = Search::for_wire(wire.clone(), Varying::default(), "reasoning_content".to_owned());
-            (search.finish(&mut trials).unwrap().attempt, proof.tried().len())
+            (search.finish(&mut trials).unwrap().attempt, job.proof.tried().len())
         })
     }
 
@@ -292,13 +288,12 @@ mod tests {
     fn a_draft_is_proved_once_however_many_readings_come_to_it() {
         let mut wire = wire_with(["", "<tool>", "</tool>", "", ""], object_body());
         wire.prompts = vec![prompt("<assistant>")];
-        with_proof(CHAT, |proof| {
-            let (options, audience) = (Options::default(), ReaderSet::new(&[]));
-            let mut trials = Trials { proof: &proof, options: &options, audience: &audience, made: HashMap::new() };
+        with_job(CHAT, |job| {
+            let mut trials = Trials { job, made: HashMap::new() };
             let mut found = || {
                 let search = Search::for_wire(wire.clone(), Varying::default(), "thinking".to_owned());
                 let found = search.finish(&mut trials).unwrap();
-                (found.attempt.draft, proof.tried().len())
+                (found.attempt.draft, job.proof.tried().len())
             };
             let first = found();
             assert!(first.1 > 0);
@@ -312,9 +307,8 @@ mod tests {
             let mut wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
             wire.prompts = vec![prompt(header)];
             wire.content.close = "<end>".to_owned();
-            with_proof(CHAT, |proof| {
-                let (options, audience) = (Options::default(), ReaderSet::new(&[]));
-                let mut trials = Trials { proof: &proof, options: &options, audience: &audience, made: HashMap::new() };
+            with_job(CHAT, |job| {
+                let mut trials = Trials { job, made: HashMap::new() };
                 let mut search = Search::for_wire(wire.clone(), Varying::default(), "thinking".to_owned());
                 search.step(&mut trials);
                 search.fails_most()

@@ -133,6 +133,11 @@ impl Options {
         self.targets = targets;
         self
     }
+
+    /// Whether the reasoning may have a name that the chat template does not read.
+    pub(crate) fn any_reasoning_name(&self) -> bool {
+        self.reasoning_field.is_some() || ReaderSet::new(&self.targets).renames()
+    }
 }
 
 /// The keys for which every draft has a field or a default.
@@ -147,9 +152,7 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
 fn derive_as_asked(source: &str, options: &Options) -> Derivation {
     let derived = || {
         let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
-        derive_and(&template, source, options, |chosen, proof, options, audience| {
-            report::report(chosen, proof, source, options, audience)
-        })
+        derive_and(&template, source, options, |chosen, job| report::report(chosen, job, source))
     };
     match derived() {
         Ok((derivation, gaps)) => derivation.with_gaps(&gaps),
@@ -164,8 +167,8 @@ pub fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, Wire),
 }
 
 fn drafted(template: &ChatTemplate, source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
-    let made = derive_and(template, source, options, |chosen, proof, _, _| {
-        (chosen.attempt.draft, Wire::new(proof.prober(), chosen.wire, chosen.varying))
+    let made = derive_and(template, source, options, |chosen, job| {
+        (chosen.attempt.draft, Wire::new(job.proof.prober(), chosen.wire, chosen.varying))
     });
     made.map(|(made, _)| made)
 }
@@ -185,7 +188,7 @@ fn derive_and<T>(
     template: &ChatTemplate,
     source: &str,
     options: &Options,
-    make: impl Fn(Chosen, &Proof<'_>, &Options, &ReaderSet) -> T,
+    make: impl FnOnce(Chosen, &Job<'_>) -> T,
 ) -> Result<(T, Gaps), Diagnostic> {
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
@@ -194,31 +197,36 @@ fn derive_and<T>(
     }
     let gaps = Gaps::find(template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
-    match attempt(template, options, &make) {
-        Some(made) => Ok((made, gaps)),
-        None => Err(no_content(source, &Prober::new(template, &options.variables, options.now.clone()))),
-    }
+    let made = Job::new(template, options).and_then(|job| Some(make(job.run()?, &job)));
+    let made = made.ok_or_else(|| no_content(source, template, options))?;
+    Ok((made, gaps))
 }
 
-/// Derives with these variables; nothing if no answer's content shows.
-fn attempt<T>(
-    template: &ChatTemplate,
-    options: &Options,
-    make: &impl Fn(Chosen, &Proof<'_>, &Options, &ReaderSet) -> T,
-) -> Option<T> {
-    let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
-    let audience = ReaderSet::new(&options.targets);
-    proof.any_reasoning_name = options.reasoning_field.is_some() || audience.renames();
-    let mut chosen = choose::choose(&proof, options, &audience)?;
-    chosen.attempt =
-        chosen.attempt.with_joined_text(&proof, options, &audience).with_lessons(&proof, options, &audience);
-    if chosen.attempt.verdict.holds()
-        && !options.leaves_policies
-        && let Ok(loaded) = Template::from_value(&chosen.attempt.draft)
-    {
-        chosen.attempt.verdict.policies = proof.policies(&loaded.template, false);
+/// What drafts are proved with: the proof of a chat template, and the options and readers that they are for.
+struct Job<'t> {
+    proof: Proof<'t>,
+    options: &'t Options,
+    readers: ReaderSet,
+}
+
+impl<'t> Job<'t> {
+    /// `None` if no answer leaves a trace in any render.
+    fn new(template: &'t ChatTemplate, options: &'t Options) -> Option<Self> {
+        Some(Self { proof: Proof::new(template, options)?, options, readers: ReaderSet::new(&options.targets) })
     }
-    Some(make(chosen, &proof, options, &audience))
+
+    /// Derives; nothing if no answer's content shows.
+    fn run(&self) -> Option<Chosen> {
+        let mut chosen = choose::choose(self)?;
+        chosen.attempt = chosen.attempt.with_joined_text(self).with_lessons(self);
+        if chosen.attempt.verdict.holds()
+            && !self.options.leaves_policies
+            && let Ok(loaded) = Template::from_value(&chosen.attempt.draft)
+        {
+            chosen.attempt.verdict.policies = self.proof.policies(&loaded.template, false);
+        }
+        Some(chosen)
+    }
 }
 
 /// A draft, its proof, the samples it does not explain, and the objections of its readers.
@@ -240,23 +248,24 @@ struct Attempt {
 
 impl Attempt {
     /// Proves a template and reads the samples with it; `None` if it does not load.
-    fn prove(way: Fitted, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Self> {
+    fn prove(way: Fitted, job: &Job<'_>) -> Option<Self> {
+        let Job { proof, options, readers } = job;
         let template = Template::from_value(&way.template).ok()?.template;
         Some(Self {
             draft: template.to_value(),
             verdict: proof.judge(&template),
             explained: proof.explain(&options.samples, &template),
-            refusals: audience.refusals(&template),
+            refusals: readers.refusals(&template),
             avoided: Vec::new(),
             dropped: way.dropped,
-            is_asked: audience.is_asked,
+            is_asked: readers.is_asked,
             lessons: Lessons::default(),
         })
     }
 
     /// Proves a draft and, if readers refuse it, the ways to write it for them; returns the closest one.
-    fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Option<Self> {
-        let as_it_is = Self::prove(Fitted { template: draft.clone(), dropped: Vec::new() }, proof, options, audience)?;
+    fn for_readers(draft: Value, job: &Job<'_>) -> Option<Self> {
+        let as_it_is = Self::prove(Fitted { template: draft.clone(), dropped: Vec::new() }, job)?;
         if as_it_is.refusals.is_empty() {
             return Some(as_it_is);
         }
@@ -264,8 +273,8 @@ impl Attempt {
         let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
         let mut best = None;
         keep(&mut best, as_it_is);
-        for way in audience.ways(&draft).into_iter().take(most) {
-            let Some(attempt) = Self::prove(way, proof, options, audience) else { continue };
+        for way in job.readers.ways(&draft).into_iter().take(most) {
+            let Some(attempt) = Self::prove(way, job) else { continue };
             let is_best = attempt.reads_all() && attempt.refusals.is_empty();
             keep(&mut best, attempt);
             if is_best {
@@ -276,28 +285,32 @@ impl Attempt {
     }
 
     /// The draft that also keeps every piece of a text, if that is requested and costs nothing.
-    fn with_joined_text(self, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Self {
-        let joined = audience.joined(&self.draft).map(|template| Fitted { template, dropped: self.dropped.clone() });
-        match joined.and_then(|way| Self::prove(way, proof, options, audience)) {
+    fn with_joined_text(self, job: &Job<'_>) -> Self {
+        let joined = job.readers.joined(&self.draft).and_then(|joined| self.rewritten(joined, job));
+        match joined {
             Some(joined) if joined.rank() <= self.rank() => Self { avoided: self.avoided, ..joined },
             _ => self,
         }
     }
 
     /// The draft that also reads the forms that only samples show, if their messages are known.
-    fn with_lessons(self, proof: &Proof<'_>, options: &Options, audience: &ReaderSet) -> Self {
+    fn with_lessons(self, job: &Job<'_>) -> Self {
         if self.explained.departures.is_empty() {
             return self;
         }
-        let (template, lessons) = recorded::learn(&self.draft, &options.samples, &ProofAndSamples { proof, options });
-        let learned = template.map(|template| Fitted { template, dropped: self.dropped.clone() });
-        let learned = learned.and_then(|way| Self::prove(way, proof, options, audience)).unwrap_or(self);
+        let (template, lessons) = recorded::learn(&self.draft, &job.options.samples, job);
+        let learned = template.and_then(|template| self.rewritten(template, job)).unwrap_or(self);
         let mut verdict = learned.verdict;
         verdict.scope.learned = lessons.parts();
         if verdict.scope.learned.contains(&"calls") {
             verdict.lose_types();
         }
         Self { verdict, lessons, ..learned }
+    }
+
+    /// Another template in its place.
+    fn rewritten(&self, template: Value, job: &Job<'_>) -> Option<Self> {
+        Self::prove(Fitted { template, dropped: self.dropped.clone() }, job)
     }
 
     /// Whether it reads every conversation and every sample.
@@ -318,13 +331,8 @@ impl Attempt {
     }
 }
 
-/// The conversations and samples that test a repair.
-struct ProofAndSamples<'b, 't> {
-    proof: &'b Proof<'t>,
-    options: &'b Options,
-}
-
-impl recorded::Trial for ProofAndSamples<'_, '_> {
+/// Its conversations and samples test a repair.
+impl recorded::Trial for Job<'_> {
     fn explained(&self, template: &Template) -> Vec<bool> {
         let is_explained =
             |sample: &Sample| self.proof.explain(std::slice::from_ref(sample), template).departures.is_empty();
@@ -361,7 +369,8 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
 }
 
 /// Why nothing can be derived: no answer was rendered, or none shows in the render.
-fn no_content(source: &str, prober: &Prober) -> Diagnostic {
+fn no_content(source: &str, template: &ChatTemplate, options: &Options) -> Diagnostic {
+    let prober = Prober::new(template, &options.variables, options.now.clone());
     let Some(error) = prober.refuses_answers() else {
         let help =
             "render it with `backchat render` and check that the text of an assistant message appears".to_owned();

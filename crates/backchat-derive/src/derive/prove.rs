@@ -3,12 +3,11 @@
 use super::needed::Gaps;
 use super::proof::{Conversation, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
-use super::{Options, Status};
+use super::{Options, Status, no_content};
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
-use backchat_probe::probe::Prober;
 
 /// The result of the proof of a response template.
 #[derive(Clone, Debug)]
@@ -71,11 +70,10 @@ fn prove_and<T>(
     };
     let gaps = Gaps::find(&chat_template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
-    let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
-        let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
-        return (failed(super::no_content(source, &prober)), None);
+    let Some(proof) = Proof::new(&chat_template, options) else {
+        return (failed(no_content(source, &chat_template, options)), None);
     };
-    proof.any_reasoning_name = options.reasoning_field.is_some();
+
     let proven = hold_against(&proof, template, options).with_gaps(&gaps);
     (proven, Some(ask(&proof)))
 }
@@ -131,11 +129,8 @@ impl Proven {
 /// The turns that a chat template writes in an everyday conversation, and their messages for a response template.
 pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
-    let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
-    proof.and_then(|proof| proof.readable(template)).ok_or_else(|| {
-        let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
-        super::no_content(source, &prober)
-    })
+    let turns = Proof::without_cases(&chat_template, options).and_then(|proof| proof.readable(template));
+    turns.ok_or_else(|| no_content(source, &chat_template, options))
 }
 
 #[cfg(test)]
@@ -184,6 +179,18 @@ mod tests {
         assert!(whole.verdict.policies.conforming > 0);
         assert_eq!(left.verdict.policies, Default::default());
         assert_eq!((left.status, left.response_template), (whole.status, whole.response_template));
+    }
+
+    #[test]
+    fn a_draft_for_a_target_is_proved_with_the_name_that_the_target_asks_for() {
+        let plan = CHAT.replace("reasoning_content", "plan");
+        let target = crate::targets::Target::named("vllm").unwrap();
+        let options = Options::default().targets(vec![target]);
+        let derived = crate::derive::derive(&plan, &options);
+        assert_eq!(derived.status, Status::Proved);
+        let template = Template::from_value(derived.response_template.as_ref().unwrap()).unwrap().template;
+        assert_eq!(prove(&plan, &template, &options).status, Status::Proved);
+        assert_eq!(prove(&plan, &template, &Options::default()).status, Status::Partial);
     }
 
     #[test]

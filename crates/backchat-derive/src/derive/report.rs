@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::Job;
 use super::choose::Chosen;
 use super::findings::{Findings, ReportData};
 use super::needed::{Gaps, Missing};
 use super::proof::{Proof, Tried};
-use super::readers::{self, ReaderSet, ReaderVerdict};
+use super::readers::{self, ReaderVerdict};
 use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
 use crate::wire::structure::{Source, WireFormat};
 use backchat_chat::RenderError;
@@ -224,17 +225,13 @@ impl Explained {
 }
 
 /// Puts everything together.
-pub(super) fn report(
-    chosen: Chosen,
-    proof: &Proof<'_>,
-    source: &str,
-    options: &Options,
-    audience: &ReaderSet,
-) -> Derivation {
+pub(super) fn report(chosen: Chosen, job: &Job<'_>, source: &str) -> Derivation {
+    let Job { proof, options, readers: set } = job;
+
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
-    let of_readers = readers::report(audience, &wire, &reasoning_field, &attempt);
-    let meets_readers = attempt.refusals.is_empty() || !audience.is_asked;
+    let of_readers = readers::report(set, &wire, &reasoning_field, &attempt);
+    let meets_readers = attempt.refusals.is_empty() || !set.is_asked;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);

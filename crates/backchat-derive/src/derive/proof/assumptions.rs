@@ -173,15 +173,15 @@ fn other_than(given: Option<&Value>) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Proof;
+    use super::super::{Options, Proof};
     use crate::derive::by_hand::{ANSWER, CHAT, object, template};
     use backchat_chat::ChatTemplate;
 
     /// The assumptions that a template makes, in words.
     fn assumed(chat_template: &str, answer: &str, variables: &str) -> Vec<String> {
         let chat_template = ChatTemplate::compile(chat_template).unwrap();
-        let variables = object(variables);
-        let proof = Proof::new(&chat_template, &variables, Some("2026-01-01T00:00:00".to_owned())).unwrap();
+        let options = Options::default().variables(object(variables)).now("2026-01-01T00:00:00".to_owned());
+        let proof = Proof::new(&chat_template, &options).unwrap();
         let verdict = proof.judge(&template(answer));
         assert!(verdict.holds(), "{:?}", verdict.failures);
         let assumed = verdict.losses.iter().filter(|loss| loss.is_assumed);

@@ -6,7 +6,7 @@ use super::conversations::about;
 use super::judge::{Judge, Outcome};
 use super::verdict::{Failure, Loss};
 use super::{Proof, marks, reading};
-use crate::derive::{Options, ReaderSet, needed};
+use crate::derive::{Options, needed};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
@@ -57,8 +57,8 @@ pub fn with_conversations<R>(
     let chat_template = ChatTemplate::compile(source).ok()?;
     let gaps = needed::Gaps::find(&chat_template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
-    let mut proof = Proof::new(&chat_template, &options.variables, options.now.clone())?;
-    proof.any_reasoning_name = options.reasoning_field.is_some() || ReaderSet::new(&options.targets).renames();
+    let proof = Proof::new(&chat_template, options)?;
+
     Some(use_them(&|template| proof.listed(template)))
 }
 

@@ -6,7 +6,7 @@
 //! candidate's own markers are rendered again.
 //!
 //! ```text
-//! let proof = Proof::new(&chat_template, &variables, now)?;        // None: no answer leaves a trace in any render
+//! let proof = Proof::new(&chat_template, &options)?;               // None: no answer leaves a trace in any render
 //! let verdict = proof.judge(&template);                            // &template::Template
 //! verdict.holds()                                                  // nothing failed; losses are the wire's
 //! verdict.failures[0].boundary                                     // Some(Boundary { field, at, fault })
@@ -43,11 +43,12 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::Options;
 use super::recorded::{self, Explained, Prompt, Sample};
 use crate::wire::template_usage::TemplateUsage;
 use assumptions::{Assumption, Setup};
 use backchat_chat::ChatTemplate;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
@@ -106,8 +107,8 @@ pub(super) struct Proof<'t> {
 
 impl<'t> Proof<'t> {
     /// Renders the cases; `None` if no answer leaves a trace in any render.
-    pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
-        let mut proof = Self::without_cases(template, variables, now)?;
+    pub fn new(template: &'t ChatTemplate, options: &'t Options) -> Option<Self> {
+        let mut proof = Self::without_cases(template, options)?;
         let foreign = conversations::foreign(template.literals());
         let named_ids = proof.request.calls.named_ids;
         let said = conversations::answers(named_ids, &foreign);
@@ -121,7 +122,7 @@ impl<'t> Proof<'t> {
             let Some(history) = cutter.histories.first() else { return Vec::new() };
             let setup = Setup {
                 template,
-                variables,
+                variables: &options.variables,
                 plain: cutter.plain,
                 offering: cutter.offering,
                 request: cutter.request,
@@ -136,8 +137,9 @@ impl<'t> Proof<'t> {
     }
 
     /// Finds the request shape of the chat template; renders no case.
-    pub fn without_cases(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
-        let settled = Prober::new(template, variables, now).settled()?;
+    pub fn without_cases(template: &'t ChatTemplate, options: &'t Options) -> Option<Self> {
+        let variables = &options.variables;
+        let settled = Prober::new(template, variables, options.now.clone()).settled()?;
         let request = request::find(template, &settled, variables);
         let plain = settled.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
         let offering = plain.offering(Some(offered_as(request.request_shape, tools())));
@@ -155,7 +157,7 @@ impl<'t> Proof<'t> {
             tokens,
             prompts: OnceCell::new(),
             tried: RefCell::default(),
-            any_reasoning_name: false,
+            any_reasoning_name: options.any_reasoning_name(),
             turn_starts: RefCell::default(),
         })
     }
@@ -462,7 +464,7 @@ mod tests {
     #[test]
     fn nothing_can_be_proved_of_a_template_that_shows_no_answer() {
         let silent = ChatTemplate::compile("{{ messages | length }}").unwrap();
-        assert!(Proof::new(&silent, &Object::new(), None).is_none());
+        assert!(Proof::new(&silent, &Options::default()).is_none());
     }
 
     #[test]
@@ -470,7 +472,7 @@ mod tests {
         let failure = |text: &str, what: &str| Failure {
             count: 1,
             case: String::new(),
-            setting: Object::new(),
+            setting: Default::default(),
             part: Part::Content,
             what: what.to_owned(),
             boundary: None,

@@ -84,17 +84,17 @@ pub(super) struct ReaderReport {
 }
 
 /// The verdict of each reader on a draft, whose field of reasoning has a name, and the cost of the target.
-pub(super) fn report(audience: &ReaderSet, wire: &WireFormat, name: &str, attempt: &Attempt) -> ReaderReport {
+pub(super) fn report(readers: &ReaderSet, wire: &WireFormat, name: &str, attempt: &Attempt) -> ReaderReport {
     let Ok(loaded) = Template::from_value(&attempt.draft) else {
         return ReaderReport { readings: Vec::new(), diagnostics: Vec::new() };
     };
     let is_read = |key: &str| key == name || ALIASES.contains(&key) && ALIASES.contains(&name);
     let keys = || wire.reasoning.iter().flat_map(|reasoning| reasoning.keys());
-    let renamed = keys().next().filter(|_| audience.renames() && !keys().any(is_read));
+    let renamed = keys().next().filter(|_| readers.renames() && !keys().any(is_read));
     let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
     ReaderReport {
-        readings: verdicts::readings(&loaded.template, audience),
-        diagnostics: verdicts::diagnostics(audience, &attempt.refusals, &attempt.avoided, &attempt.dropped, renamed),
+        readings: verdicts::readings(&loaded.template, readers),
+        diagnostics: verdicts::diagnostics(readers, &attempt.refusals, &attempt.avoided, &attempt.dropped, renamed),
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::derive::by_hand::template;
 
-    fn audience(name: &str) -> ReaderSet {
+    fn readers(name: &str) -> ReaderSet {
         ReaderSet::new(&[Target::named(name).unwrap()])
     }
 
@@ -111,42 +111,42 @@ mod tests {
     fn without_a_target_a_draft_suits_everyone_at_no_cost() {
         let unasked = ReaderSet::new(&[]);
         assert!(!unasked.is_asked && !unasked.renames());
-        assert_eq!(unasked.readers, audience("portable").readers);
+        assert_eq!(unasked.readers, readers("portable").readers);
         // The name of the reasoning is the chat template's own, unless a reader that knows others was requested.
         let named = template(
             r#"{"start_anchor": "<b>", "fields": {"notes": {"open": "<n>", "close": "</n>"}, "content": {}}}"#,
         );
         assert_eq!(unasked.refusals(&named), []);
-        assert!(audience("vllm").refusals(&named).iter().any(|refusal| refusal.reason == Reason::Field));
+        assert!(readers("vllm").refusals(&named).iter().any(|refusal| refusal.reason == Reason::Field));
     }
 
     #[test]
     fn the_reasoning_is_named_by_the_user_the_target_or_the_chat_template() {
         let asked = Options::default().reasoning_field("thoughts".to_owned());
         let plain = Options::default();
-        for (audience, options, keys, name) in [
-            (audience("vllm"), &asked, &["plan"][..], "thoughts"),
-            (audience("vllm"), &plain, &["plan"], "thinking"),
+        for (set, options, keys, name) in [
+            (readers("vllm"), &asked, &["plan"][..], "thoughts"),
+            (readers("vllm"), &plain, &["plan"], "thinking"),
             (ReaderSet::new(&[]), &plain, &["plan"], "plan"),
             // Programs copy these names to one another.
             (ReaderSet::new(&[]), &plain, &["plan", "reasoning_content"], "thinking"),
             (ReaderSet::new(&[]), &plain, &[], "thinking"),
         ] {
-            assert_eq!(audience.reasoning_field(options, keys), name, "{keys:?}");
+            assert_eq!(set.reasoning_field(options, keys), name, "{keys:?}");
         }
     }
 
     #[test]
     fn a_draft_is_joined_only_for_readers_that_were_asked_for() {
         let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
-        assert!(audience("transformers").joined(&draft).is_some());
+        assert!(readers("transformers").joined(&draft).is_some());
         assert!(ReaderSet::new(&[]).joined(&draft).is_none(), "it would cost something");
-        assert!(audience("vllm").joined(&draft).is_none(), "it cannot");
+        assert!(readers("vllm").joined(&draft).is_none(), "it cannot");
     }
 
     #[test]
     fn a_way_that_changes_nothing_is_none() {
         let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
-        assert!(audience("transformers").ways(&draft).is_empty());
+        assert!(readers("transformers").ways(&draft).is_empty());
     }
 }

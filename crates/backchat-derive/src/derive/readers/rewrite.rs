@@ -24,23 +24,22 @@ pub struct Rewritten {
 /// of its chat template as well as it does now. `None` where there is none, or no reader refuses it.
 pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
-    let audience = ReaderSet::new(&options.targets);
-    if audience.refusals(template).is_empty() {
+    let readers = ReaderSet::new(&options.targets);
+    if readers.refusals(template).is_empty() {
         return Ok(None);
     }
-    let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
-        let prober = backchat_probe::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
-        return Err(no_content(source, &prober));
+    let Some(mut proof) = Proof::new(&chat_template, options) else {
+        return Err(no_content(source, &chat_template, options));
     };
     proof.any_reasoning_name = true;
     let before = proof.judge(template).failed();
-    let named = match audience.limits.reasoning.filter(|_| options.reasoning_field.is_none()) {
+    let named = match readers.limits.reasoning.filter(|_| options.reasoning_field.is_none()) {
         Some(name) => renamed(&template.to_value(), name),
         None => template.to_value(),
     };
-    for way in [named.clone()].into_iter().chain(audience.ways(&named).into_iter().map(|way| way.template)) {
+    for way in [named.clone()].into_iter().chain(readers.ways(&named).into_iter().map(|way| way.template)) {
         let Ok(loaded) = Template::from_value(&way) else { continue };
-        if !audience.refusals(&loaded.template).is_empty() {
+        if !readers.refusals(&loaded.template).is_empty() {
             continue;
         }
         let verdict = proof.judge(&loaded.template);

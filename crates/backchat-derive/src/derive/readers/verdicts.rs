@@ -49,12 +49,12 @@ impl ReaderVerdict {
 }
 
 /// The verdict of every reader on a draft.
-pub(in crate::derive) fn readings(template: &Template, audience: &ReaderSet) -> Vec<ReaderVerdict> {
+pub(in crate::derive) fn readings(template: &Template, readers: &ReaderSet) -> Vec<ReaderVerdict> {
     let readings = Reader::ALL.into_iter().map(|reader| {
         let refused = reader.check(template);
         let mut costs: Vec<String> = reader.cautions(template).into_iter().map(|caution| caution.effect).collect();
         let mut other = None;
-        let asked = |reader: Reader| audience.is_asked && audience.readers.contains(&reader);
+        let asked = |reader: Reader| readers.is_asked && readers.readers.contains(&reader);
         if !refused.is_empty() {
             other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
         } else if loses_pieces(template) && keeps_one_piece(reader) {
@@ -85,14 +85,14 @@ fn keeps_one_piece(reader: Reader) -> bool {
 
 /// The cost of the target, and why it could not be met.
 pub(in crate::derive) fn diagnostics(
-    audience: &ReaderSet,
+    readers: &ReaderSet,
     refusals: &[Refusal],
     avoided: &[Refusal],
     dropped: &[(String, String)],
     renamed: Option<(&str, &str)>,
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    if audience.is_asked {
+    if readers.is_asked {
         for refusal in refusals {
             let message =
                 format!("{} refuses every draft that was found: {}", refusal.reader.title(), in_words(refusal));
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn the_cost_of_a_target_is_named_if_it_was_asked_for() {
         let asked = ReaderSet::new(&[Target::named("smg").unwrap()]);
-        let ids = |audience: &ReaderSet, refusals: &[Refusal], avoided: &[Refusal]| -> Vec<String> {
-            diagnostics(audience, refusals, avoided, &[], None).into_iter().map(|found| found.message).collect()
+        let ids = |readers: &ReaderSet, refusals: &[Refusal], avoided: &[Refusal]| -> Vec<String> {
+            diagnostics(readers, refusals, avoided, &[], None).into_iter().map(|found| found.message).collect()
         };
         let one = [refusal(Reader::Smg)];
         assert!(ids(&asked, &one, &[])[0].contains("refuses every draft that was found: no"));
