@@ -9,3 +9,12 @@ pub mod text;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;
+
+/// Adds an item to a list that does not hold it yet; whether it did.
+pub fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
+    let is_new = !list.contains(&item);
+    if is_new {
+        list.push(item);
+    }
+    is_new
+}

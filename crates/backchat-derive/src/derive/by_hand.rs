@@ -5,8 +5,8 @@ use super::Job;
 use super::compile::{Choices, compile};
 use super::proof::Proof;
 use crate::wire::structure::{
-    Arguments, Body, CallPart, Calls, Content, Cut, Encoding, History, ObjectBody, Pairs, Prompt, Reasoning, Source,
-    Values, WireFormat,
+    Arguments, Body, CallPart, Calls, Content, Cut, Encoding, History, ObjectBody, Pairs, Prompt, Reasoning, Values,
+    WireFormat,
 };
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{self, Object, Value};
@@ -106,26 +106,12 @@ pub(super) fn wire() -> WireFormat {
 
 /// Reasoning between these marks, as renders show it.
 pub(super) fn reasoning(open: &str, close: &str) -> Reasoning {
-    Reasoning {
-        open: open.to_owned(),
-        close: close.to_owned(),
-        close_before_calls: None,
-        empty: None,
-        reasoning_inputs: Vec::new(),
-        setting: Setting::new(),
-        source: Source::Rendered,
-        answer_marks: Vec::new(),
-        join: None,
-        is_late: false,
-        is_json: false,
-    }
+    Reasoning { open: open.to_owned(), close: close.to_owned(), ..Reasoning::default() }
 }
 
 /// The texts once before, before each, after each, between two, once after.
-pub(super) fn cut([section, open, close, separator, section_close]: [&str; 5]) -> Cut {
-    let [section, open, close, separator, section_close] =
-        [section, open, close, separator, section_close].map(str::to_owned);
-    Cut { section, open, close, separator, section_close }
+pub(super) fn cut(texts: [&str; 5]) -> Cut {
+    Cut::of(texts)
 }
 
 /// Any number of calls of this form.

@@ -9,8 +9,9 @@ use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN
 use super::trace::{self, Kind, Slot, Trace, Whole};
 use super::turn::Turns;
 use backchat_core::json::Value;
+use backchat_core::push_new;
 use backchat_core::text::{common_start, slice};
-use backchat_probe::probe::{Answer, Call, Message, Prober, RequestShape, Setting, needle};
+use backchat_probe::probe::{Answer, Call, Prober, RequestShape, Setting, needle};
 
 /// The known facts about the turn around the calls.
 pub(crate) struct Around<'w> {
@@ -29,32 +30,24 @@ pub(crate) fn find(
     settings: &[Setting],
     around: &Around<'_>,
 ) -> Option<Calls> {
-    let mut best: Option<(usize, RequestShape, Setting, bool)> = None;
-    for ids_hold_names in [false, true] {
-        for setting in settings {
-            let answer = Answer::calls(calls(1, ids_hold_names));
-            let called = [Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
-            for request_shape in prober.accepted(&called, setting) {
-                let turns =
-                    Turns { prober: &prober.with_shape(request_shape), segmentation, trailing: around.trailing };
-                let Some(rank) = shows(turns, setting, &answer, ids_hold_names) else { continue };
-                if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
-                    best = Some((rank, request_shape, setting.clone(), ids_hold_names));
-                }
-                if rank == 0 {
-                    break;
-                }
+    let trailing = around.trailing;
+    let mut ways = [false, true].into_iter().flat_map(|named| settings.iter().map(move |setting| (named, setting)));
+    let (request_shape, setting, ids_hold_names) = ways.find_map(|(ids_hold_names, setting)| {
+        let answer = Answer::calls(shapes::calls_with(1, ids_hold_names));
+        let mut best: Option<(usize, RequestShape)> = None;
+        for request_shape in prober.accepted(&shapes::conversation(History::User, &answer), setting) {
+            let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing };
+            let Some(rank) = shows(turns, setting, &answer, ids_hold_names) else { continue };
+            if best.is_none_or(|(known, _)| rank < known) {
+                best = Some((rank, request_shape));
             }
-            if best.is_some() {
+            if rank == 0 {
                 break;
             }
         }
-        if best.is_some() {
-            break;
-        }
-    }
-    let (_, request_shape, setting, ids_hold_names) = best?;
-    let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing: around.trailing };
+        best.map(|(_, request_shape)| (request_shape, setting.clone(), ids_hold_names))
+    })?;
+    let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing };
     Finder { turns, setting, ids_hold_names, around }.find(request_shape)
 }
 
@@ -66,10 +59,7 @@ fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_name
     if !named {
         return None;
     }
-    match trace.slots.iter().find_map(|slot| match slot.kind {
-        Kind::Arguments(_, whole) => Some(whole),
-        _ => None,
-    }) {
+    match trace.whole(0) {
         Some(Whole::Json) => Some(0),
         Some(Whole::JsonText) => Some(1),
         Some(Whole::Python) => Some(2),
@@ -79,17 +69,6 @@ fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_name
             all.then_some(if request_shape.arguments_text { 3 } else { 0 })
         }
     }
-}
-
-/// The calls of a shape, in the form this template needs.
-fn calls(count: usize, ids_hold_names: bool) -> Vec<Call> {
-    let named = |mut call: Call, index: usize| {
-        if ids_hold_names {
-            call.id = needle::spaced_id(&call.name, index);
-        }
-        call
-    };
-    shapes::calls(count).into_iter().enumerate().map(|(index, call)| named(call, index)).collect()
 }
 
 struct Finder<'w, 't> {
@@ -106,15 +85,20 @@ struct Located {
 }
 
 impl Finder<'_, '_> {
+    /// Calls in the form that this template needs.
+    fn calls(&self, count: usize) -> Vec<Call> {
+        shapes::calls_with(count, self.ids_hold_names)
+    }
+
     fn trace(&self, answer: &Answer) -> Option<Trace> {
         self.turns.trace(History::User, answer, &self.setting)
     }
 
     fn find(&self, request_shape: RequestShape) -> Option<Calls> {
-        let made = |count: usize| Answer::calls(calls(count, self.ids_hold_names));
+        let made = |count: usize| Answer::calls(self.calls(count));
         let one = self.trace(&made(1))?;
         let first = made(1).calls.into_iter().next()?;
-        let pairs = match whole(&one, 0) {
+        let pairs = match one.whole(0) {
             Some(_) => None,
             None => Some(pairs::find(self.turns, &self.setting, &one, self.around.end)?),
         };
@@ -123,10 +107,11 @@ impl Finder<'_, '_> {
             [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
         let two = several.first();
         let (pre, mut post, end) = self.outside(&one, &located);
-        let array = two.and_then(|two| self.array(two)).or_else(|| {
+        let in_array = match two {
+            Some(two) => list_with(two, 2),
             // A template that shows one call may still write a list.
-            (two.is_none() && located.object.is_some()).then(|| list_with(&one, 1)).flatten()
-        });
+            None => located.object.is_some() && list_with(&one, 1),
+        };
         let mut cuts = Vec::new();
         match two.and_then(|two| Some((two, self.between(two, pairs.as_ref())?))) {
             Some((two, mid)) => {
@@ -144,8 +129,8 @@ impl Finder<'_, '_> {
             }
         }
         let mut object = located.object.clone();
-        if let (Some(object), Some(())) = (&mut object, array) {
-            object.in_array = true;
+        if let Some(object) = &mut object {
+            object.in_array = in_array;
         }
         let body = self.body(&one, &several, &located, pairs, object)?;
         Some(Calls {
@@ -164,23 +149,22 @@ impl Finder<'_, '_> {
     fn outside(&self, one: &Trace, located: &Located) -> (String, String, Option<String>) {
         let start = (self.around.header)(one).min(located.range.start);
         let mut pre = one.get(start..located.range.start).to_owned();
-        let mut post = one.get(located.range.end..one.text.len()).to_owned();
+        let mut post = one.rest(located.range.end).to_owned();
         let end = own_end(self.turns.segmentation, &mut post, &pre, self.around.end);
-        let call = calls(1, self.ids_hold_names);
+        let call = self.calls(1);
         let spoken = Answer { calls: call.clone(), ..shapes::content() };
         let thought = Answer { calls: call, ..Answer::default().with_reasoning(needle::REASONING) };
         for answer in [spoken, thought] {
             let Some(trace) = self.trace(&answer) else { continue };
-            let own: Vec<&Slot> = trace.of_call(0).collect();
-            let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
+            let Some(own) = trace.range_of(0) else { continue };
             let other = trace.slots.iter().filter(|slot| slot.kind.call().is_none());
             for slot in other {
-                if slot.range.end <= first.range.start {
-                    let gap = trace.get(slot.range.end..first.range.start);
+                if slot.range.end <= own.start {
+                    let gap = trace.get(slot.range.end..own.start);
                     let inner = pre_of(one, located, gap);
                     pre = self.turns.segmentation.shared_end(&pre, inner).to_owned();
-                } else if slot.range.start >= last.range.end {
-                    let gap = trace.get(last.range.end..slot.range.start);
+                } else if slot.range.start >= own.end {
+                    let gap = trace.get(own.end..slot.range.start);
                     let inner = post_of(one, located, gap);
                     post = self.turns.segmentation.shared_start(&post, inner).to_owned();
                 }
@@ -200,7 +184,7 @@ impl Finder<'_, '_> {
     /// only opens a section; what they write after later ones only closes it.
     fn lone_cut(&self, [pre, post]: [&str; 2], end: Option<&str>, one: &Trace, located: &Located) -> Cut {
         let segmentation = self.turns.segmentation;
-        let answer = Answer::calls(calls(1, self.ids_hold_names));
+        let answer = Answer::calls(self.calls(1));
         let later = self.turns.trace(History::ToolResult, &answer, &self.setting);
         let open = later.as_ref().map_or(pre, |later| segmentation.shared_end(pre, pre_of(one, located, later.lead())));
         let section = slice(pre, ..pre.len() - open.len());
@@ -211,13 +195,12 @@ impl Finder<'_, '_> {
             after.strip_prefix(post)?.strip_prefix(end.unwrap_or_default())?.strip_suffix(self.around.end)
         });
         let section_close = rest.filter(|rest| segmentation.is_distinctive(rest)).unwrap_or_default();
-        let [section, open, close, section_close] = [section, open, post, section_close].map(str::to_owned);
-        Cut { section, open, close, section_close, separator: String::new() }
+        Cut::of([section, open, post, "", section_close])
     }
 
     /// The text between two calls.
     fn between(&self, two: &Trace, pairs: Option<&Pairs>) -> Option<String> {
-        let made = calls(2, self.ids_hold_names);
+        let made = self.calls(2);
         let first = locate(two, 0, made.first()?, pairs)?;
         let second = locate(two, 1, made.get(1)?, pairs)?;
         (first.range.end <= second.range.start).then(|| two.get(first.range.end..second.range.start).to_owned())
@@ -225,14 +208,9 @@ impl Finder<'_, '_> {
 
     /// The text after the last of several calls.
     fn after_last(&self, trace: &Trace, count: usize, pairs: Option<&Pairs>) -> Option<String> {
-        let made = calls(count, self.ids_hold_names);
+        let made = self.calls(count);
         let last = locate(trace, count - 1, made.last()?, pairs)?;
-        Some(trace.get(last.range.end..trace.text.len()).to_owned())
-    }
-
-    /// Whether two calls are in one JSON array.
-    fn array(&self, two: &Trace) -> Option<()> {
-        list_with(two, 2)
+        Some(trace.rest(last.range.end).to_owned())
     }
 
     fn body(
@@ -246,7 +224,7 @@ impl Finder<'_, '_> {
         let (mut head, tail) = self.pieces(one, 0, located, pairs.as_ref())?;
         // Numbers that increase from call to call are counters.
         if let Some(trace) = several.last() {
-            let made = calls(3, self.ids_hold_names);
+            let made = self.calls(3);
             let others: Vec<(Vec<CallPart>, Vec<CallPart>)> = (1..3)
                 .filter_map(|index| {
                     let call = made.get(index)?;
@@ -260,7 +238,7 @@ impl Finder<'_, '_> {
         } else {
             count_alone(&mut head);
         }
-        let arguments = match (whole(one, 0), pairs) {
+        let arguments = match (one.whole(0), pairs) {
             (Some(Whole::Json), _) => Arguments::Json,
             (Some(Whole::JsonText), _) => Arguments::JsonText,
             (Some(Whole::Python), _) => Arguments::Python,
@@ -285,14 +263,7 @@ impl Finder<'_, '_> {
             None => {
                 slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..))).map(|slot| slot.range.clone())?
             }
-            Some(pairs) => {
-                let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
-                let first = keys.min_by_key(|slot| slot.range.start)?;
-                let start = first.range.start - opening(trace, first, pairs);
-                let values = slots.iter().filter(|slot| matches!(slot.kind, Kind::Value(..)));
-                let last = values.max_by_key(|slot| slot.range.end)?;
-                start..last.range.end + closing(trace, last, pairs)
-            }
+            Some(pairs) => begin_of_pairs(trace, index, pairs)?..end_of_pairs(trace, index, pairs)?,
         };
         let mut seen = false;
         let mut cut = |range: Range<usize>| {
@@ -328,53 +299,43 @@ fn push(pieces: &mut Vec<CallPart>, text: &str) {
     }
 }
 
-/// The form of a call's arguments if they are one value.
-fn whole(trace: &Trace, call: usize) -> Option<Whole> {
-    trace.of_call(call).find_map(|slot| match slot.kind {
-        Kind::Arguments(_, whole) => Some(whole),
-        _ => None,
-    })
-}
-
-/// The length of the opening marks before a call's first key; 0 if other text is there.
-fn opening(trace: &Trace, first: &Slot, pairs: &Pairs) -> usize {
+/// Where the first key of a call begins, with its opening marks unless other text is there.
+fn begin_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
+    let keys = trace.of_call(index).filter(|slot| matches!(slot.kind, Kind::Key(..)));
+    let start = keys.map(|slot| slot.range.start).min()?;
     let brace = pairs.braces.as_ref().map_or("", |(open, _)| open);
     let open = format!("{brace}{}", pairs.cut.open);
-    if trace.get(0..first.range.start).ends_with(&open) { open.len() } else { 0 }
+    Some(trace.get(0..start).strip_suffix(open.as_str()).map_or(start, str::len))
 }
 
-/// The length of the closing mark after an argument's value, whatever key it names; 0 if other text is there.
-fn closing(trace: &Trace, last: &Slot, pairs: &Pairs) -> usize {
-    let rest = trace.get(last.range.end..trace.text.len());
-    let Kind::Value(call, at) = last.kind else { return 0 };
-    let close = pairs.cut.close.replace(KEY_AGAIN, &shapes::key(call, at));
+/// Where the last value of a call ends, with its closing mark, whatever key it names, unless other text is there.
+fn end_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
+    let values = trace.of_call(index).filter_map(|slot| match slot.kind {
+        Kind::Value(_, at) => Some((slot.range.end, at)),
+        _ => None,
+    });
+    let (end, at) = values.max()?;
+    let close = pairs.cut.close.replace(KEY_AGAIN, &shapes::key(index, at));
     let brace = pairs.braces.as_ref().map_or("", |(_, close)| close);
     let close = format!("{}{close}{brace}", pairs.values.quotes().1);
-    if rest.starts_with(&close) { close.len() } else { 0 }
+    Some(if trace.rest(end).starts_with(&close) { end + close.len() } else { end })
 }
 
 /// The number of bytes of a call before its first slot and after its last one.
 fn margins(one: &Trace, located: &Located) -> (usize, usize) {
-    let start = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
-    let end = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
-    (start.saturating_sub(located.range.start), located.range.end.saturating_sub(end))
+    let own = one.range_of(0).unwrap_or_else(|| located.range.clone());
+    (own.start.saturating_sub(located.range.start), located.range.end.saturating_sub(own.end))
 }
 
 /// The bytes of a call: from its first value to its last, or all of the object they are in.
 fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Option<Located> {
-    let slots: Vec<&Slot> = trace.of_call(index).collect();
-    let start = slots.iter().map(|slot| slot.range.start).min()?;
-    let end = slots.iter().map(|slot| slot.range.end).max()?;
+    let Range { start, end } = trace.range_of(index)?;
     if let Some(pairs) = pairs {
-        let values = slots.iter().filter(|slot| matches!(slot.kind, Kind::Value(..)));
-        let last = values.max_by_key(|slot| slot.range.end);
-        let end = last.map_or(end, |last| end.max(last.range.end + closing(trace, last, pairs)));
-        let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
-        let first = keys.min_by_key(|slot| slot.range.start);
-        let first = first.map(|first| first.range.start - opening(trace, first, pairs));
-        let start = first.map_or(start, |first| start.min(first));
+        let start = begin_of_pairs(trace, index, pairs).map_or(start, |first| start.min(first));
+        let end = end_of_pairs(trace, index, pairs).map_or(end, |last| end.max(last));
         return Some(Located { range: start..end, object: None });
     }
+    let slots: Vec<&Slot> = trace.of_call(index).collect();
     let name = slots.iter().find(|slot| matches!(slot.kind, Kind::Name(_)));
     let name = name.or_else(|| slots.iter().find(|slot| matches!(slot.kind, Kind::Id(_))))?;
     let arguments = slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..)))?;
@@ -439,29 +400,26 @@ fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> 
 }
 
 /// Whether this many calls are in one JSON array.
-fn list_with(trace: &Trace, count: usize) -> Option<()> {
-    let names = (0..count).map(|call| trace.slot(Kind::Name(call))).collect::<Option<Vec<_>>>()?;
-    let first = names.first()?.range.start;
-    let last = names.last()?.range.end;
-    trace.text.get(..first)?.match_indices('[').rev().take(4).find_map(|(at, _)| {
-        let (value, end) = trace::value_at(&trace.text, at)?;
-        (end > last
-            && value.as_list()?.len() == count
-            && value.as_list()?.iter().all(|item| item.as_object().is_some()))
-        .then_some(())
+fn list_with(trace: &Trace, count: usize) -> bool {
+    let names: Option<Vec<&Slot>> = (0..count).map(|call| trace.slot(Kind::Name(call))).collect();
+    let Some([first, ..]) = names.as_deref() else { return false };
+    let last = names.iter().flatten().last().map_or(0, |last| last.range.end);
+    slice(&trace.text, ..first.range.start).match_indices('[').rev().take(4).any(|(at, _)| {
+        trace::value_at(&trace.text, at).is_some_and(|(value, end)| {
+            let items = value.as_list().unwrap_or_default();
+            end > last && items.len() == count && items.iter().all(|item| item.as_object().is_some())
+        })
     })
 }
 
 /// The text before the object of a call, given the text before its first slot in another render.
 fn pre_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
-    let first = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
-    gap.get(..gap.len().saturating_sub(first - located.range.start)).unwrap_or(gap)
+    gap.get(..gap.len().saturating_sub(margins(one, located).0)).unwrap_or(gap)
 }
 
 /// The same after it.
 fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
-    let last = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
-    gap.get(located.range.end - last..).unwrap_or(gap)
+    gap.get(margins(one, located).1..).unwrap_or(gap)
 }
 
 /// Removes the end of the turn from the text after the last call; returns the marker that ends it there, if that is
@@ -503,16 +461,7 @@ fn cut(segmentation: Segmentation, pre: &str, mid: &str, post: &str) -> Vec<Cut>
     let mut add = |open: &str, close: &str| {
         let (Some(section), Some(section_close)) = (pre.strip_suffix(open), post.strip_prefix(close)) else { return };
         let Some(separator) = mid.strip_prefix(close).and_then(|rest| rest.strip_suffix(open)) else { return };
-        let cut = Cut {
-            section: section.to_owned(),
-            open: open.to_owned(),
-            close: close.to_owned(),
-            separator: separator.to_owned(),
-            section_close: section_close.to_owned(),
-        };
-        if !cuts.contains(&cut) {
-            cuts.push(cut);
-        }
+        push_new(&mut cuts, Cut::of([section, open, close, separator, section_close]));
     };
     if open.len() + close.len() <= mid.len() {
         add(open, close);

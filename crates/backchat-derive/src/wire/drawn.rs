@@ -34,10 +34,12 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     let thoughts = prop_oneof![Just(("<think>", "</think>")), Just(("[MIND]\n", "\n[/MIND]\n\n"))];
     let gaps = prop_oneof![Just(None), Just(Some("\n")), Just(Some("<|args|>"))];
     (sections, items, separators, headers, ends, thoughts, gaps).prop_map(
-        |((section, section_close), (open, close), separator, header, end, thought, gap)| {
-            let [section, open, close, separator, section_close] =
-                [section, open, close, separator, section_close].map(str::to_owned);
-            Drawn { cut: Cut { section, open, close, separator, section_close }, header, end, thought, gap }
+        |((section, section_close), (open, close), separator, header, end, thought, gap)| Drawn {
+            cut: Cut::of([section, open, close, separator, section_close]),
+            header,
+            end,
+            thought,
+            gap,
         },
     )
 }

@@ -1,13 +1,14 @@
 //! Parts of a turn that are written as JSON: a string in quotes, or the whole turn as one object.
 
 use super::calls;
-use super::pairs::ODD;
+
 use super::shapes;
 use super::structure::{Calls, Content, History, MessageObject, Reasoning};
 use super::trace::{self, Kind};
 use super::turn::Turns;
 use backchat_core::json::Value;
-use backchat_probe::probe::{Answer, Setting, needle};
+use backchat_probe::probe::needle::{self, ODD};
+use backchat_probe::probe::{Answer, Setting};
 
 /// Takes the quotes of JSON strings for a part of the text between them.
 pub(crate) fn unquote(

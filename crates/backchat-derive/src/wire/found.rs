@@ -2,6 +2,7 @@
 
 use super::infer;
 use super::structure;
+use super::turn::Turns;
 use super::written::{self, Written};
 use backchat_probe::probe::Prober;
 use backchat_probe::probe::steady::Varying;
@@ -12,6 +13,10 @@ impl structure::WireFormat {
         let input = self.reasoning.as_ref().and_then(structure::Reasoning::first_input);
         let tools = infer::other_tools(self.request_shape);
         prober.with_shape(self.request_shape).with_reasoning(input).offering(Some(tools))
+    }
+
+    pub(super) fn turns<'p, 't>(&'p self, prober: &'p Prober<'t>) -> Turns<'p, 't> {
+        Turns { prober, segmentation: self.segmentation, trailing: &self.trailing }
     }
 }
 

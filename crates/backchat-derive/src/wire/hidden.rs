@@ -22,15 +22,9 @@ fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reas
     Reasoning {
         open: open.to_owned(),
         close: close.to_owned(),
-        close_before_calls: None,
-        empty: None,
-        reasoning_inputs: Vec::new(),
         setting: setting.clone(),
         source,
-        answer_marks: Vec::new(),
-        join: None,
-        is_late: false,
-        is_json: false,
+        ..Reasoning::default()
     }
 }
 

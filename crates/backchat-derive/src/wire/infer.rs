@@ -12,9 +12,11 @@ use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, S
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
 use super::turn::{Comparison, Leads, Turns};
+use backchat_core::json::Value;
+use backchat_core::push_new;
 use backchat_core::text::slice;
 use backchat_probe::probe::steady::is_varying;
-use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, needle};
+use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, RequestShape, Setting, needle};
 
 /// One reading of what renders leave open about a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,8 +184,8 @@ impl<'t> Inference<'_, 't> {
             };
             let plain = lead(&shapes::content(), None);
             let called = shows_calls.then(|| lead(&called, None)).flatten();
-            let thoughts = thoughts();
-            let thought = thought.and_then(|_| thoughts.iter().find_map(|answer| lead(answer, Some(Kind::Reasoning))));
+            let thoughts = || shapes::thoughts().iter().find_map(|answer| lead(answer, Some(Kind::Reasoning)));
+            let thought = thought.and_then(|_| thoughts());
             Leads { all: plain.into_iter().chain(called).collect(), thought }
         };
         let mut prompts = self.turns(&offering).prompts(&self.usage.settings, leads, close, self.comparison);
@@ -202,7 +204,8 @@ impl<'t> Inference<'_, 't> {
         if self.plain.render(&history, &setting, true).is_some() {
             return self.plain.clone();
         }
-        let called = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::calls(shapes::calls(1)))];
+        let called = shapes::conversation(History::User, &Answer::calls(shapes::calls(1)));
+
         let takes = |shape: &RequestShape| self.plain.render_in(*shape, &history, &setting, true).is_some();
         let taken = self.offering.accepted(&called, &setting).find(takes);
         taken.map_or_else(|| self.plain.clone(), |shape| self.plain.with_shape(shape))
@@ -214,16 +217,14 @@ impl<'t> Inference<'_, 't> {
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref()), self.usage.eos_token.as_deref()];
         for text in ends.into_iter().flatten() {
             for stop in stops_of(self.segmentation, text.trim()) {
-                if !stop.is_empty() && !stops.iter().any(|known| known == stop) {
-                    stops.push(stop.to_owned());
+                if !stop.is_empty() {
+                    push_new(&mut stops, stop.to_owned());
                 }
             }
         }
         if !end.trim().is_empty() {
             for stop in self.other_stops(prober, end, calls) {
-                if !stops.contains(&stop) {
-                    stops.push(stop);
-                }
+                push_new(&mut stops, stop);
             }
         } else {
             // Only the beginning of the next turn ends this one.
@@ -300,8 +301,9 @@ impl<'t> Inference<'_, 't> {
                 let prober = self.offering.with_reasoning(Some(reasoning_input));
                 let turns = self.turns(&prober);
                 self.usage.settings.iter().find_map(|setting| {
-                    let traces =
-                        thoughts().into_iter().filter_map(|answer| turns.trace(History::User, &answer, setting));
+                    let traces = shapes::thoughts()
+                        .into_iter()
+                        .filter_map(|answer| turns.trace(History::User, &answer, setting));
                     Some((setting.clone(), traces.into_iter().find(|trace| trace.shows(Kind::Reasoning))?))
                 })
             };
@@ -414,9 +416,7 @@ impl<'t> Inference<'_, 't> {
             setting: thought.setting,
             source,
             answer_marks,
-            join: None,
-            is_late: false,
-            is_json: false,
+            ..Reasoning::default()
         };
         (Some(reasoning), settled(self.segmentation, content, end))
     }
@@ -502,12 +502,9 @@ fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
 }
 
 /// Tools that no probe calls, so that the list in a prompt contains no needle.
-pub(super) fn other_tools(request_shape: RequestShape) -> backchat_core::json::Value {
-    let call = backchat_probe::probe::Call {
-        id: String::new(),
-        name: "another_tool".to_owned(),
-        arguments: [("some_key".to_owned(), "text".into())].into_iter().collect(),
-    };
+pub(super) fn other_tools(request_shape: RequestShape) -> Value {
+    let arguments = [("some_key".to_owned(), "text".into())].into_iter().collect();
+    let call = Call { id: String::new(), name: "another_tool".to_owned(), arguments };
     request_shape.tools(&[Message::Assistant(Answer::calls(vec![call]))])
 }
 
@@ -517,16 +514,6 @@ struct Thought {
     setting: Setting,
     /// The first distinctive mark after it.
     close: Option<String>,
-}
-
-/// The answers that reasoning is tried with: many templates show it only together with a call, or only with content.
-fn thoughts() -> [Answer; 3] {
-    let bare = Answer::default().with_reasoning(needle::REASONING);
-    [
-        bare.clone().with_content(needle::CONTENT),
-        Answer { calls: shapes::calls(1), ..bare.clone() },
-        Answer { calls: shapes::calls(1), ..bare }.with_content(needle::CONTENT),
-    ]
 }
 
 /// What the text before content is without a thought that no message carries. A template may show one, or open one and

@@ -1,11 +1,11 @@
 //! Reasoning that comes after the answer or the calls.
 
 use super::shapes;
-use super::structure::{History, Reasoning, Source};
+use super::structure::{History, Reasoning};
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
 use super::turn::Turns;
-use backchat_probe::probe::{Answer, ReasoningInput, Setting, needle};
+use backchat_probe::probe::{ReasoningInput, Setting};
 
 /// Finds reasoning that renders show after another part of the turn, under a name that says what it is: a note or a
 /// list of sources may come there, too.
@@ -13,40 +13,23 @@ pub(crate) fn find(turns: Turns<'_, '_>, usage: &TemplateUsage, end: &str) -> Op
     let inputs = usage.reasoning_inputs.iter().filter(|input| input.is_named_for_reasoning());
     inputs.flat_map(|input| usage.settings.iter().map(move |setting| (input, setting))).find_map(|(input, setting)| {
         let around = around(turns, input, setting, end)?;
-        (around_of_unread(turns, input, setting, end).is_none()).then(|| Reasoning {
+        self::around(turns, &input.unread(), setting, end).is_none().then(|| Reasoning {
             open: around.0,
             close: around.1,
-            close_before_calls: None,
-            empty: None,
             reasoning_inputs: vec![input.clone()],
             setting: setting.clone(),
-            source: Source::Rendered,
-            answer_marks: Vec::new(),
-            join: None,
             is_late: true,
-            is_json: false,
+            ..Reasoning::default()
         })
     })
-}
-
-fn around_of_unread(
-    turns: Turns<'_, '_>,
-    input: &ReasoningInput,
-    setting: &Setting,
-    end: &str,
-) -> Option<(String, String)> {
-    around(turns, &input.unread(), setting, end)
 }
 
 /// The text before and after reasoning that both an answer and a call show.
 fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: &str) -> Option<(String, String)> {
     let prober = turns.prober.with_reasoning(Some(input));
     let shown = Turns { prober: &prober, ..turns };
-    let bare = || Answer::default().with_reasoning(needle::REASONING);
-    let called = Answer { calls: shapes::calls(1), ..bare() };
-    let answers = [bare().with_content(needle::CONTENT), called.clone(), called.with_content(needle::CONTENT)];
     let mut found: Option<(String, String)> = None;
-    for answer in answers {
+    for answer in shapes::thoughts() {
         let Some(trace) = shown.trace(History::User, &answer, setting).filter(|trace| trace.shows(Kind::Reasoning))
         else {
             continue;
@@ -72,7 +55,7 @@ fn beside<'t>(trace: &'t Trace, end: &str) -> Option<(&'t str, &'t str)> {
     let after = match trace.slots.get(at + 1) {
         Some(next) => trace.get(own.end..next.range.start),
         None => {
-            let rest = trace.get(own.end..trace.text.len());
+            let rest = trace.rest(own.end);
             rest.find(end.trim()).filter(|_| !end.trim().is_empty()).and_then(|at| rest.get(..at)).unwrap_or(rest)
         }
     };

@@ -8,7 +8,8 @@ use super::turn::Turns;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::{common_end, common_start, slice};
-use backchat_probe::probe::{Answer, Setting, call_with, needle};
+use backchat_probe::probe::needle::{self, INTEGER, ODD};
+use backchat_probe::probe::{Answer, Setting, call_with};
 
 /// Finds the form of arguments in a render of one call with two of them.
 pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
@@ -29,12 +30,12 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &s
     let lead = one.get(before..key.range.start);
     let gap = one.get(key.range.end..value.range.start);
     let between = one.get(value.range.end..later.range.start).replace(&shapes::key(0, a), &sign);
-    let tail = one.get(last.range.end..one.text.len()).replace(&shapes::key(0, b), &sign);
+    let tail = one.rest(last.range.end).replace(&shapes::key(0, b), &sign);
     let tail = tail.strip_suffix(end).unwrap_or(&tail);
     let none = turns.trace(History::User, &Answer::calls(vec![shapes::call(0, 0)]), setting);
     let none = none.as_ref().and_then(|none| {
         let last = none.of_call(0).take_while(|slot| matches!(slot.kind, Kind::Name(_) | Kind::Id(_))).last()?;
-        let text = none.get(last.range.end..none.text.len());
+        let text = none.rest(last.range.end);
         Some(text.strip_suffix(end).unwrap_or(text).to_owned())
     });
     let cut = cut(turns.segmentation, lead, &between, tail, none.as_deref())?;
@@ -71,7 +72,7 @@ fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: 
     let longest = segmentation.shared_start(between, tail);
     let marks: Vec<&str> = segmentation.marks(longest);
     let lengths = (0..=marks.len()).rev().map(|count| marks.iter().take(count).map(|mark| mark.len()).sum::<usize>());
-    let read = |length: usize| {
+    let read = |length: usize, none: Option<&str>| {
         let close = between.get(..length)?;
         let rest = between.get(length..)?;
         let open = segmentation.shared_end(rest, lead);
@@ -84,33 +85,13 @@ fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: 
             }
             None => (lead.strip_suffix(open)?, open),
         };
-        Some(Cut {
-            section: section.to_owned(),
-            open: open.to_owned(),
-            close: close.to_owned(),
-            separator: rest.strip_suffix(open)?.to_owned(),
-            section_close: String::new(),
-        })
+        Some(Cut::of([section, open, close, rest.strip_suffix(open)?, ""]))
     };
     // Equal characters of two adjacent arguments look like one mark; a call without arguments shows where one ends.
     let touching = common_start(between, tail).len();
     let within = none.map(|_| (1..=touching).rev()).into_iter().flatten();
-    lengths.chain(within).find_map(read).or_else(|| {
-        let close = longest;
-        let rest = between.get(close.len()..)?;
-        let open = segmentation.shared_end(rest, lead);
-        Some(Cut {
-            section: lead.strip_suffix(open)?.to_owned(),
-            open: open.to_owned(),
-            close: close.to_owned(),
-            separator: rest.strip_suffix(open)?.to_owned(),
-            section_close: String::new(),
-        })
-    })
+    lengths.chain(within).find_map(|length| read(length, none)).or_else(|| read(longest.len(), None))
 }
-
-/// A text with every character that some encoding escapes.
-pub(super) const ODD: &str = "Qzo\"d'd \\<&>\né]q";
 
 /// Finds how values are spelled: renders one of each type and compares the texts around them.
 fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
@@ -120,7 +101,7 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     let Some((open, close)) = samples.text("string").and_then(|text| text.split_once(&shapes::value(0, 0))) else {
         return;
     };
-    let before_integer = samples.text("integer").and_then(|text| Some(text.split_once(INTEGER)?.0));
+    let before_integer = samples.text("integer").and_then(|text| Some(text.split_once(&INTEGER.to_string())?.0));
     if let Some(other) = before_integer.filter(|other| !other.is_empty()) {
         pairs.values.typed = Some(typed(&pairs.gap, open, other));
     } else if !open.is_empty() || !close.is_empty() {
@@ -142,9 +123,6 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     pairs.values.others = if as_json { Encoding::Json } else { Encoding::Python };
 }
 
-/// The digits of the integer that is rendered.
-const INTEGER: &str = "73591";
-
 /// A value of each type as renders write it.
 struct Samples {
     /// The text after the argument's key, by the kind of its value.
@@ -161,7 +139,7 @@ impl Samples {
     fn value(kind: &str) -> Value {
         match kind {
             "string" => shapes::value(0, 0).into(),
-            "integer" => 73591.into(),
+            "integer" => INTEGER.into(),
             "boolean" => true.into(),
             "array" => Value::List(vec![needle::ITEM.into()]),
             "object" => Value::from([("qzinner", needle::ITEM.into())]),

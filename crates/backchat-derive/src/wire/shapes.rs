@@ -2,7 +2,7 @@
 
 use super::structure::History;
 use backchat_core::json::Value;
-use backchat_probe::probe::{Answer, Call, Message, call_with, needle};
+use backchat_probe::probe::{Answer, Call, Message, call_with, name_in_id, needle};
 
 /// The keys of call `call`'s arguments.
 pub(crate) fn key(call: usize, argument: usize) -> String {
@@ -32,6 +32,29 @@ pub(crate) fn calls(count: usize) -> Vec<Call> {
     (0..count).map(|index| call(index, 2)).collect()
 }
 
+/// The same; where names reach the text only as a part of ids, with such ids.
+pub(crate) fn calls_with(count: usize, ids_hold_names: bool) -> Vec<Call> {
+    let mut made = calls(count);
+    for (index, call) in made.iter_mut().enumerate().filter(|_| ids_hold_names) {
+        name_in_id(call, index);
+    }
+    made
+}
+
+/// The answers that reasoning is tried with: many templates show it only together with a call, or only with content.
+pub(crate) fn thoughts() -> [Answer; 3] {
+    let bare = Answer::default().with_reasoning(needle::REASONING);
+    let called = Answer { calls: calls(1), ..bare.clone() };
+    [bare.with_content(needle::CONTENT), called.clone(), called.with_content(needle::CONTENT)]
+}
+
+/// An answer after a history.
+pub(crate) fn conversation(after: History, answer: &Answer) -> Vec<Message> {
+    let mut messages = history(after);
+    messages.push(Message::Assistant(answer.clone()));
+    messages
+}
+
 /// An answer that is content alone.
 pub(crate) fn content() -> Answer {
     Answer::content(needle::CONTENT)
@@ -46,13 +69,11 @@ pub(crate) fn history(kind: History) -> Vec<Message> {
         History::SystemAndUser => vec![Message::System(needle::SYSTEM.to_owned()), user()],
         History::EarlierTurns => vec![later(), Message::Assistant(Answer::content(needle::EARLIER)), user()],
         History::ToolResult => {
-            let called = Call {
-                id: "qzId9zzzz".to_owned(),
-                name: "qzname_nil".to_owned(),
-                arguments: [("qzkey_nil".to_owned(), "Qzvaluenilq".into())].into_iter().collect(),
-            };
+            let [id, name, key, value] = needle::EARLIER_CALL.map(str::to_owned);
+            let called = Call { id, name, arguments: [(key, value.into())].into_iter().collect() };
             let result =
                 Message::Tool { id: called.id.clone(), name: called.name.clone(), content: needle::RESULT.to_owned() };
+
             vec![user(), Message::Assistant(Answer::calls(vec![called])), result]
         }
     }
@@ -69,6 +90,11 @@ impl History {
             History::ToolResult => needle::RESULT,
             _ => needle::USER,
         }
+    }
+
+    /// The text after it.
+    pub(crate) fn rest(self, text: &str) -> Option<&str> {
+        Some(text.rsplit_once(self.last_needle())?.1)
     }
 }
 

@@ -69,7 +69,7 @@ pub struct Prompt {
 }
 
 /// How reasoning is set off.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reasoning {
     /// The opening; empty if it begins with the turn.
     pub open: String,
@@ -119,9 +119,10 @@ pub struct MessageObject {
 }
 
 /// The source of the knowledge about reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// Renders show it between its marks.
+    #[default]
     Rendered,
     /// Renders show it without an opening mark, which the prompt writes.
     OpenedByPrompt,
@@ -193,6 +194,13 @@ pub struct Cut {
     pub separator: String,
     /// Once after the last item.
     pub section_close: String,
+}
+
+impl Cut {
+    pub(crate) fn of(texts: [&str; 5]) -> Self {
+        let [section, open, close, separator, section_close] = texts.map(str::to_owned);
+        Self { section, open, close, separator, section_close }
+    }
 }
 
 /// The body of a call, between the `open` and `close` of its cut.

@@ -100,6 +100,25 @@ impl Trace {
         slice(&self.text, range)
     }
 
+    /// The text from a place on.
+    pub(crate) fn rest(&self, at: usize) -> &str {
+        self.get(at..self.text.len())
+    }
+
+    /// The bytes from the first value of a call to its last one.
+    pub(crate) fn range_of(&self, call: usize) -> Option<Range<usize>> {
+        let start = self.of_call(call).map(|slot| slot.range.start).min()?;
+        Some(start..self.of_call(call).map(|slot| slot.range.end).max()?)
+    }
+
+    /// The form of a call's arguments if they are one value.
+    pub(crate) fn whole(&self, call: usize) -> Option<Whole> {
+        self.of_call(call).find_map(|slot| match slot.kind {
+            Kind::Arguments(_, whole) => Some(whole),
+            _ => None,
+        })
+    }
+
     /// The first slot of this kind.
     pub(crate) fn slot(&self, kind: Kind) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.kind == kind)
@@ -117,7 +136,7 @@ impl Trace {
 
     /// The text after the last slot.
     pub(crate) fn tail(&self) -> &str {
-        self.get(self.slots.last().map_or(0, |slot| slot.range.end)..self.text.len())
+        self.rest(self.slots.last().map_or(0, |slot| slot.range.end))
     }
 
     /// The slots of one call.

@@ -27,11 +27,6 @@ pub(crate) enum Comparison {
     Aligned,
 }
 
-/// The end of the last words of a history.
-fn end_of(text: &str, after: History) -> Option<usize> {
-    Some(text.rfind(after.last_needle())? + after.last_needle().len())
-}
-
 /// The text before the first value in renders of whole turns.
 #[derive(Default)]
 pub(crate) struct Leads {
@@ -50,10 +45,8 @@ struct TurnFacts<'w> {
 impl Turns<'_, '_> {
     /// A render of an answer after a history, from the history's last words on.
     pub(crate) fn trace(&self, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
-        let mut messages = shapes::history(after);
-        messages.push(Message::Assistant(answer.clone()));
-        let text = self.prober.render(&messages, setting, false)?;
-        let turn = text.get(end_of(&text, after)?..)?;
+        let text = self.prober.render(&shapes::conversation(after, answer), setting, false)?;
+        let turn = after.rest(&text)?;
         let turn = slice(turn, self.closing(after, setting, turn).unwrap_or(0)..);
         let own = self.trailing.iter().find_map(|trailing| turn.trim_end().strip_suffix(trailing.as_str()));
         Some(Trace::new(own.unwrap_or(turn), answer))
@@ -63,19 +56,25 @@ impl Turns<'_, '_> {
     /// before a prompt with other marks than an earlier one: those of an earlier one are not in the prompt, and any
     /// message may follow them.
     fn closing(&self, after: History, setting: &Setting, turn: &str) -> Option<usize> {
-        let mut messages = shapes::history(after);
-        let prompt = self.prober.render(&messages, setting, true)?;
-        let tail = prompt.get(end_of(&prompt, after)?..)?;
+        let history = shapes::history(after);
+        let prompt = self.prober.render(&history, setting, true)?;
+        let tail = after.rest(&prompt)?;
         if tail.trim().is_empty() || !self.segmentation.shared_start(tail, turn).trim().is_empty() {
             return None;
         }
-        messages.push(Message::User(needle::LATER.to_owned()));
-        let followed = self.prober.render(&messages, setting, false)?;
-        let between = followed.get(end_of(&followed, after)?..)?.split(needle::LATER).next()?;
-        let closing = self.segmentation.shared_start(turn, between);
+        let between = self.before_user(history, after.last_needle(), setting)?;
+        let closing = self.segmentation.shared_start(turn, &between);
         // The marks that begin every message begin the first one as well.
-        let first = followed.split(needle::BEGINNINGS[0]).next()?;
+        let first = prompt.split(needle::BEGINNINGS[0]).next()?;
         (self.segmentation.is_distinctive(closing) && !first.contains(closing.trim())).then_some(closing.len())
+    }
+
+    /// The text between the last words of messages and a user's message after them.
+    fn before_user(&self, mut messages: Vec<Message>, last: &str, setting: &Setting) -> Option<String> {
+        messages.push(Message::User(needle::LATER.to_owned()));
+        let text = self.prober.render(&messages, setting, false)?;
+        let (between, _) = text.rsplit_once(last)?.1.split_once(needle::LATER)?;
+        Some(between.to_owned())
     }
 
     /// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
@@ -106,13 +105,12 @@ impl Turns<'_, '_> {
 
     /// The text of a prompt with which no turn in the middle of a conversation begins.
     fn last_only(&self) -> Option<String> {
-        let user = || Message::User(needle::USER.to_owned());
-        let earlier = [user(), Message::Assistant(shapes::content()), Message::User(needle::LATER.to_owned())];
+        let mut earlier = shapes::conversation(History::User, &shapes::content());
+        earlier.push(Message::User(needle::LATER.to_owned()));
         let text = self.prober.render(&earlier, &Setting::new(), false)?;
-        let start = text.find(needle::USER)? + needle::USER.len();
-        let lead = text.get(start..start + text.get(start..)?.find(needle::CONTENT)?)?;
-        let prompt = self.prober.render(&[user()], &Setting::new(), true)?;
-        let written = prompt.get(end_of(&prompt, History::User)?..)?.strip_prefix(lead)?;
+        let (lead, _) = text.split_once(needle::USER)?.1.split_once(needle::CONTENT)?;
+        let prompt = self.prober.render(&shapes::history(History::User), &Setting::new(), true)?;
+        let written = History::User.rest(&prompt)?.strip_prefix(lead)?;
         (!lead.trim().is_empty() && !written.trim().is_empty()).then(|| written.to_owned())
     }
 
@@ -120,11 +118,12 @@ impl Turns<'_, '_> {
     fn prompt_end(&self, after: History, setting: &Setting) -> Option<(String, Option<usize>)> {
         let history = shapes::history(after);
         let text = self.prober.render(&history, setting, true)?;
-        let start = end_of(&text, after)?;
+        let tail = after.rest(&text)?;
+        let start = text.len() - tail.len();
         let bare = self.prober.render(&history, setting, false);
         let bare = bare.filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()));
         let generated = bare.and_then(|bare| bare.len().checked_sub(start));
-        Some((text.get(start..)?.to_owned(), generated))
+        Some((tail.to_owned(), generated))
     }
 
     /// The prompt whose header is the last range that its end shares with the beginning of a turn. One kind of turn
@@ -210,15 +209,8 @@ impl Turns<'_, '_> {
     /// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as
     /// much as also comes before a user's message.
     fn end_of_turn(&self, after: History, tail: &str) -> usize {
-        let mut messages = shapes::history(after);
-        messages.push(Message::User(needle::LATER.to_owned()));
-        let between = || {
-            let text = self.prober.render(&messages, &Setting::new(), false)?;
-            let start = end_of(&text, after)?;
-            let end = start + text.get(start..)?.find(needle::LATER)?;
-            Some(text.get(start..end)?.to_owned())
-        };
-        between().map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
+        let between = self.before_user(shapes::history(after), after.last_needle(), &Setting::new());
+        between.map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
     }
 
     /// The text before the first value of a turn that the prompt has not written; `None` if the turn does not begin
@@ -232,18 +224,8 @@ impl Turns<'_, '_> {
 
     /// The text after content at the end of a turn, as far as it also comes before another turn.
     pub(crate) fn end(&self, tail: &str) -> String {
-        let messages = [
-            Message::User(needle::USER.to_owned()),
-            Message::Assistant(shapes::content()),
-            Message::User(needle::LATER.to_owned()),
-        ];
-        let between = || {
-            let text = self.prober.render(&messages, &Setting::new(), false)?;
-            let start = text.rfind(needle::CONTENT)? + needle::CONTENT.len();
-            let end = start + text.get(start..)?.find(needle::LATER)?;
-            Some(text.get(start..end)?.to_owned())
-        };
-        match between() {
+        let turn = shapes::conversation(History::User, &shapes::content());
+        match self.before_user(turn, needle::CONTENT, &Setting::new()) {
             Some(between) if !between.starts_with(tail) => {
                 let shared = self.segmentation.shared_start(tail, &between);
                 // A turn in the middle may end otherwise than the last one.
@@ -255,7 +237,8 @@ impl Turns<'_, '_> {
 
     /// The marks that begin the text after a turn, if the turn itself has no end.
     pub(crate) fn next_marks(&self, answer: &Answer, setting: &Setting) -> Option<String> {
-        let mut messages = vec![Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
+        let mut messages = shapes::conversation(History::User, answer);
+
         let last = match answer.calls.first() {
             Some(call) => {
                 let (id, name) = (call.id.clone(), call.name.clone());
@@ -268,17 +251,12 @@ impl Turns<'_, '_> {
             }
         };
         let text = self.prober.render(&messages, setting, false)?;
-        let trace = Trace::new(text.get(end_of(&text, History::User)?..)?, answer);
+        let trace = Trace::new(History::User.rest(&text)?, answer);
         let tail = trace.tail().split(last).next()?;
         // The marks that close a call do not begin the next turn.
-        let own = self.turn_tail(answer, setting)?;
-        let rest = tail.get(self.segmentation.shared_start(tail, &own).len()..)?;
+        let own = self.trace(History::User, answer, setting)?;
+        let rest = tail.get(self.segmentation.shared_start(tail, own.tail()).len()..)?;
         self.segmentation.marks(rest).into_iter().find(|mark| self.segmentation.is_distinctive(mark)).map(str::to_owned)
-    }
-
-    /// The text after the last value of a turn at the end of a render.
-    fn turn_tail(&self, answer: &Answer, setting: &Setting) -> Option<String> {
-        self.trace(History::User, answer, setting).map(|trace| trace.tail().to_owned())
     }
 }
 

@@ -6,8 +6,9 @@ use super::structure::History;
 use super::template_usage::TemplateUsage;
 use backchat_core::json::Value;
 use backchat_core::text::slice;
+use backchat_probe::probe::needle::{self, MORE};
 use backchat_probe::probe::steady::{Varying, is_number, tokens};
-use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting, needle};
+use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setting};
 
 /// Two times that share no field, whatever the format.
 const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
@@ -66,16 +67,9 @@ fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) 
 
 fn with_time(found: &mut Varying, prober: &Prober<'_>) {
     let [one, two] = TIMES.map(|time| prober.at(time));
-    let user = shapes::history(History::User);
-    for prompt in [true, false] {
-        let mut messages = user.clone();
-        if !prompt {
-            messages.push(Message::Assistant(shapes::content()));
-        }
-        let [one, two] = [&one, &two].map(|prober| {
-            let text = prober.render(&messages, &Setting::new(), prompt)?;
-            after_history(&text, History::User).map(str::to_owned)
-        });
+    let user = History::User;
+    for (messages, prompt) in [(shapes::history(user), true), (shapes::conversation(user, &shapes::content()), false)] {
+        let [one, two] = [&one, &two].map(|prober| shown(prober, &messages, user, &Setting::new(), prompt));
         if let (Some(one), Some(two)) = (one, two) {
             found.compare(&tokens(&one), &tokens(&two), &|_| true);
         }
@@ -85,10 +79,7 @@ fn with_time(found: &mut Varying, prober: &Prober<'_>) {
 fn with_history(found: &mut Varying, prober: &Prober<'_>) {
     let tail = |after: History, answer: Option<&Answer>| match answer {
         Some(answer) => turn(prober, &shapes::history(after), after, answer),
-        None => {
-            let text = prober.render(&shapes::history(after), &Setting::new(), true)?;
-            after_history(&text, after).map(str::to_owned)
-        }
+        None => shown(prober, &shapes::history(after), after, &Setting::new(), true),
     };
     for answer in [None, Some(shapes::content())] {
         let [one, two] = [History::User, History::EarlierTurns].map(|after| tail(after, answer.as_ref()));
@@ -99,9 +90,8 @@ fn with_history(found: &mut Varying, prober: &Prober<'_>) {
 }
 
 fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&ReasoningInput>) {
-    const LONGER: &str = ", then Qzsome more words, all of them q";
     let prober = prober.with_reasoning(input);
-    let longer = |value: &str| format!("{value}{LONGER}");
+    let longer = |value: &str| format!("{value}{MORE}");
     let said = |longer: &dyn Fn(&str) -> String| {
         let thought = input.map(|_| longer(needle::REASONING));
         let content = Answer { reasoning: thought, ..Answer::content(&longer(needle::CONTENT)) };
@@ -112,10 +102,10 @@ fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&Reasonin
         [content.clone(), Answer { calls, content: None, ..content }]
     };
     let history = shapes::history(History::User);
-    let lengthy = [Message::User(format!("{LONGER} {}", needle::USER))];
+    let lengthy = [Message::User(format!("{MORE} {}", needle::USER))];
     for (one, two) in said(&str::to_owned).into_iter().zip(said(&longer)) {
         let one = turn(&prober, &history, History::User, &one);
-        let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(LONGER, ""));
+        let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(MORE, ""));
         if let (Some(one), Some(two)) = (one, two) {
             found.compare(&tokens(&one), &tokens(&two), &|_| true);
         }
@@ -124,10 +114,7 @@ fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&Reasonin
 
 fn with_variables(found: &mut Varying, prober: &Prober<'_>) {
     let user = shapes::history(History::User);
-    let shown = |setting: &Setting| {
-        let text = prober.render(&user, setting, true)?;
-        after_history(&text, History::User).map(str::to_owned)
-    };
+    let shown = |setting: &Setting| shown(prober, &user, History::User, setting, true);
     let Some(usual) = shown(&Setting::new()) else { return };
     for name in prober.switches() {
         let other =
@@ -148,12 +135,13 @@ fn values(call: &Call) -> impl Iterator<Item = String> {
 /// A render of an answer, from the history's last words on.
 fn turn(prober: &Prober<'_>, history: &[Message], after: History, answer: &Answer) -> Option<String> {
     let messages = [history, &[Message::Assistant(answer.clone())]].concat();
-    let text = prober.render(&messages, &Setting::new(), false)?;
-    after_history(&text, after).map(str::to_owned)
+    shown(prober, &messages, after, &Setting::new(), false)
 }
 
-fn after_history(text: &str, after: History) -> Option<&str> {
-    text.get(text.rfind(after.last_needle())? + after.last_needle().len()..)
+/// A render, from the history's last words on.
+fn shown(prober: &Prober<'_>, messages: &[Message], after: History, setting: &Setting, prompt: bool) -> Option<String> {
+    let text = prober.render(messages, setting, prompt)?;
+    after.rest(&text).map(str::to_owned)
 }
 
 #[cfg(test)]

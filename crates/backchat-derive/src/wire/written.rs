@@ -10,8 +10,9 @@ use super::marks::Segmentation;
 use super::shapes;
 use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
 use super::trace::{Kind, Slot, Trace};
-use super::turn::Turns;
+
 use backchat_core::json::{self, Object, Value};
+use backchat_core::push_new;
 use backchat_core::python;
 use backchat_core::text::{common_end, slice};
 use backchat_probe::probe::{Answer, Prober, Setting, call_with, json_type, needle};
@@ -107,13 +108,9 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
         end(shape, &written.stops, wire);
     }
     for group in &mut written.groups {
-        let mut known: Vec<Shape> = Vec::new();
         for shape in std::mem::take(&mut group.shapes) {
-            if !known.contains(&shape) {
-                known.push(shape);
-            }
+            push_new(&mut group.shapes, shape);
         }
-        group.shapes = known;
     }
     if wire.end.trim().is_empty() {
         written.blank_end.clone_from(&wire.end);
@@ -121,7 +118,7 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     written.changed_json = changed_json(prober, wire);
     let Some(calls) = &wire.calls else { return written };
     let prober = wire.prober(prober).with_shape(calls.request_shape);
-    let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
+    let turns = wire.turns(&prober);
     if calls.body.head.iter().chain(&calls.body.tail).any(|part| *part == CallPart::Id) {
         written.ids = ids::find(&prober, calls);
     }
@@ -133,17 +130,18 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     if let Some(trace) = turned([pair(1), pair(0)].into_iter().collect()) {
         written.sorted = trace.text.find(&shapes::key(0, 0)) < trace.text.find(&shapes::key(0, 1));
     }
-    let inner = Value::from([("qzb", needle::ITEM.into()), ("qza", needle::ITEM.into())]);
+    let [first, second] = needle::INNER_KEYS;
+    let inner = Value::from([(first, needle::ITEM.into()), (second, needle::ITEM.into())]);
     if let Some(trace) = turned([(shapes::key(0, 0), inner)].into_iter().collect()) {
-        written.sorted_inside = trace.text.find("qza") < trace.text.find("qzb");
-        let places = [shapes::key(0, 0).as_str(), "qza", "qzb"].map(|key| trace.text.find(key));
+        written.sorted_inside = trace.text.find(second) < trace.text.find(first);
+        let places = [shapes::key(0, 0).as_str(), first, second].map(|key| trace.text.find(key));
         if let (Some(from), Some(to)) = (places.iter().flatten().min(), places.iter().flatten().max()) {
             let blanks = trace.get(*from..*to).split(|c: char| !c.is_whitespace());
             written.widest = blanks.map(str::len).max().unwrap_or(0);
         }
     }
-    if let Some(trace) = turned([(shapes::key(0, 0), "Qzé".into())].into_iter().collect()) {
-        written.ascii = !trace.text.contains("Qzé") && trace.text.contains("Qz\\u00e9");
+    if let Some(trace) = turned([(shapes::key(0, 0), needle::ACCENTED.into())].into_iter().collect()) {
+        written.ascii = !trace.text.contains(needle::ACCENTED) && trace.text.contains("Qz\\u00e9");
     }
     match &calls.body.arguments {
         Arguments::Pairs(_) => written.spellings = spellings(&turned, wire),
@@ -156,8 +154,7 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
 /// The turn of an answer that is JSON, if the JSON is not in it as it is; content that is a JSON string is not asked.
 fn changed_json(prober: &Prober, wire: &WireFormat) -> Option<String> {
     let prober = wire.prober(prober);
-    let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
-    let trace = turns.trace(History::User, &Answer::content(JSON_ANSWER), &Setting::new())?;
+    let trace = wire.turns(&prober).trace(History::User, &Answer::content(JSON_ANSWER), &Setting::new())?;
     (!wire.content.is_json && !trace.text.contains(JSON_ANSWER)).then_some(trace.text)
 }
 
@@ -167,9 +164,7 @@ fn groups(prober: &Prober, wire: &WireFormat) -> Vec<Group> {
     let known = wire.prompts.iter().map(|prompt| &prompt.setting);
     let parts = wire.reasoning.iter().map(|reasoning| &reasoning.setting);
     for setting in known.chain(parts).chain(wire.calls.iter().map(|calls| &calls.setting)) {
-        if !settings.contains(setting) {
-            settings.push(setting.clone());
-        }
+        push_new(&mut settings, setting.clone());
     }
     let mut groups: Vec<Group> = Vec::new();
     let other = other_tools(wire.request_shape);
@@ -180,9 +175,7 @@ fn groups(prober: &Prober, wire: &WireFormat) -> Vec<Group> {
                 match groups.iter_mut().find(|known| known.prompt == group.prompt) {
                     Some(known) => {
                         for shape in group.shapes {
-                            if !known.shapes.contains(&shape) {
-                                known.shapes.push(shape);
-                            }
+                            push_new(&mut known.shapes, shape);
                         }
                     }
                     None => groups.push(group),
@@ -197,22 +190,10 @@ fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) 
     let history = shapes::history(after);
     // The prompt is that of a conversation of the usual kind.
     let text = prober.with_shape(wire.request_shape).render(&history, setting, true)?;
-    let start = text.rfind(after.last_needle())? + after.last_needle().len();
-    let prompt = text.get(start..)?.to_owned();
+    let prompt = after.rest(&text)?.to_owned();
     let mut shapes: Vec<Shape> = Vec::new();
-    let calls = |count: usize| match &wire.calls {
-        Some(calls) if count > 0 => shapes::calls(count)
-            .into_iter()
-            .enumerate()
-            .map(|(index, mut call)| {
-                if calls.ids_hold_names {
-                    call.id = needle::spaced_id(&call.name, index);
-                }
-                call
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
+    let ids_hold_names = wire.calls.as_ref().is_some_and(|calls| calls.ids_hold_names);
+
     let input = wire.reasoning.as_ref().and_then(Reasoning::first_input);
     for thought in std::iter::once(None).chain(input.map(Some)) {
         for content in [true, false] {
@@ -223,19 +204,16 @@ fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) 
                 let answer = Answer {
                     content: content.then(|| needle::CONTENT.to_owned()),
                     reasoning: thought.is_some().then(|| needle::REASONING.to_owned()),
-                    calls: calls(count),
+                    calls: shapes::calls_with(count, ids_hold_names),
                 };
                 let request_shape = match &wire.calls {
                     Some(calls) if count > 0 => calls.request_shape,
                     _ => wire.request_shape,
                 };
                 let prober = prober.with_shape(request_shape).with_reasoning(thought);
-                let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
-                let Some(trace) = turns.trace(after, &answer, setting) else { continue };
-                let Some(shape) = shape(&trace, &answer, wire) else { continue };
-                if !shapes.contains(&shape) {
-                    shapes.push(shape);
-                }
+                let trace = wire.turns(&prober).trace(after, &answer, setting);
+                let Some(shape) = trace.and_then(|trace| shape(&trace, &answer, wire)) else { continue };
+                push_new(&mut shapes, shape);
             }
         }
     }
@@ -264,25 +242,18 @@ fn shape(trace: &Trace, answer: &Answer, wire: &WireFormat) -> Option<Shape> {
         {
             return None;
         }
-        let start = slots.iter().map(|slot| slot.range.start).min()?.checked_sub(calls.margins.0)?;
-        let end = slots.iter().map(|slot| slot.range.end).max()? + calls.margins.1;
-        regions.push((start..end, Part::Call));
+        let own = trace.range_of(index)?;
+        regions.push((own.start.checked_sub(calls.margins.0)?..own.end + calls.margins.1, Part::Call));
     }
     regions.sort_by_key(|(range, _)| range.start);
     let mut parts = Vec::new();
     let mut at = 0;
     for (range, part) in regions {
-        let text = trace.text.get(at..range.start)?;
-        if !text.is_empty() {
-            parts.push(Part::Text(text.to_owned()));
-        }
-        parts.push(part);
+        parts.extend([Part::Text(trace.text.get(at..range.start)?.to_owned()), part]);
         at = range.end;
     }
-    let rest = trace.text.get(at..)?;
-    if !rest.is_empty() {
-        parts.push(Part::Text(rest.to_owned()));
-    }
+    parts.push(Part::Text(trace.text.get(at..)?.to_owned()));
+    parts.retain(|part| part.text() != Some(""));
     Some(Shape { parts })
 }
 
@@ -329,9 +300,8 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
             Some(_) | None => stop.as_str(),
         };
         let known = if first.is_some() { &mut found } else { &mut common };
-        let own = own.trim().to_owned();
-        if !own.is_empty() && !known.contains(&own) {
-            known.push(own);
+        if !own.trim().is_empty() {
+            push_new(known, own.trim().to_owned());
         }
     }
     // A text that also occurs inside turns is a stop only where nothing else is.
@@ -358,7 +328,7 @@ fn end(shape: &mut Shape, stops: &[String], wire: &WireFormat) {
 fn samples() -> [Value; 7] {
     [
         shapes::value(0, 0).into(),
-        73591.into(),
+        needle::INTEGER.into(),
         json::read("73.25").unwrap_or(Value::Null),
         true.into(),
         Value::Null,
@@ -374,7 +344,7 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec
     for value in samples() {
         let Some(trace) = turned([(key.clone(), value.clone())].into_iter().collect()) else { continue };
         let Some(slot) = trace.slot(Kind::Key(0, 0)) else { continue };
-        let rest = trace.get(slot.range.end..trace.text.len());
+        let rest = trace.rest(slot.range.end);
         let plain = [(value.to_string(), false), (python::spelling(&value), true)];
         let plain = match &value {
             Value::String(text) => vec![(text.clone(), false)],

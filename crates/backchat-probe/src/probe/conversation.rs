@@ -112,6 +112,11 @@ pub fn call_with(index: usize, arguments: Object) -> Call {
     Call { id: id.to_owned(), name: name.to_owned(), arguments }
 }
 
+/// Gives a call an id that is not only letters and digits, and that names it.
+pub fn name_in_id(call: &mut Call, index: usize) {
+    call.id = format!("qzspace.{}:{index}", call.name);
+}
+
 /// A history that ends in a tool's result.
 pub fn after_tool() -> Vec<Message> {
     let called = call(2, 1);

@@ -13,7 +13,8 @@ pub mod steady;
 mod tools;
 
 pub use conversation::{
-    Answer, Call, Message, PART_BREAK, REASONING_KEYS, ReasoningInput, after_tool, call, call_with, speaks_of_reasoning,
+    Answer, Call, Message, PART_BREAK, REASONING_KEYS, ReasoningInput, after_tool, call, call_with, name_in_id,
+    speaks_of_reasoning,
 };
 pub use prober::{Prober, Setting};
 pub(crate) use renderer::{Renderer, context, key_of};

@@ -30,6 +30,17 @@ pub const KEYS: [&str; 3] = ["qzkey_one", "qzkey_two", "qzkey_tre"];
 pub const VALUES: [&str; 3] = ["Qzvalueoneq", "Qzvaluetwoq", "Qzvaluetreq"];
 /// A text inside a list or an object.
 pub const ITEM: &str = "Qzitemq";
+/// Two keys that are not in their order.
+pub const INNER_KEYS: [&str; 2] = ["qzb", "qza"];
+/// A text with every character that some encoding escapes.
+pub const ODD: &str = "Qzo\"d'd \\<&>\né]q";
+/// A character beyond ASCII.
+pub const ACCENTED: &str = "Qzé";
+/// What makes a text longer, in words.
+pub const MORE: &str = ", then Qzsome more words, all of them q";
+pub const INTEGER: u64 = 73591;
+/// The id, the name, a key and its value of a call that was answered before.
+pub const EARLIER_CALL: [&str; 4] = ["qzId9zzzz", "qzname_nil", "qzkey_nil", "Qzvaluenilq"];
 /// Nine letters and digits: some templates refuse any other id.
 pub const IDS: [&str; 3] = ["qzId1aaaa", "qzId2bbbb", "qzId3cccc"];
 /// The suffix that makes ids longer than the conversation's own.
@@ -38,11 +49,6 @@ pub(super) const LONGER_ID: &str = "Qzlongerq0000000";
 pub(super) const UNREAD: &str = "qzunread";
 /// How needles begin.
 pub const BEGINNINGS: [&str; 5] = ["Qz", "qzname_", "qzkey_", "qzId", "qzspace"];
-
-/// An id that is not only letters and digits, and that names its call.
-pub fn spaced_id(name: &str, index: usize) -> String {
-    format!("qzspace.{name}:{index}")
-}
 
 /// One of three needles, in turn.
 pub fn pick([first, second, third]: [&'static str; 3], index: usize) -> &'static str {

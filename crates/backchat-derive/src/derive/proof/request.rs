@@ -7,7 +7,9 @@ use crate::wire::template_usage::{self, TemplateUsage};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::Object;
 use backchat_core::text::slice;
-use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, RequestShape, Setting, call, needle};
+use backchat_probe::probe::{
+    Answer, Call, Message, Prober, ReasoningInput, RequestShape, Setting, call, name_in_id, needle,
+};
 
 /// How to pass conversations to one chat template.
 #[derive(Clone, Debug)]
@@ -77,7 +79,7 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
 fn probe_call(index: usize, named_id: bool) -> Call {
     let mut made = call(index, 1);
     if named_id {
-        made.id = needle::spaced_id(&made.name, index);
+        name_in_id(&mut made, index);
     }
     made
 }
