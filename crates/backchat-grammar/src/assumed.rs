@@ -7,6 +7,7 @@
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_derive::derive::{self, Status};
 use backchat_derive::wire::{Wire, WireParts};
 use backchat_parser::pattern::Part;
@@ -219,9 +220,7 @@ fn object(values: &[(&[String], &str)]) -> Option<String> {
     let mut keys: Vec<&String> = Vec::new();
     for (path, _) in values {
         let key = path.first()?;
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
+        push_new(&mut keys, key);
     }
     let entries = keys.into_iter().map(|key| {
         let below = values.iter().filter_map(|(path, value)| match path {

@@ -12,6 +12,7 @@ use super::automaton::Automaton;
 use super::char_class::bracketed;
 use super::rules::{Node, Rules};
 use super::special::{SpecialToken, at_start, begun_mark};
+use backchat_core::push_new;
 use backchat_core::text::slice;
 
 impl Grammar {
@@ -213,9 +214,7 @@ impl LarkWriter<'_> {
             }
             for (to, ranges) in ways {
                 characters.push(Step { from, to, label: class(&ranges) });
-                if !reached.contains(&to) {
-                    reached.push(to);
-                }
+                push_new(&mut reached, to);
             }
             for token in self.special {
                 if let (Some(to), Some(label)) = (automaton.after(from, &token.text), token.in_lark()) {

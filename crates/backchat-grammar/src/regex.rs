@@ -1,5 +1,6 @@
 //! Small automata as regular expressions, in the syntax that all engines share.
 
+use backchat_core::push_new;
 use std::fmt::Write;
 
 use super::automaton::Automaton;
@@ -66,9 +67,7 @@ pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String
     while let Some(at) = order.get(next).copied() {
         next += 1;
         for edge in automaton.state(at)?.edges {
-            if !order.contains(&edge.to) {
-                order.push(edge.to);
-            }
+            push_new(&mut order, edge.to);
         }
         if order.len() > MOST_STATES {
             return None;

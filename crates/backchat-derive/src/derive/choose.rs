@@ -10,6 +10,7 @@ use super::needed::holds_probe;
 use super::{Attempt, Job, keep};
 use crate::wire::{self, Reading, structure::WireFormat};
 use backchat_core::json::{Step, Value};
+use backchat_core::push_new;
 use backchat_probe::probe::steady::Varying;
 
 /// How many candidates are proved.
@@ -218,9 +219,7 @@ fn topics(attempt: &Attempt) -> Vec<Topic> {
             Some("content") => Topic::Content,
             Some(_) => Topic::Reasoning,
         };
-        if !topics.contains(&topic) {
-            topics.push(topic);
-        }
+        push_new(&mut topics, topic);
     }
     topics
 }

@@ -3,6 +3,7 @@
 use crate::wire::structure::WireFormat;
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
+use backchat_core::push_new;
 use backchat_core::text::{common_end, common_start, slice};
 use backchat_probe::diff::{self, DiffTag};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
@@ -144,9 +145,7 @@ pub(super) fn collect(prober: &Prober, wire: &WireFormat) -> Vec<Evidence> {
     );
     let mut settings: Vec<&Setting> = Vec::new();
     for setting in wire.prompts.iter().map(|prompt| &prompt.setting).filter(|setting| !setting.is_empty()) {
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
+        push_new(&mut settings, setting);
     }
     for (setting, (name, value)) in settings.iter().filter_map(|setting| Some((setting, setting.first()?))) {
         let with = format!("the prompt with {name} = {value}");

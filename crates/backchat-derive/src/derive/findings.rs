@@ -5,6 +5,7 @@ use super::evidence::Evidence;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_probe::doctor;
 use backchat_probe::probe::steady::readable;
 
@@ -65,9 +66,7 @@ impl Findings {
 pub(super) fn headers(wire: &WireFormat) -> Vec<&str> {
     let mut headers: Vec<&str> = Vec::new();
     for prompt in &wire.prompts {
-        if !headers.contains(&prompt.header.trim()) {
-            headers.push(prompt.header.trim());
-        }
+        push_new(&mut headers, prompt.header.trim());
     }
     headers
 }

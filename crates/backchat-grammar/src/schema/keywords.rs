@@ -1,6 +1,7 @@
 //! The effect of each keyword of a JSON Schema on a shape.
 
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 
 use super::listed::Listed;
 use super::shape::{Schema, Shape, escaped, types};
@@ -295,9 +296,7 @@ fn of_objects(shape: &mut Shape, keyword: &str, value: &Value, path: &str) {
         "propertyNames" => shape.property_names.push(Schema::new(value, format!("{path}/{keyword}"))),
         "required" => {
             for name in value.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
-                if !shape.required.iter().any(|known| known == name) {
-                    shape.required.push(name.to_owned());
-                }
+                push_new(&mut shape.required, name.to_owned());
             }
         }
         "minProperties" => shape.min_properties = shape.min_properties.max(number.unwrap_or(0)),

@@ -15,6 +15,7 @@ use super::notes::{Effect, Note};
 use super::rules::{Node, Rules};
 use super::style::Style;
 use backchat_core::json::Value;
+use backchat_core::push_new;
 
 pub(crate) use members::{Member, Order};
 pub(crate) use shape::{Schema, Shape, types};
@@ -108,9 +109,7 @@ impl<'r> Reader<'r> {
             keyword: Some(keyword.to_owned()),
             message: message.to_owned(),
         };
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        push_new(&mut self.notes, note);
     }
 
     fn quietly<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {

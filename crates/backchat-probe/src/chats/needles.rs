@@ -9,6 +9,7 @@ use super::text::inside;
 use crate::probe::REASONING_KEYS;
 use crate::probe::needle::Needles;
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_core::python;
 
 /// The part of a message that a text is.
@@ -260,9 +261,7 @@ fn spellings(text: &str) -> Vec<String> {
         let unescaped = backchat_core::json::read(&format!("\"{shape}\"")).ok();
         let unescaped = unescaped.as_ref().and_then(Value::as_str).unwrap_or(shape).to_owned();
         for spelling in [shape.to_owned(), json, ascii, twice, markup, quoted, plain, unescaped] {
-            if !all.contains(&spelling) {
-                all.push(spelling);
-            }
+            push_new(&mut all, spelling);
         }
     }
     all

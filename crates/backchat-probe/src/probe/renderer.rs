@@ -13,6 +13,7 @@ use backchat_chat::{
     ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered, Stopwatch, Watched, render_watched,
 };
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 
 /// How many bytes of text the cache keeps; what comes later is rendered each time.
 const MOST_CACHED: usize = 1 << 25;
@@ -148,9 +149,7 @@ impl<'t> Renderer<'t> {
 
     fn note(&self, error: &Rc<RenderError>) {
         let mut refused = self.memory.refused.borrow_mut();
-        if !refused.contains(&error.message) {
-            refused.push(error.message.clone());
-        }
+        push_new(&mut refused, error.message.clone());
         let is_spent = |budget: &Budget| budget.watch.elapsed() > budget.time;
         if error.kind() == RenderErrorKind::Exhausted || self.memory.budget.as_ref().is_some_and(is_spent) {
             self.memory.exhausted.replace(Some(error.clone()));

@@ -20,6 +20,7 @@ pub(super) use pattern::without_doubled_space;
 use super::needed::holds_probe;
 use crate::wire::structure::{Prompt, Source, WireFormat};
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use pattern::{Delimiter, any_of, escape, spaced};
 
 /// Writes the response template of a wire under these choices.
@@ -57,9 +58,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
         // The prompt's part of the turn belongs to the message only if a mark of the message begins there.
         let opens = first_marks(wire).iter().any(|mark| prompt.prefill.contains(mark));
         let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
-        if !anchors.contains(&whole) {
-            anchors.push(whole);
-        }
+        push_new(&mut anchors, whole);
     }
     if !any_end {
         return Delimiter::Literals(anchors);

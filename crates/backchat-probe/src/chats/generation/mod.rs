@@ -16,6 +16,7 @@ use super::script::Script;
 use crate::probe::{Renderer, context};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_core::text::slice;
 use source::{Piece, PieceKind};
 
@@ -485,9 +486,7 @@ fn build(pieces: &[Piece], pairs: &[Pair], cases: &[Case]) -> Option<Patched> {
         for place in [pair.from, pair.to] {
             if let Some(expression) = divides(pieces, place) {
                 let whole = source::expression(pieces, expression);
-                if !rewritten.contains(&whole) {
-                    rewritten.push(whole);
-                }
+                push_new(&mut rewritten, whole);
             }
         }
         // A position inside an expression splits it there.

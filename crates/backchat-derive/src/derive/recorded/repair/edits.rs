@@ -7,6 +7,7 @@ use super::merge::{self, delimiter, escape};
 use crate::derive::readers::pieces::Branches;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_core::text::slice;
 use backchat_parser::pattern::Pattern;
 
@@ -50,9 +51,7 @@ impl Sighting<'_> {
 impl Edit {
     fn new(known: &Self, template: Value, what: String, marks: impl IntoIterator<Item = String>) -> Self {
         let mut edit = Self { template, ..known.clone() };
-        if !edit.what.contains(&what) {
-            edit.what.push(what);
-        }
+        push_new(&mut edit.what, what);
         edit.marks.extend(marks);
         edit
     }
