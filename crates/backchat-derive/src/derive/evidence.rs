@@ -184,12 +184,11 @@ fn full<'a>(words: &'a str, messages: &'a [Message], setting: &'a Setting) -> As
 impl Evidence {
     /// The pair as JSON.
     pub fn to_value(&self) -> Value {
-        let number = |number: usize| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
         let printed =
-            |printed: &Printed| Value::from([("line", number(printed.line)), ("text", printed.text.as_str().into())]);
+            |printed: &Printed| Value::from([("line", printed.line.into()), ("text", printed.text.as_str().into())]);
         let changes = self.changes.iter().map(|change| {
             Value::from([
-                ("at", number(change.at)),
+                ("at", change.at.into()),
                 ("removed", change.removed.as_str().into()),
                 ("inserted", change.inserted.as_str().into()),
                 ("printed", Value::List(change.printed.iter().map(printed).collect())),

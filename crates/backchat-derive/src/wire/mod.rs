@@ -20,7 +20,7 @@ pub mod structure;
 #[cfg(test)]
 mod support;
 pub(crate) mod template_usage;
-mod trace;
+pub(crate) mod trace;
 pub(crate) mod turn;
 pub(crate) mod varying;
 pub mod written;

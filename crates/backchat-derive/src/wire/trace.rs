@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backchat_core::json::{self, Value};
+use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::slice;
 use backchat_probe::probe::Answer;
@@ -77,7 +77,7 @@ impl Trace {
         let wholes = answer.calls.iter().enumerate().filter_map(|(index, call)| {
             let name = text.find(&call.name).unwrap_or(0);
             let next = answer.calls.get(index + 1).and_then(|next| text.find(&next.name)).unwrap_or(text.len());
-            whole(text, &Value::Object(call.arguments.clone()), name, next)
+            whole(text, &call.arguments, name, next)
                 .map(|(whole, range)| Slot { kind: Kind::Arguments(index, whole), range })
         });
         let wholes: Vec<Slot> = wholes.collect();
@@ -147,21 +147,21 @@ impl Trace {
 
 /// The position of a call's arguments if they are one value. Empty ones are looked for between the names of this call
 /// and of the next one: other braces may be empty, too.
-fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
-    let is_empty = arguments.as_object().is_some_and(|entries| entries.is_empty());
-    let allowed = |at: usize| !is_empty || at > name && at < next;
+fn whole(text: &str, arguments: &Object, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
+    let allowed = |at: usize| !arguments.is_empty() || at > name && at < next;
+    let is_same = |value: &Value| value.as_object().is_some_and(|entries| same_entries(entries, arguments));
     let starts = text.char_indices().filter(|(at, c)| matches!(c, '{' | '"') && allowed(*at));
     for (at, c) in starts {
         let Some((value, end)) = value_at(text, at) else { continue };
         match (c, value) {
-            ('{', value) if same(&value, arguments) => return Some((Whole::Json, at..end)),
-            ('"', Value::String(inner)) if json::read(&inner).is_ok_and(|value| same(&value, arguments)) => {
+            ('{', value) if is_same(&value) => return Some((Whole::Json, at..end)),
+            ('"', Value::String(inner)) if json::read(&inner).is_ok_and(|value| is_same(&value)) => {
                 return Some((Whole::JsonText, at..end));
             }
             _ => {}
         }
     }
-    let spelled = python::spelling(arguments);
+    let spelled = python::spelling(&Value::Object(arguments.clone()));
     let at = text.find(&spelled).filter(|at| allowed(*at))?;
     Some((Whole::Python, at..at + spelled.len()))
 }
@@ -173,11 +173,8 @@ pub(crate) fn value_at(text: &str, at: usize) -> Option<(Value, usize)> {
 }
 
 /// Whether two objects are equal, ignoring the order of their keys.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a.as_object(), b.as_object()) {
-        (Some(a), Some(b)) => a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value)),
-        _ => false,
-    }
+pub(crate) fn same_entries(a: &Object, b: &Object) -> bool {
+    a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value))
 }
 
 #[cfg(test)]
@@ -284,10 +281,9 @@ mod tests {
 
     #[test]
     fn objects_are_the_same_whatever_the_order_of_their_keys() {
-        let read = |text: &str| json::read(text).unwrap();
-        assert!(same(&read(r#"{"a": 1, "b": 2}"#), &read(r#"{"b": 2, "a": 1}"#)));
-        assert!(!same(&read(r#"{"a": 1}"#), &read(r#"{"a": 1, "b": 2}"#)));
-        assert!(!same(&read("[1]"), &read("[1]")), "only objects are arguments");
-        assert!(same(&Value::Object(Object::new()), &read("{}")));
+        let read = |text: &str| json::read(text).unwrap().as_object().unwrap().clone();
+        assert!(same_entries(&read(r#"{"a": 1, "b": 2}"#), &read(r#"{"b": 2, "a": 1}"#)));
+        assert!(!same_entries(&read(r#"{"a": 1}"#), &read(r#"{"a": 1, "b": 2}"#)));
+        assert!(same_entries(&Object::new(), &read("{}")));
     }
 }

@@ -28,13 +28,10 @@ impl Assumption {
             let Outcome::Failed(failure) = judge.outcome(case) else { continue };
             match losses.iter_mut().find(|known| known.part == failure.part) {
                 Some(known) => known.count += 1,
-                None => losses.push(Loss {
-                    part: failure.part,
-                    count: 1,
-                    message: self.message.clone(),
-                    example: case.text.clone(),
-                    is_assumed: true,
-                }),
+                None => {
+                    let loss = Loss::new(failure.part, self.message.clone(), &case.text);
+                    losses.push(Loss { is_assumed: true, ..loss });
+                }
             }
         }
         losses

@@ -1,5 +1,7 @@
 //! The boundary of a text that a template gets wrong, given the position of each part.
 
+use std::mem::{self, Discriminant};
+
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
@@ -126,19 +128,13 @@ impl Boundary {
     }
 
     /// The common key of failures with one cause.
-    pub(super) fn cause(&self) -> (String, u8, String) {
-        let (number, detail) = match &self.fault {
-            Fault::NotOpened { inside: Some(other) } => (0, other.clone()),
-            Fault::NotOpened { inside: None } => (0, String::new()),
-            Fault::StartsAt(_) => (1, String::new()),
-            Fault::EndsAt { by, .. } => (2, by.trim().to_owned()),
-            Fault::Overwritten { .. } => (3, String::new()),
-            Fault::Malformed(_) => (4, String::new()),
-            Fault::Extra => (5, String::new()),
-            Fault::Misread { .. } => (6, String::new()),
-            Fault::Unclosed => (7, String::new()),
+    pub(super) fn cause(&self) -> (String, Discriminant<Fault>, String) {
+        let detail = match &self.fault {
+            Fault::NotOpened { inside: Some(other) } => other,
+            Fault::EndsAt { by, .. } => by.trim(),
+            _ => "",
         };
-        (self.field.clone(), number, detail)
+        (self.field.clone(), mem::discriminant(&self.fault), detail.to_owned())
     }
 }
 

@@ -35,6 +35,34 @@ pub(in crate::derive) struct Case {
     pub offers_tools: bool,
 }
 
+impl Case {
+    /// The conversation with an answer.
+    pub fn with(&self, answer: Answer) -> Vec<Message> {
+        [self.history.as_slice(), &[Message::Assistant(answer)]].concat()
+    }
+}
+
+/// The shortest case of each kind.
+pub(super) fn shortest<'c, K: PartialEq>(
+    cases: impl IntoIterator<Item = &'c Case>,
+    kind: impl Fn(&Answer) -> K,
+) -> Vec<&'c Case> {
+    let mut found: Vec<&Case> = Vec::new();
+    for case in cases {
+        match found.iter_mut().find(|known| kind(&known.expected) == kind(&case.expected)) {
+            Some(known) if known.text.len() > case.text.len() => *known = case,
+            Some(_) => {}
+            None => found.push(case),
+        }
+    }
+    found
+}
+
+/// The parts that an answer has.
+pub(super) fn parts(answer: &Answer) -> (bool, bool, usize) {
+    (answer.reasoning.is_some(), answer.content.is_some(), answer.calls.len().min(2))
+}
+
 /// Renders conversations of one chat template into cases.
 pub(super) struct Cutter<'p, 't> {
     /// Offers tools only in `offering`.

@@ -59,52 +59,29 @@ pub(super) fn histories(named_ids: bool, several: bool) -> Vec<History> {
     };
     let first = result(&lookup, r#"{"population": 36000, "ref": "res-91bd"}"#);
     let greeted = Message::Assistant(Answer::content("Good <b>day</b> to you.").with_reasoning(EARLIER_THOUGHT));
+    let history = |name: &'static str, messages: Vec<Message>, last: &'static str| History {
+        name,
+        messages,
+        last,
+        is_main: false,
+        is_brief: false,
+    };
+    let main = |history: History| History { is_main: true, ..history };
+    let brief = |history: History| History { is_brief: true, ..history };
+    let after_result = vec![user("How many people live there?"), called(&[&lookup]), first.clone()];
+    let system = vec![Message::System("Answer in one line.".to_owned()), user(QUESTION)];
+    let after_call = vec![user("Hello?"), called(&[&lookup]), first.clone(), greeted.clone(), user(QUESTION)];
     let mut histories = vec![
-        History {
-            name: "after a question",
-            messages: vec![user(QUESTION)],
-            last: "7f3a",
-            is_main: true,
-            is_brief: false,
-        },
-        History {
-            name: "after earlier turns",
-            messages: vec![user("Hello?"), greeted.clone(), user(QUESTION)],
-            last: "7f3a",
-            is_main: false,
-            is_brief: false,
-        },
-        History {
-            name: "after a tool's result",
-            messages: vec![user("How many people live there?"), called(&[&lookup]), first.clone()],
-            last: "res-91bd",
-            is_main: true,
-            is_brief: false,
-        },
-        History {
-            name: "after a system message",
-            messages: vec![Message::System("Answer in one line.".to_owned()), user(QUESTION)],
-            last: "7f3a",
-            is_main: false,
-            is_brief: true,
-        },
-        History {
-            name: "after an earlier call",
-            messages: vec![user("Hello?"), called(&[&lookup]), first.clone(), greeted, user(QUESTION)],
-            last: "7f3a",
-            is_main: false,
-            is_brief: true,
-        },
+        main(history("after a question", vec![user(QUESTION)], "7f3a")),
+        history("after earlier turns", vec![user("Hello?"), greeted, user(QUESTION)], "7f3a"),
+        main(history("after a tool's result", after_result, "res-91bd")),
+        brief(history("after a system message", system, "7f3a")),
+        brief(history("after an earlier call", after_call, "7f3a")),
     ];
     if several {
         let second = result(&clock, "It is late: ten past two.");
-        histories.push(History {
-            name: "after two results",
-            messages: vec![user("How many, and when?"), called(&[&lookup, &clock]), first, second],
-            last: "ten past two",
-            is_main: false,
-            is_brief: true,
-        });
+        let after_two = vec![user("How many, and when?"), called(&[&lookup, &clock]), first, second];
+        histories.push(brief(history("after two results", after_two, "ten past two")));
     }
     histories
 }
@@ -268,11 +245,11 @@ pub(super) fn foreign(literals: &[String]) -> Vec<String> {
 }
 
 /// The answers for one draft: its own delimiters, incomplete, and complete where they are harmless.
-pub(super) fn about(marks: &Marks, named_ids: bool) -> Vec<TestAnswer> {
+pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
     let mut said = Vec::new();
     let mut value =
         |name: &str, answer: Answer| said.push(TestAnswer { name: name.to_owned(), answer, reach: Reach::Value });
-    let beginnings: Vec<&str> = marks.all.iter().filter_map(|mark| beginning(mark)).collect();
+    let beginnings: Vec<&str> = marks.iter().filter_map(|mark| beginning(mark)).collect();
     if !beginnings.is_empty() {
         let text = format!("These are not complete: {} and no more.", beginnings.join(" , "));
         value("beginnings of markers", Answer::content(&text));
@@ -284,13 +261,6 @@ pub(super) fn about(marks: &Marks, named_ids: bool) -> Vec<TestAnswer> {
         name_ids(&mut answer.calls, named_ids, 0);
     }
     said
-}
-
-/// The texts of a draft's delimiters.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Marks {
-    /// Every literal of every delimiter.
-    pub all: Vec<String>,
 }
 
 /// The first half of a mark, unless that is already a mark.
@@ -318,41 +288,48 @@ pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)
     Value::from([("type", "function".into()), ("function", function)])
 }
 
+/// The tools of these conversations: their arguments, and the types of those.
+const TOOLS: [(&str, &[(&str, &str)]); 7] = [
+    (
+        "get_route",
+        &[
+            ("city", "string"),
+            ("days", "integer"),
+            ("exact", "boolean"),
+            ("free", "boolean"),
+            ("tags", "array"),
+            ("sizes", "array"),
+            ("options", "object"),
+        ],
+    ),
+    (
+        "store_entry",
+        &[
+            ("title", "string"),
+            ("count", "integer"),
+            ("ratio", "number"),
+            ("note", "nullable"),
+            ("zip", "string"),
+            ("tags", "array"),
+        ],
+    ),
+    ("run_code", &[("code", "string"), ("days", "integer")]),
+    ("run-sql.v2", &[("query", "string"), ("limit", "integer")]),
+    ("odd_keys", &[("max-size", "integer"), ("x.y", "string"), ("K2", "boolean")]),
+    ("get_time", &[]),
+    ("lookup_city", &[("query", "string"), ("country", "string"), ("zip", "string")]),
+];
+
 /// The definitions of the tools of these conversations, in OpenAI's form.
 pub fn tools() -> Value {
-    let nullable = || Value::from([("type", "string".into()), ("nullable", true.into())]);
-    let tool = |name: &str, entries: Vec<(&str, Value)>| one_tool(name, "A tool.", entries);
-    let text = || typed("string");
-    Value::List(vec![
-        tool(
-            "get_route",
-            vec![
-                ("city", text()),
-                ("days", typed("integer")),
-                ("exact", typed("boolean")),
-                ("free", typed("boolean")),
-                ("tags", typed("array")),
-                ("sizes", typed("array")),
-                ("options", typed("object")),
-            ],
-        ),
-        tool(
-            "store_entry",
-            vec![
-                ("title", text()),
-                ("count", typed("integer")),
-                ("ratio", typed("number")),
-                ("note", nullable()),
-                ("zip", text()),
-                ("tags", typed("array")),
-            ],
-        ),
-        tool("run_code", vec![("code", text()), ("days", typed("integer"))]),
-        tool("run-sql.v2", vec![("query", text()), ("limit", typed("integer"))]),
-        tool("odd_keys", vec![("max-size", typed("integer")), ("x.y", text()), ("K2", typed("boolean"))]),
-        tool("get_time", vec![]),
-        tool("lookup_city", vec![("query", text()), ("country", text()), ("zip", text())]),
-    ])
+    let tool = |(name, entries): (&str, &[(&str, &str)])| {
+        let schema = |kind: &str| match kind {
+            "nullable" => Value::from([("type", "string".into()), ("nullable", true.into())]),
+            kind => typed(kind),
+        };
+        one_tool(name, "A tool.", entries.iter().map(|(key, kind)| (*key, schema(kind))).collect())
+    };
+    Value::List(TOOLS.into_iter().map(tool).collect())
 }
 
 #[cfg(test)]
@@ -439,11 +416,11 @@ mod tests {
 
     #[test]
     fn delimiters_are_said_only_by_halves() {
-        let marks = Marks { all: vec!["<call>".to_owned(), "|".to_owned(), "\n\n<a".to_owned()] };
+        let marks = ["<call>", "|", "\n\n<a"].map(str::to_owned);
         let said = about(&marks, false);
         assert_eq!(said[0].answer.content.as_deref(), Some("These are not complete: <ca and no more."));
         assert_eq!([beginning("<call>"), beginning("|"), beginning("\n\n<a")], [Some("<ca"), None, None]);
-        assert_eq!(about(&Marks::default(), false).len(), 0);
+        assert_eq!(about(&[], false).len(), 0);
         assert_eq!(about(&marks, true)[1].answer.calls[0].id, "tools.run-sql.v2:0");
     }
 }

@@ -2,10 +2,10 @@
 
 use super::case::Case;
 use super::deviant_bodies::{BODIES, Change, without_last_bracket};
-use super::judge::Judge;
+use super::judge::{Judge, Region};
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
-use backchat_parser::parser::{Event, Policies, RecoveryPolicy};
+use backchat_parser::parser::{Policies, RecoveryPolicy};
 use backchat_parser::template::{ContentSpec, Delimiter};
 use backchat_probe::probe::Answer;
 
@@ -27,7 +27,7 @@ pub(super) struct Regions<'c> {
     unstopped: usize,
     calls: Vec<Region>,
     reasoning: Option<Region>,
-    content: Option<Region>,
+
     /// An opening and a closing marker of calls, as turns have them.
     call_opener: Option<String>,
     call_closer: Option<String>,
@@ -37,18 +37,10 @@ pub(super) struct Regions<'c> {
     has_implicit: bool,
 }
 
-/// Bytes of the turn.
-#[derive(Clone)]
-struct Region {
-    open: (usize, usize),
-    body: (usize, usize),
-    close: (usize, usize),
-}
-
 impl<'c> Regions<'c> {
     /// The regions of a turn that a template finds.
     pub fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
-        let (_, events, offset) = judge.read(case, &case.text).ok()?;
+        let found = judge.regions(case)?;
         let unstopped = case.unstopped.as_ref().map_or(case.text.len(), String::len);
         let field = judge.template.field("tool_calls");
         let literal = |delimiter: Option<&Delimiter>| Some(delimiter?.literals()?.first()?.trim().to_owned());
@@ -57,30 +49,17 @@ impl<'c> Regions<'c> {
             unstopped,
             calls: Vec::new(),
             reasoning: None,
-            content: None,
+
             call_opener: literal(field.and_then(|field| field.open.as_ref())),
             call_closer: literal(field.and_then(|field| field.close.as_ref())),
             is_tagged: field.is_some_and(|field| matches!(field.content, ContentSpec::XmlInline(_))),
             has_implicit: judge.template.implicit_field().is_some(),
         };
-        let mut opened = (0, 0);
-        let place = |place: usize| place.saturating_sub(offset);
-        for event in events {
-            match event {
-                Event::Open { span, .. } => opened = (place(span.start), place(span.end)),
-                Event::Close { field, body, span, .. } => {
-                    let region = Region {
-                        open: opened,
-                        body: (place(body.start), place(body.end)),
-                        close: (place(span.start), place(span.end)),
-                    };
-                    match &*field {
-                        "tool_calls" => regions.calls.push(region),
-                        "content" => regions.content = Some(region),
-                        name if Some(name) == judge.reasoning => regions.reasoning = Some(region),
-                        _ => {}
-                    }
-                }
+        for region in found {
+            match region.field.as_str() {
+                "tool_calls" => regions.calls.push(region),
+                "content" => {}
+                name if Some(name) == judge.reasoning => regions.reasoning = Some(region),
                 _ => {}
             }
         }

@@ -3,38 +3,24 @@
 //! Deviations are data: each changes a rendered output in one place, and the message should stay the same, or lose the
 //! call that is cut off and nothing else. They count for no verdict.
 
-use super::case::Case;
-use super::judge::Judge;
-use super::reading::difference;
+use super::case::{self, Case};
+use super::judge::{Judge, Region};
 use super::tolerance::Tolerance;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{self, Value};
 use backchat_core::python;
-use backchat_parser::parser::Event;
-use backchat_probe::probe::Answer;
 
 /// Parses deviations from one rendered output of each kind: the shortest that parses back.
 pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     let mut tolerance = Tolerance::default();
-    let mut kinds: Vec<(Kind, &Case)> = Vec::new();
-    for case in passed {
-        let kind = Kind::of(&case.expected);
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, known)) if known.text.len() <= case.text.len() => {}
-            Some((_, known)) => *known = case,
-            None => kinds.push((kind, case)),
-        }
-    }
-    for (_, case) in kinds {
+    for case in case::shortest(passed.iter().copied(), case::parts) {
         let Some(output) = Output::read(judge, case) else { continue };
         for deviant in output.deviants() {
             tolerance.tried += 1;
             let mut expected = case.expected.clone();
             expected.calls.truncate(expected.calls.len() - deviant.loses);
             let read = judge.read(case, &deviant.text);
-            let is_same = read
-                .is_ok_and(|(message, ..)| difference(&expected, &message, judge.reasoning, &case.prompted).is_none());
-            match is_same {
+            match read.is_ok_and(|(message, ..)| judge.is_same(case, &expected, &message)) {
                 true => tolerance.tolerated += 1,
                 false => tolerance.miss(deviant.what, deviant.text),
             }
@@ -43,37 +29,11 @@ pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     tolerance
 }
 
-/// The parts that answers of one kind have.
-#[derive(PartialEq)]
-struct Kind {
-    has_reasoning: bool,
-    has_content: bool,
-    calls: usize,
-}
-
-impl Kind {
-    fn of(answer: &Answer) -> Self {
-        Self {
-            has_reasoning: answer.reasoning.is_some(),
-            has_content: answer.content.is_some(),
-            calls: answer.calls.len().min(2),
-        }
-    }
-}
-
 /// A rendered output, and the regions that the template finds.
 struct Output<'c> {
     text: &'c str,
     unstopped: Option<&'c str>,
-    regions: Vec<OutputRegion>,
-}
-
-/// A region of the text, in bytes.
-struct OutputRegion {
-    field: String,
-    open: (usize, usize),
-    body: (usize, usize),
-    close: (usize, usize),
+    regions: Vec<Region>,
 }
 
 /// An output that deviates.
@@ -86,22 +46,7 @@ struct Deviant {
 
 impl<'c> Output<'c> {
     fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
-        let (_, events, offset) = judge.read(case, &case.text).ok()?;
-        let mut regions = Vec::new();
-        let mut opened = (0, 0);
-        for event in events {
-            match event {
-                Event::Open { span, .. } => {
-                    opened = (span.start.saturating_sub(offset), span.end.saturating_sub(offset));
-                }
-                Event::Close { field, body, span, .. } => {
-                    let [body, close] =
-                        [body, span].map(|span| (span.start.saturating_sub(offset), span.end.saturating_sub(offset)));
-                    regions.push(OutputRegion { field: field.to_string(), open: opened, body, close });
-                }
-                _ => {}
-            }
-        }
+        let regions = judge.regions(case)?;
         Some(Self { text: &case.text, unstopped: case.unstopped.as_deref(), regions })
     }
 
@@ -114,7 +59,7 @@ impl<'c> Output<'c> {
         };
         add("the stop token missing".to_owned(), self.unstopped.map(str::to_owned), 0);
         for region in self.first_regions() {
-            let OutputRegion { field, open, close, .. } = region;
+            let Region { field, open, close, .. } = region;
             for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
                 if mark.0 == mark.1 {
                     continue;
@@ -124,7 +69,7 @@ impl<'c> Output<'c> {
                 add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
             }
         }
-        let calls: Vec<&OutputRegion> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
+        let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
         if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
             add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
             add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
@@ -132,7 +77,7 @@ impl<'c> Output<'c> {
             add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
             add("the last call truncated".to_owned(), self.cut_off(last), 1);
         }
-        let is_thought = |region: &&OutputRegion| !["content", "tool_calls"].contains(&region.field.as_str());
+        let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&region.field.as_str());
         if let Some(thought) = self.regions.iter().find(is_thought) {
             add("reasoning closed twice".to_owned(), self.closed_twice(thought), 0);
         }
@@ -140,8 +85,8 @@ impl<'c> Output<'c> {
     }
 
     /// The first region of each field.
-    fn first_regions(&self) -> impl Iterator<Item = &OutputRegion> {
-        let is_first = |(at, region): &(usize, &OutputRegion)| {
+    fn first_regions(&self) -> impl Iterator<Item = &Region> {
+        let is_first = |(at, region): &(usize, &Region)| {
             self.regions.iter().take(*at).all(|earlier| earlier.field != region.field)
         };
         self.regions.iter().enumerate().filter(is_first).map(|(_, region)| region)
@@ -165,7 +110,7 @@ impl<'c> Output<'c> {
     }
 
     /// Without the first of several marks that open the first call, and the last of those that close the last one.
-    fn without_outer(&self, first: &OutputRegion, last: &OutputRegion) -> Option<String> {
+    fn without_outer(&self, first: &Region, last: &Region) -> Option<String> {
         let words = Segmentation::Words;
         let distinct = |text: &str| words.marks(text).iter().filter(|mark| words.is_distinctive(mark)).count();
         let open = self.text.get(first.open.0..first.open.1)?;
@@ -182,20 +127,20 @@ impl<'c> Output<'c> {
         Some(format!("{before}{inner}{between}{kept}{after}"))
     }
 
-    fn closed_twice(&self, region: &OutputRegion) -> Option<String> {
+    fn closed_twice(&self, region: &Region) -> Option<String> {
         let (start, end) = self.unstopped_part(region.close);
         let mark = self.text.get(start..end)?.trim();
         if mark.is_empty() { None } else { self.with(end, mark) }
     }
 
-    fn with_body(&self, region: &OutputRegion, write: fn(&Value) -> Option<String>) -> Option<String> {
+    fn with_body(&self, region: &Region, write: fn(&Value) -> Option<String>) -> Option<String> {
         let (start, end) = region.body;
         let (before, body, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
         let written = write(&json::read(body.trim()).ok()?)?;
         Some(format!("{before}{written}{after}"))
     }
 
-    fn cut_off(&self, region: &OutputRegion) -> Option<String> {
+    fn cut_off(&self, region: &Region) -> Option<String> {
         let (start, end) = region.body;
         let body = self.text.get(start..end)?.trim_end();
         let middle = body.char_indices().nth(body.chars().count() / 2)?.0;
@@ -224,7 +169,7 @@ mod tests {
     fn output<'t>(text: &'t str, field: &str, open: &str, close: &str) -> Output<'t> {
         let at = |mark: &str| text.find(mark).unwrap();
         let (body, end) = (at(open) + open.len(), text.rfind(close).unwrap());
-        let region = OutputRegion {
+        let region = Region {
             field: field.to_owned(),
             open: (at(open), body),
             body: (body, end),

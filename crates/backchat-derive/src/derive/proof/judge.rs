@@ -14,15 +14,23 @@ use backchat_core::diagnostic::shortened;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::slice;
-use backchat_parser::parser::{Event, Options, ParseError, Parser, Tools};
+use backchat_parser::parser::{Event, Options, ParseError, Parser, Span, Tools};
 use backchat_parser::template::Template;
-use backchat_probe::probe::{Message, Prober};
+use backchat_probe::probe::{Answer, Prober};
 
 /// The result of one case.
 pub(super) enum Outcome {
     Passed,
     Lost(Loss),
     Failed(Box<Failure>),
+}
+
+/// A region of a turn, in bytes.
+pub(super) struct Region {
+    pub field: String,
+    pub open: (usize, usize),
+    pub body: (usize, usize),
+    pub close: (usize, usize),
 }
 
 /// Judges cases with one template.
@@ -101,18 +109,9 @@ impl<'a, 't> Judge<'a, 't> {
         boundary: Option<Boundary>,
         got: Value,
     ) -> Outcome {
-        Outcome::Failed(Box::new(Failure {
-            count: 1,
-            case: case.name.clone(),
-            setting: case.setting.clone(),
-            part,
-            what: what.to_owned(),
-            boundary,
-            prefix: case.prefix.clone(),
-            text: text.to_owned(),
-            expected: message_of(&case.expected, self.reasoning),
-            got,
-        }))
+        let expected = message_of(&case.expected, self.reasoning);
+        let failure = Failure::new(case, part, what.to_owned(), expected, got);
+        Outcome::Failed(Box::new(Failure { boundary, text: text.to_owned(), ..failure }))
     }
 
     fn parser(&self, case: &Case) -> Result<Parser, ParseError> {
@@ -144,6 +143,30 @@ impl<'a, 't> Judge<'a, 't> {
         Ok((finished.message, events, offset))
     }
 
+    /// Whether a message is the expected one of a case.
+    pub fn is_same(&self, case: &Case, expected: &Answer, message: &Object) -> bool {
+        difference(expected, message, self.reasoning, &case.prompted).is_none()
+    }
+
+    /// The regions that the template finds in a case.
+    pub fn regions(&self, case: &Case) -> Option<Vec<Region>> {
+        let (_, events, offset) = self.read(case, &case.text).ok()?;
+        let place = |span: Span| (span.start.saturating_sub(offset), span.end.saturating_sub(offset));
+        let mut regions = Vec::new();
+        let mut opened = (0, 0);
+        for event in events {
+            match event {
+                Event::Open { span, .. } => opened = place(span),
+                Event::Close { field, body, span, .. } => {
+                    let field = field.to_string();
+                    regions.push(Region { field, open: opened, body: place(body), close: place(span) });
+                }
+                _ => {}
+            }
+        }
+        Some(regions)
+    }
+
     /// Whether the prompt opened the reasoning that the text continues.
     fn is_opened_by_prompt(&self, events: &[Event], offset: usize) -> bool {
         events.iter().any(|event| {
@@ -170,27 +193,21 @@ impl<'a, 't> Judge<'a, 't> {
         let (wanted, got) = example?;
         let message =
             format!("{wanted:?} is written with escapes that no content parser reads, and comes back as {got}");
-        Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+        Some(Loss::new(part, message, &case.text))
     }
 
     /// Arguments that the template writes as a JSON string of JSON. A content parser decodes once, so that they come
     /// back as the JSON text of the object.
     fn encoded_twice(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let (decoded, texts) = with_decoded_arguments(message).filter(|_| part == Part::Arguments)?;
-        if difference(&case.expected, &decoded, self.reasoning, &case.prompted).is_some() {
+        if !self.is_same(case, &case.expected, &decoded) {
             return None;
         }
         let values =
             || case.text.match_indices('"').filter_map(|(at, _)| json::read_with_places_at(&case.text, at).ok());
         let is_string = |text: &String| values().any(|(value, _)| value.as_str() == Some(text));
         let message = "arguments come back as JSON text, which the policy `encoded-arguments` decodes".to_owned();
-        texts.iter().all(is_string).then(|| Loss {
-            part,
-            count: 1,
-            message,
-            example: case.text.clone(),
-            is_assumed: false,
-        })
+        texts.iter().all(is_string).then(|| Loss::new(part, message, &case.text))
     }
 
     /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
@@ -212,10 +229,8 @@ impl<'a, 't> Judge<'a, 't> {
         }
         let mut pairs = answer.calls.iter().zip(&case.expected.calls);
         let is_more = pairs.any(|(got, call)| got.arguments.len() > call.arguments.len());
-        let mut messages = case.history.clone();
-        messages.push(Message::Assistant(answer));
         let prober = if case.offers_tools { self.offering } else { self.plain };
-        if prober.render(&messages, &case.setting, false)? != case.whole {
+        if prober.render(&case.with(answer), &case.setting, false)? != case.whole {
             return None;
         }
         let message = match (part, changed_argument(&case.expected, message)) {
@@ -229,7 +244,7 @@ impl<'a, 't> Judge<'a, 't> {
             _ if is_moved => "content and reasoning are written alike".to_owned(),
             _ => format!("another {} is written alike", part.name()),
         };
-        Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+        Some(Loss::new(part, message, &case.text))
     }
 }
 
@@ -249,7 +264,7 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let (json, spelled) = spelled.next().filter(|_| part == Part::Calls && is_malformed)?;
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
-    Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+    Some(Loss::new(part, message, &case.text))
 }
 
 /// Whether a parsed text is another one as written on the wire, with its escapes, in other quotes than JSON's. White

@@ -53,7 +53,7 @@ use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
 use case::{Case, Cutter, TurnStarts};
-use conversations::Marks;
+
 use judge::{Judge, Outcome};
 use renders::Tokens;
 use request::Request;
@@ -317,13 +317,13 @@ impl Proof<'_> {
     fn unread_name(&self, template: &Template, passed: &[&Case]) -> Option<Failure> {
         let Some(ReasoningInput::Key(key)) = &self.request.reasoning_input else { return None };
         let field = reading::reasoning_field(template).filter(|field| !self.any_reasoning_name && field != key)?;
-        let mut cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
+        let cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
         let first = cases.clone().min_by_key(|case| case.text.len())?;
         // The template may read several keys, and each reads this field: the turn as it is with one settles it.
         let copies: &[&str] = if REASONING_KEYS.contains(&field) { &COPIES } else { &[] };
         let prober = if first.offers_tools { &self.offering } else { &self.plain };
-        let mut messages = first.history.clone();
-        messages.push(Message::Assistant(first.said.clone()));
+        let messages = first.with(first.said.clone());
+
         let is_read = std::iter::once(&field).chain(copies).any(|name| {
             let prober = prober.with_reasoning(Some(&ReasoningInput::Key((*name).to_owned())));
             prober.render(&messages, &first.setting, false).is_some_and(|text| text == first.whole)
@@ -331,18 +331,10 @@ impl Proof<'_> {
         if is_read {
             return None;
         }
-        Some(Failure {
-            count: cases.by_ref().count(),
-            case: first.name.clone(),
-            setting: first.setting.clone(),
-            part: Part::Reasoning,
-            what: format!("the reasoning, which the chat template reads as `{key}` and not as `{field}`,"),
-            boundary: None,
-            prefix: first.prefix.clone(),
-            text: first.text.clone(),
-            expected: reading::message_of(&first.expected, Some(key)),
-            got: reading::message_of(&first.expected, Some(field)),
-        })
+        let what = format!("the reasoning, which the chat template reads as `{key}` and not as `{field}`,");
+        let [expected, got] = [key.as_str(), field].map(|name| reading::message_of(&first.expected, Some(name)));
+        let failure = Failure::new(first, Part::Reasoning, what, expected, got);
+        Some(Failure { count: cases.count(), ..failure })
     }
 }
 
@@ -386,11 +378,11 @@ fn offered_as(request_shape: RequestShape, tools: Value) -> Value {
 }
 
 /// The literals of a template's delimiters.
-fn marks(template: &Template) -> Marks {
+fn marks(template: &Template) -> Vec<String> {
     let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
     let literals = delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned();
     let mut known = HashSet::new();
-    Marks { all: literals.filter(|mark| known.insert(mark.clone())).collect() }
+    literals.filter(|mark| known.insert(mark.clone())).collect()
 }
 
 #[cfg(test)]

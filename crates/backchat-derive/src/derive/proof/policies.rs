@@ -3,11 +3,11 @@
 //!
 //! A policy that changes a conforming turn is refused: servers leave it out for this response template.
 
-use super::case::Case;
+use super::case::{self, Case};
 use super::deviants::{Deviant, Regions, replaced_once};
 use super::judge::{Judge, Outcome};
 use super::policy_rounds::{Cuts, PolicyRounds};
-use super::reading::difference;
+use super::reading::{arguments_of, name_of};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Options, Parser, Policies, Problem, RecoveryPolicy};
@@ -17,19 +17,18 @@ use backchat_probe::probe::Answer;
 /// cut.
 pub(super) fn find(judge: &Judge<'_, '_>, cases: &[Case], thorough: bool) -> PolicyRounds {
     let mut rounds = PolicyRounds::default();
-    let reader = Reader { judge };
     for case in cases {
         for text in [Some(&case.text), case.unstopped.as_ref()].into_iter().flatten() {
-            reader.conform(case, text, &mut rounds);
+            judge.conform(case, text, &mut rounds);
         }
     }
     for case in shortest(cases) {
-        reader.mention(case, &mut rounds);
-        reader.deviate(case, &mut rounds);
+        judge.mention(case, &mut rounds);
+        judge.deviate(case, &mut rounds);
     }
     if thorough {
         let mut cuts = Cuts::default();
-        cases.iter().for_each(|case| reader.cut(case, &mut cuts));
+        cases.iter().for_each(|case| judge.cut(case, &mut cuts));
         rounds.cuts = Some(cuts);
     }
     rounds
@@ -41,59 +40,46 @@ fn shortest(cases: &[Case]) -> Vec<&Case> {
         let texts = answer.calls.iter().take(1).flat_map(|call| call.arguments.values().filter_map(Value::as_str));
         texts.flat_map(str::chars).find(|c| matches!(c, '"' | '\'' | '\n'))
     };
-    let kind = |answer: &Answer| {
-        (answer.reasoning.is_some(), answer.content.is_some(), answer.calls.len().min(2), sign(answer))
-    };
-    let mut kinds: Vec<&Case> = Vec::new();
-    for case in cases {
-        match kinds.iter_mut().find(|known| kind(&known.expected) == kind(&case.expected)) {
-            Some(known) if known.text.len() > case.text.len() => *known = case,
-            Some(_) => {}
-            None => kinds.push(case),
-        }
-    }
-    kinds
+    case::shortest(cases, |answer| (case::parts(answer), sign(answer)))
 }
 
 /// What a text gave.
 type ParseResult = (Object, Vec<Problem>);
 
-struct Reader<'j, 'a, 't> {
-    judge: &'j Judge<'a, 't>,
-}
-
-impl Reader<'_, '_, '_> {
-    fn read(&self, case: &Case, text: &str, policies: Policies) -> Option<ParseResult> {
-        let options = Options::default().tools(self.judge.tools.clone()).recover(policies);
-        let mut parser = Parser::new(self.judge.template, &case.prefix, options).ok()?;
+impl Judge<'_, '_> {
+    fn recover(&self, case: &Case, text: &str, policies: Policies) -> Option<ParseResult> {
+        let options = Options::default().tools(self.tools.clone()).recover(policies);
+        let mut parser = Parser::new(self.template, &case.prefix, options).ok()?;
         parser.feed_into(text, &mut |_| {}).ok()?;
         let finished = parser.finish_into(&mut |_| {}).ok()?;
         Some((finished.message, finished.problems))
     }
 
+    /// Whether a text gives this message.
+    fn recovers(&self, case: &Case, text: &str, policies: Policies, expected: &Answer) -> bool {
+        self.recover(case, text, policies).is_some_and(|(message, _)| self.is_same(case, expected, &message))
+    }
+
     /// A conforming turn has no problems, and every policy leaves it unchanged.
     fn conform(&self, case: &Case, text: &str, rounds: &mut PolicyRounds) {
-        let Some((message, problems)) = self.read(case, text, Policies::every()) else { return };
+        let Some((message, problems)) = self.recover(case, text, Policies::every()) else { return };
         rounds.conforming += 1;
         if problems.is_empty() {
             return;
         }
         let (count, example) = &mut rounds.with_problems;
         *count += 1;
-        if example.as_ref().is_none_or(|example| text.len() < example.len()) {
-            *example = Some(text.to_owned());
-        }
-        let Some((untouched, _)) = self.read(case, text, Policies::none()) else { return };
+        keep_shorter(example, text);
+
+        let Some((untouched, _)) = self.recover(case, text, Policies::none()) else { return };
         if message == untouched {
             return;
         }
         // A policy may give back what the wire format loses.
-        let is_lost = matches!(self.judge.outcome(case), Outcome::Lost(_));
-        let mends = |message: &Object| {
-            is_lost && difference(&case.expected, message, self.judge.reasoning, &case.prompted).is_none()
-        };
+        let is_lost = matches!(self.outcome(case), Outcome::Lost(_));
+        let mends = |message: &Object| is_lost && self.is_same(case, &case.expected, message);
         for policy in Policies::every().iter() {
-            let alone = self.read(case, text, policy.into());
+            let alone = self.recover(case, text, policy.into());
             if alone.is_some_and(|(message, _)| message != untouched && !mends(&message)) {
                 keep_shortest(&mut rounds.refused, policy, text);
             }
@@ -103,19 +89,14 @@ impl Reader<'_, '_, '_> {
     /// The same for a text that mentions closing markers where nothing is open.
     fn mention(&self, case: &Case, rounds: &mut PolicyRounds) {
         let Some(content) = case.expected.content.as_deref().filter(|_| case.expected.calls.is_empty()) else { return };
-        let closes = self.judge.template.fields().iter().filter_map(|field| field.close.as_ref());
+        let closes = self.template.fields().iter().filter_map(|field| field.close.as_ref());
         for mark in closes.filter_map(|close| close.literals()).flatten() {
             let said = format!("{content} It writes `{}` there.", mark.trim());
             let Some(text) = replaced_once(&case.text, content, &said) else { continue };
             let mut expected = case.expected.clone();
             expected.content = Some(said);
-            let is_read = |found: Option<ParseResult>| {
-                found.is_some_and(|(message, _)| {
-                    difference(&expected, &message, self.judge.reasoning, &case.prompted).is_none()
-                })
-            };
             // A marker that ends the content wherever it is cannot be mentioned in it.
-            if is_read(self.read(case, &text, Policies::none())) {
+            if self.recovers(case, &text, Policies::none(), &expected) {
                 self.conform(case, &text, rounds);
             }
         }
@@ -123,20 +104,15 @@ impl Reader<'_, '_, '_> {
 
     /// Each deviation is read by its policy.
     fn deviate(&self, case: &Case, rounds: &mut PolicyRounds) {
-        let Some(regions) = Regions::read(self.judge, case) else { return };
+        let Some(regions) = Regions::read(self, case) else { return };
         for Deviant { policies, text, expected } in regions.deviants(case) {
             let Some(first) = policies.iter().next() else { continue };
-            let is_same = |found: Option<ParseResult>| {
-                found.is_some_and(|(message, _)| {
-                    difference(&expected, &message, self.judge.reasoning, &case.prompted).is_none()
-                })
-            };
             // Text that parses anyway is not a deviation.
-            if is_same(self.read(case, &text, Policies::none())) {
+            if self.recovers(case, &text, Policies::none(), &expected) {
                 continue;
             }
             rounds.deviations += 1;
-            match is_same(self.read(case, &text, policies)) {
+            match self.recovers(case, &text, policies, &expected) {
                 true => rounds.recovered += 1,
                 false => keep_shortest(&mut rounds.missed, first, &text),
             }
@@ -145,11 +121,11 @@ impl Reader<'_, '_, '_> {
 
     /// No policy adds a call to a turn that is cut.
     fn cut(&self, case: &Case, cuts: &mut Cuts) {
-        let Some((whole, _)) = self.read(case, &case.text, Policies::none()) else { return };
+        let Some((whole, _)) = self.recover(case, &case.text, Policies::none()) else { return };
         let whole = calls(&whole);
         for (at, _) in case.text.char_indices().skip(1) {
             let text = slice(&case.text, ..at);
-            let Some((message, _)) = self.read(case, text, Policies::all()) else { continue };
+            let Some((message, _)) = self.recover(case, text, Policies::all()) else { continue };
             cuts.tried += 1;
             let found = calls(&message);
             let added: Vec<&&Value> = found.iter().filter(|call| !whole.contains(call)).collect();
@@ -159,8 +135,8 @@ impl Reader<'_, '_, '_> {
             cuts.added += 1;
             if added.iter().all(|call| whole.iter().any(|known| lacks_arguments(call, known))) {
                 cuts.lacking += 1;
-            } else if cuts.example.as_ref().is_none_or(|example| text.len() < example.len()) {
-                cuts.example = Some(text.to_owned());
+            } else {
+                keep_shorter(&mut cuts.example, text);
             }
         }
     }
@@ -176,12 +152,15 @@ fn calls(message: &Object) -> Vec<&Value> {
 
 /// Whether a call equals another one except for missing arguments.
 fn lacks_arguments(call: &Value, whole: &Value) -> bool {
-    let function = |call: &'_ Value| call.get("function").cloned().unwrap_or_default();
-    let (call, whole) = (function(call), function(whole));
-    let arguments =
-        |function: &Value| function.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
-    let all = arguments(&whole);
-    call.get("name") == whole.get("name") && arguments(&call).iter().all(|(key, value)| all.get(key) == Some(value))
+    let argument = |call: &'_ Value, key: &str| arguments_of(call).and_then(|arguments| arguments.get(key).cloned());
+    let mut own = arguments_of(call).into_iter().flatten();
+    name_of(call) == name_of(whole) && own.all(|(key, value)| argument(whole, key).as_ref() == Some(value))
+}
+
+fn keep_shorter(example: &mut Option<String>, text: &str) {
+    if example.as_ref().is_none_or(|example| text.len() < example.len()) {
+        *example = Some(text.to_owned());
+    }
 }
 
 fn keep_shortest(list: &mut Vec<(RecoveryPolicy, String)>, policy: RecoveryPolicy, text: &str) {

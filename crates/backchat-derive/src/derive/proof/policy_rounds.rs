@@ -74,7 +74,6 @@ impl PolicyRounds {
 
     /// The machine-readable rounds.
     pub fn to_value(&self) -> Value {
-        let count = |count: usize| Value::from(i64::try_from(count).unwrap_or(i64::MAX));
         let listed = |list: &[(RecoveryPolicy, String)]| {
             let one = |(policy, text): &(RecoveryPolicy, String)| {
                 let text = shortened(text, 400);
@@ -85,14 +84,14 @@ impl PolicyRounds {
         let mut entries = Object::new();
         let mut put = |key: &str, value: Value| drop(entries.insert(key, value));
         put("refused", listed(&self.refused));
-        put("conforming", count(self.conforming));
-        put("with_problems", count(self.with_problems.0));
-        put("deviations", count(self.deviations));
-        put("recovered", count(self.recovered));
+        put("conforming", self.conforming.into());
+        put("with_problems", self.with_problems.0.into());
+        put("deviations", self.deviations.into());
+        put("recovered", self.recovered.into());
         put("not", listed(&self.missed));
         if let Some(cuts) = &self.cuts {
             let cuts = [("tried", cuts.tried), ("added", cuts.added), ("lacking", cuts.lacking)];
-            put("cuts", Value::Object(cuts.into_iter().map(|(key, n)| (key.to_owned(), count(n))).collect()));
+            put("cuts", Value::from(cuts.map(|(key, count)| (key, count.into()))));
         }
         Value::Object(entries)
     }

@@ -1,5 +1,6 @@
 //! A message read back, and the part in which it differs from the answer.
 
+use crate::wire::trace::same_entries;
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Call};
@@ -120,7 +121,7 @@ fn function_of(call: &Value) -> &Value {
     call.get("function").unwrap_or(call)
 }
 
-fn name_of(call: &Value) -> Option<&str> {
+pub(super) fn name_of(call: &Value) -> Option<&str> {
     function_of(call).get("name").and_then(Value::as_str)
 }
 
@@ -155,11 +156,6 @@ fn text_of(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     }
-}
-
-/// Whether two objects are equal, ignoring the order of their keys.
-fn same_entries(a: &Object, b: &Object) -> bool {
-    a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value))
 }
 
 /// The first argument that came back as another value, with the expected and the actual value.

@@ -1,6 +1,7 @@
 //! The verdict of a proof; each entry has a conversation that shows it.
 
 use super::boundary::Boundary;
+use super::case::Case;
 use super::policy_rounds::PolicyRounds;
 use super::reading::Part;
 use super::tolerance::Tolerance;
@@ -110,6 +111,21 @@ pub struct Scope {
 }
 
 impl Failure {
+    pub(super) fn new(case: &Case, part: Part, what: String, expected: Value, got: Value) -> Self {
+        Self {
+            count: 1,
+            case: case.name.clone(),
+            setting: case.setting.clone(),
+            part,
+            what,
+            boundary: None,
+            prefix: case.prefix.clone(),
+            text: case.text.clone(),
+            expected,
+            got,
+        }
+    }
+
     /// Whether only the types of arguments differ, and not the text they are written as.
     pub(in crate::derive) fn is_retyped(&self) -> bool {
         self.part == Part::Arguments && recorded::is_retyped(&self.expected, &self.got)
@@ -124,7 +140,7 @@ impl Verdict {
         self.failures = failures;
         self.losses.extend(Vec::into_iter(retyped).map(|Failure { part, count, text, .. }| {
             let message = "values keep the types they are written with, because the samples need that".to_owned();
-            Loss { part, count, message, example: text, is_assumed: false }
+            Loss { count, ..Loss::new(part, message, &text) }
         }));
     }
 
@@ -151,18 +167,17 @@ impl Verdict {
 
     /// The machine-readable verdict.
     pub fn to_value(&self) -> Value {
-        let list = |values: Vec<Value>| Value::List(values);
         Value::from([
-            ("cases", count(self.cases)),
-            ("passed", count(self.passed)),
-            ("failures", list(self.failures.iter().map(Failure::to_value).collect())),
-            ("losses", list(self.losses.iter().map(Loss::to_value).collect())),
-            ("unverified", list(self.unverified.iter().map(Unverified::to_value).collect())),
+            ("cases", self.cases.into()),
+            ("passed", self.passed.into()),
+            ("failures", Value::List(self.failures.iter().map(Failure::to_value).collect())),
+            ("losses", Value::List(self.losses.iter().map(Loss::to_value).collect())),
+            ("unverified", Value::List(self.unverified.iter().map(Unverified::to_value).collect())),
             ("scope", self.scope.to_value()),
-            ("recut", count(self.recut)),
+            ("recut", self.recut.into()),
             ("tolerance", self.tolerance.to_value()),
             ("policies", self.policies.to_value()),
-            ("inexpressible", list(self.inexpressible.iter().map(UnreadTurn::to_value).collect())),
+            ("inexpressible", Value::List(self.inexpressible.iter().map(UnreadTurn::to_value).collect())),
         ])
     }
 }
@@ -192,21 +207,21 @@ impl Failure {
     }
 
     pub(in crate::derive) fn to_value(&self) -> Value {
-        let boundary = self.boundary.as_ref().map_or(Value::Null, |boundary| {
+        let boundary = self.boundary.as_ref().map(|boundary| {
             Value::from([
                 ("field", boundary.field.as_str().into()),
-                ("at", count(boundary.at)),
+                ("at", boundary.at.into()),
                 ("message", boundary.describe().into()),
             ])
         });
         Value::from([
             ("case", self.case.as_str().into()),
-            ("count", count(self.count)),
+            ("count", self.count.into()),
             ("setting", Value::Object(self.setting.clone())),
             ("kind", self.part.name().into()),
             ("differs", self.what.as_str().into()),
-            ("boundary", boundary),
-            ("hint", self.hint().map_or(Value::Null, Value::from)),
+            ("boundary", boundary.into()),
+            ("hint", self.hint().into()),
             ("prefix", self.prefix.as_str().into()),
             ("text", self.text.as_str().into()),
             ("expected", self.expected.clone()),
@@ -227,6 +242,11 @@ impl UnreadTurn {
 }
 
 impl Loss {
+    /// What one turn loses.
+    pub(super) fn new(part: Part, message: String, example: &str) -> Self {
+        Self { part, count: 1, message, example: example.to_owned(), is_assumed: false }
+    }
+
     /// The loss in one line.
     pub fn describe(&self) -> String {
         if self.is_assumed {
@@ -239,7 +259,7 @@ impl Loss {
         Value::from([
             ("kind", self.part.name().into()),
             ("message", self.message.as_str().into()),
-            ("count", count(self.count)),
+            ("count", self.count.into()),
             ("example", shortened(&self.example, 400).as_ref().into()),
         ])
     }
@@ -270,10 +290,6 @@ impl Scope {
         let [proved, not_shown, learned] = [&self.proved, &self.not_shown, &self.learned].map(|list| words(list));
         Value::from([("proved", proved), ("not_shown", not_shown), ("learned", learned)])
     }
-}
-
-fn count(n: usize) -> Value {
-    Value::from(i64::try_from(n).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
