@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::compile::{CallRegion, Choices, Guard, Inside, Lead, Section, Space, Stray, ThoughtEnd};
+use super::compile::{CallRegion, Choices, Guard};
 use super::{Options, derive};
 use crate::wire::Reading;
 use crate::wire::marks::Segmentation;
@@ -31,12 +31,12 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
         |choices| choices.guard == Guard::Behind,
         Some("a close that a value may hold, with a mark at the end of each argument"),
     ),
-    ("space: exact", |choices| choices.space == Space::Exact, None),
-    ("section: required", |choices| choices.section == Section::Required, None),
-    ("inside: the section", |choices| choices.inside == Inside::Section, None),
-    ("lead: content", |choices| choices.lead == Lead::Content, None),
-    ("thought: ends at the first mark", |choices| choices.thought_end == ThoughtEnd::FirstMark, None),
-    ("stray close: swallowed", |choices| choices.stray == Stray::Swallowed, None),
+    ("space: exact", |choices| choices.exact_space, None),
+    ("section: required", |choices| choices.needs_section, None),
+    ("inside: the section", |choices| choices.inside_section, None),
+    ("lead: content", |choices| choices.after_content, None),
+    ("thought: ends at the first mark", |choices| choices.thought_ends_early, None),
+    ("stray close: swallowed", |choices| choices.drops_stray, None),
 ];
 
 thread_local! {

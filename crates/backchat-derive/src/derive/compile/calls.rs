@@ -5,7 +5,7 @@ mod opening;
 
 use super::Choices;
 use super::channels::Channels;
-use super::choices::{CallRegion, Guard, Space};
+use super::choices::{CallRegion, Guard};
 use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced};
@@ -29,7 +29,7 @@ pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Obje
 pub(super) fn opening(wire: &WireFormat, calls: &Calls, choices: &Choices) -> String {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
-    match frame::is_distinctive(wire.segmentation, &first) {
+    match wire.segmentation.is_distinctive(&first) {
         true => spaced(first.trim()),
         // The mark of a section that is not distinctive is one if a call follows it.
         false if !plan.cut.section.trim().is_empty() => {
@@ -48,7 +48,7 @@ struct Plan<'w> {
 
 impl Plan<'_> {
     fn text(&self, text: &str) -> String {
-        if self.choices.space == Space::Exact { escape(text) } else { spaced(text) }
+        if self.choices.exact_space { escape(text) } else { spaced(text) }
     }
 
     /// Whether a call's object is best read whole: it has its own mark, has more members after its arguments, or has
@@ -65,7 +65,7 @@ impl Plan<'_> {
     /// read like one that is cut off after it.
     fn bare_end<'t>(&self, text: &'t str) -> &'t str {
         let bare = text.trim_end();
-        if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
+        if self.choices.exact_space || bare.is_empty() { text } else { bare }
     }
 
     /// Whether an answer may follow the calls at once: text with which no JSON continues.
@@ -79,6 +79,11 @@ impl Plan<'_> {
             Guard::Always => "(?!\\s*[\\]},\"])",
             Guard::Weak | Guard::Behind => "(?!\\s*[\\]},])",
         }
+    }
+
+    /// Whether a text can safely be read as a mark anywhere in prose.
+    fn is_mark(&self, text: &str) -> bool {
+        self.wire.segmentation.is_distinctive(text)
     }
 
     fn first_mark(&self) -> &str {
@@ -97,7 +102,7 @@ impl Plan<'_> {
         if mark.is_empty() {
             let begins = if self.wire.content.place == Place::Dropped { self.start_of_turn() } else { String::new() };
             Delimiter::Pattern(format!("{begins}{start}")).write(&mut field, "open");
-        } else if frame::is_distinctive(self.wire.segmentation, mark) && self.choices.guard != Guard::Always {
+        } else if self.is_mark(mark) && self.choices.guard != Guard::Always {
             Delimiter::Pattern(spaced(mark)).write(&mut field, "open");
         } else {
             Delimiter::Pattern(format!("{}\\s*{start}", spaced(mark))).write(&mut field, "open");
@@ -113,7 +118,7 @@ impl Plan<'_> {
             if !stops.is_empty() {
                 Delimiter::Literals(stops).write(&mut field, "close");
             }
-        } else if frame::is_distinctive(self.wire.segmentation, close) {
+        } else if self.is_mark(close) {
             self.close(&mut field, "", close);
         } else if !close.chars().all(|c| "]})".contains(c)) {
             // A fence occurs in JSON only inside a string.
@@ -137,10 +142,10 @@ impl Plan<'_> {
         let mut field = Object::new();
         let open = self.before_call(self.bare_end(&self.cut.open));
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let guarded = !frame::is_distinctive(self.wire.segmentation, &own) || self.choices.guard == Guard::Always;
+        let guarded = !self.is_mark(&own) || self.choices.guard == Guard::Always;
         let start = if guarded { format!("\\s*(?={})", object_start(object)) } else { String::new() };
         Delimiter::Pattern(format!("{open}{start}")).write(&mut field, "open");
-        if frame::is_distinctive(self.wire.segmentation, &self.cut.close) || !self.cut.close.trim().is_empty() {
+        if self.is_mark(&self.cut.close) || !self.cut.close.trim().is_empty() {
             self.close(&mut field, "", &self.cut.close);
         } else {
             // The object's own end closes it, where a call can end.
@@ -188,7 +193,7 @@ impl Plan<'_> {
         }
         let head = self.pieces(&pieces, &follows, &mut groups);
         let mut open = self.before_call(opens);
-        if self.choices.space == Space::Any
+        if !self.choices.exact_space
             && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
             && self
                 .wire
@@ -210,7 +215,7 @@ impl Plan<'_> {
         };
         let own = format!("{}{}", self.cut.section, self.cut.open);
         let guard = match &body.arguments {
-            _ if frame::is_distinctive(self.wire.segmentation, &own) => String::new(),
+            _ if self.is_mark(&own) => String::new(),
             Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
             _ => "(?=\\s*[{\"])".to_owned(),
         };
@@ -458,7 +463,7 @@ mod tests {
     #[test]
     fn exact_white_space_is_part_of_the_marks() {
         let wire = wire_with(["", "<call>\n", "\n</call>", "", ""], object_body());
-        let exact = Choices { space: Space::Exact, ..Choices::default() };
+        let exact = Choices { exact_space: true, ..Choices::default() };
         let [close, spaced] = [exact, Choices::default()].map(|choices| {
             let template = compile(&wire, &choices, "thinking");
             let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap().clone();

@@ -6,7 +6,7 @@
 use super::frame;
 use super::pattern::escape;
 use crate::wire::marks::Segmentation;
-use crate::wire::structure::{CallPart, WireFormat};
+use crate::wire::structure::WireFormat;
 
 /// The header that reasoning, content and calls share.
 #[derive(Debug, PartialEq)]
@@ -23,9 +23,8 @@ impl<'w> Channels<'w> {
         let header = |text| header(wire.segmentation, text);
         let (before, thought, after) = header(wire.reasoning.as_ref()?.open.trim())?;
         let (first, said, last) = header(wire.content.open.trim())?;
-        let called = wire.calls.as_ref()?.body.head.iter().find_map(|piece| match piece {
-            CallPart::Text(text) => text.trim().strip_prefix(before)?.strip_suffix(after)?.split_whitespace().next(),
-            _ => None,
+        let called = wire.calls.as_ref()?.body.head.iter().find_map(|piece| {
+            piece.text()?.trim().strip_prefix(before)?.strip_suffix(after)?.split_whitespace().next()
         })?;
         let is_one = (before, after) == (first, last) && is_word(called) && ![thought, said].contains(&called);
         is_one.then_some(Self { before, after, called })

@@ -11,32 +11,21 @@ pub(in crate::derive) struct Choices {
     pub cut: usize,
     pub region: CallRegion,
     pub guard: Guard,
-    pub space: Space,
-    pub section: Section,
-    pub stray: Stray,
-    pub thought_end: ThoughtEnd,
-    pub inside: Inside,
-    pub lead: Lead,
-}
-
-/// Where a call without a mark of its own may begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Lead {
-    /// With the turn, or after reasoning.
-    #[default]
-    Turn,
-    /// After any content.
-    Content,
-}
-
-/// How a call without a mark of its own is known to follow another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Inside {
-    /// By the end of the one before.
-    #[default]
-    Neighbor,
-    /// By the mark of their section, too, with no end of it since.
-    Section,
+    /// Whether white space around marks is exactly that of renders.
+    pub exact_space: bool,
+    /// Whether the mark of a section must come before the first call, even if the call's own mark is distinctive.
+    pub needs_section: bool,
+    /// Whether the closing mark of reasoning that nothing opened is left out of content, even if the template never
+    /// writes it.
+    pub drops_stray: bool,
+    /// Whether the first mark of the text after reasoning closes it, and not all of that text.
+    pub thought_ends_early: bool,
+    /// Whether a call without a mark of its own is known to follow another by the mark of their section, too, with no
+    /// end of it since, and not only by the end of the one before.
+    pub inside_section: bool,
+    /// Whether a call without a mark of its own may begin after any content, and not only with the turn or after
+    /// reasoning.
+    pub after_content: bool,
 }
 
 /// The content of one region of `tool_calls`.
@@ -63,40 +52,6 @@ pub(in crate::derive) enum Guard {
     Behind,
 }
 
-/// How exact white space around marks is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Space {
-    #[default]
-    Any,
-    Exact,
-}
-
-/// Whether the mark of a section must come before the first call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Section {
-    /// If the call's own mark would not be distinctive.
-    #[default]
-    Weak,
-    Required,
-}
-
-/// Whether the closing mark of reasoning that nothing opened is left out of content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Stray {
-    /// If the template writes it.
-    #[default]
-    Seen,
-    Swallowed,
-}
-
-/// How much of the text after reasoning closes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum ThoughtEnd {
-    #[default]
-    Whole,
-    FirstMark,
-}
-
 /// The subject of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::derive) enum Topic {
@@ -116,15 +71,15 @@ impl Choices {
                 [CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
                     .map(|region| Choices { region, ..*self }),
             );
-            found.push(Choices { space: Space::Exact, ..*self });
-            found.push(Choices { section: Section::Required, ..*self });
-            found.push(Choices { inside: Inside::Section, ..*self });
-            found.push(Choices { lead: Lead::Content, ..*self });
+            found.push(Choices { exact_space: true, ..*self });
+            found.push(Choices { needs_section: true, ..*self });
+            found.push(Choices { inside_section: true, ..*self });
+            found.push(Choices { after_content: true, ..*self });
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
-            found.push(Choices { thought_end: ThoughtEnd::FirstMark, ..*self });
-            found.push(Choices { stray: Stray::Swallowed, ..*self });
+            found.push(Choices { thought_ends_early: true, ..*self });
+            found.push(Choices { drops_stray: true, ..*self });
         }
         found.retain(|choices| choices != self);
         #[cfg(test)]
@@ -137,12 +92,12 @@ impl Choices {
         let odd = [
             self.region != CallRegion::Natural,
             self.guard != Guard::Weak,
-            self.space != Space::Any,
-            self.section != Section::Weak,
-            self.stray != Stray::Seen,
-            self.thought_end != ThoughtEnd::Whole,
-            self.inside != Inside::Neighbor,
-            self.lead != Lead::Turn,
+            self.exact_space,
+            self.needs_section,
+            self.drops_stray,
+            self.thought_ends_early,
+            self.inside_section,
+            self.after_content,
         ];
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
     }
@@ -162,15 +117,12 @@ impl Choices {
 
     /// The closing of reasoning.
     pub fn reasoning_close<'t>(&self, segmentation: Segmentation, close: &'t str) -> &'t str {
-        match self.thought_end {
-            ThoughtEnd::Whole => close,
-            ThoughtEnd::FirstMark => segmentation.first(close).unwrap_or(close),
-        }
+        segmentation.first(close).filter(|_| self.thought_ends_early).unwrap_or(close)
     }
 
     /// Whether content leaves out a stray closing mark.
     pub fn stray_close(&self, seen: bool) -> bool {
-        seen || self.stray == Stray::Swallowed
+        seen || self.drops_stray
     }
 }
 
@@ -197,8 +149,7 @@ mod tests {
         let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
         let plain = Choices::default();
         let about = |topics: &[Topic]| plain.neighbors(&wire, topics);
-        let is_about_thoughts =
-            |choices: &Choices| choices.thought_end != plain.thought_end || choices.stray != plain.stray;
+        let is_about_thoughts = |choices: &Choices| choices.thought_ends_early || choices.drops_stray;
         assert_eq!(about(&[Topic::Reasoning]).len(), 2);
         assert!(about(&[Topic::Reasoning]).iter().all(is_about_thoughts));
         assert!(!about(&[Topic::Calls]).iter().any(is_about_thoughts));
@@ -213,10 +164,10 @@ mod tests {
         calls.cuts.push(cut(["", "<b>", "", "", ""]));
         let open = |at| Choices { cut: at, ..Choices::default() }.cut(&calls).open.clone();
         assert_eq!([open(0), open(1), open(7)], ["<a>", "<b>", "<a>"]);
-        let first = Choices { thought_end: ThoughtEnd::FirstMark, ..Choices::default() };
+        let first = Choices { thought_ends_early: true, ..Choices::default() };
         assert_eq!(Choices::default().reasoning_close(Segmentation::Words, "</think>\n<say>"), "</think>\n<say>");
         assert_eq!(first.reasoning_close(Segmentation::Words, "</think>\n<say>"), "</think>");
-        let swallows = Choices { stray: Stray::Swallowed, ..Choices::default() };
+        let swallows = Choices { drops_stray: true, ..Choices::default() };
         assert_eq!([false, true].map(|seen| Choices::default().stray_close(seen)), [false, true]);
         assert!(swallows.stray_close(false));
     }

@@ -2,17 +2,12 @@
 
 use crate::wire::marks::{self, Segmentation};
 
-/// Whether a text can safely be read as a mark anywhere in prose.
-pub(super) fn is_distinctive(segmentation: Segmentation, text: &str) -> bool {
-    segmentation.is_distinctive(text)
-}
-
 /// Whether a text can safely be read as the end of content: no words of prose, no signs of Markdown, JSON and code
 /// alone.
 pub(super) fn is_distinct(segmentation: Segmentation, text: &str) -> bool {
     let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
     let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
-    is_distinctive(segmentation, text)
+    segmentation.is_distinctive(text)
         || is_tag(text)
         || is_nameless_closer(text)
         || text.chars().count() >= 3
@@ -40,14 +35,14 @@ pub(super) fn is_token(segmentation: Segmentation, mark: &str) -> bool {
 
 /// Whether a distinctive mark is whole: no value interrupts it.
 pub(super) fn is_closed_mark(segmentation: Segmentation, mark: &str) -> bool {
-    is_distinctive(segmentation, mark)
+    segmentation.is_distinctive(mark)
         && mark.chars().next().is_some_and(marks::is_opening)
         && mark.ends_with(marks::is_closing)
 }
 
 /// Whether a stop ends more than content: one that looks like a closing tag may be text of a thought or a value.
 pub(super) fn is_sure(segmentation: Segmentation, stop: &str) -> bool {
-    is_distinctive(segmentation, stop) && !stop.starts_with("</")
+    segmentation.is_distinctive(stop) && !stop.starts_with("</")
 }
 
 /// The marks of a section's end, each with the signs beside it that would not be distinctive alone.
@@ -57,7 +52,7 @@ pub(super) fn section_marks(segmentation: Segmentation, text: &str) -> Vec<&str>
     let (mut start, mut at) = (0, 0);
     for mark in segmentation.marks(text) {
         at += mark.len();
-        if is_distinctive(segmentation, mark) {
+        if segmentation.is_distinctive(mark) {
             groups.extend(text.get(start..at).map(str::trim));
             start = at;
         }
@@ -73,7 +68,7 @@ pub(super) fn from_last_mark(segmentation: Segmentation, text: &str) -> &str {
     let mut at = 0;
     let mut last = None;
     for mark in segmentation.marks(text) {
-        if is_distinctive(segmentation, mark) {
+        if segmentation.is_distinctive(mark) {
             last = Some(at);
         }
         at += mark.len();

@@ -12,7 +12,7 @@ mod pairs;
 mod pattern;
 
 #[cfg(test)]
-pub(super) use choices::{CallRegion, Guard, Inside, Lead, Section, Space, Stray, ThoughtEnd};
+pub(super) use choices::{CallRegion, Guard};
 pub(super) use choices::{Choices, Topic};
 pub use pairs::value_end;
 pub(super) use pattern::without_doubled_space;

@@ -1,6 +1,6 @@
 //! The close of a call: its own mark, or the text that has to follow it.
 
-use super::super::choices::{Guard, Space};
+use super::super::choices::Guard;
 use super::super::frame;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::Plan;
@@ -23,7 +23,7 @@ impl Plan<'_> {
         };
         let pattern = format!("{}{tail}{closing}", self.behind_arguments());
         let guarded = match self.choices.guard {
-            Guard::Weak | Guard::Behind => !frame::is_distinctive(self.wire.segmentation, own),
+            Guard::Weak | Guard::Behind => !self.is_mark(own),
             Guard::Always => true,
         };
         // White space that separates two calls is left to the opening that needs it.
@@ -47,9 +47,7 @@ impl Plan<'_> {
             let mut patterns = vec![pattern];
             // A call that the end of the section or of the turn cuts off still counts.
             let ends = frame::section_marks(self.wire.segmentation, &self.cut.section_close);
-            let is_new = |end: &&str| {
-                frame::is_distinctive(self.wire.segmentation, end) && !own.contains(end) && !end.contains(own.trim())
-            };
+            let is_new = |end: &&str| self.is_mark(end) && !own.contains(end) && !end.contains(own.trim());
             patterns.extend(ends.into_iter().filter(is_new).map(spaced));
             patterns.extend(
                 self.stops()
@@ -87,11 +85,9 @@ impl Plan<'_> {
             return String::new();
         };
         let close = pairs.cut.close.trim();
-        let head = match self.calls.body.head.last() {
-            Some(CallPart::Text(text)) => text.trim(),
-            _ => return String::new(),
-        };
-        let is_mark = frame::is_distinctive(self.wire.segmentation, close) && !pairs.key_again;
+        let head = self.calls.body.head.last().and_then(CallPart::text).unwrap_or_default().trim();
+
+        let is_mark = self.is_mark(close) && !pairs.key_again;
         if !is_mark || head.is_empty() || pairs.braces.is_some() {
             return String::new();
         }
@@ -101,32 +97,27 @@ impl Plan<'_> {
     /// Whether white space beside the body is part of it.
     fn minds_space(&self) -> bool {
         let bare = match &self.calls.body.arguments {
-            Arguments::Pairs(pairs) => !frame::is_distinctive(self.wire.segmentation, &pairs.cut.close),
+            Arguments::Pairs(pairs) => !self.is_mark(&pairs.cut.close),
             _ => false,
         };
-        bare || self.choices.space == Space::Exact
+        bare || self.choices.exact_space
     }
 
     /// Punctuation before the closing mark of JSON, such as a fence, and the mark, which suffices alone.
     fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
-        let last =
-            self.wire.segmentation.last(close).filter(|mark| frame::is_distinctive(self.wire.segmentation, mark))?;
+        let last = self.wire.segmentation.last(close).filter(|mark| self.is_mark(mark))?;
         let is_fence =
             |lead: &&str| !lead.trim().is_empty() && !lead.contains(|c| marks::is_closing(c) || "\"'".contains(c));
-        let lead = close
-            .strip_suffix(last)
-            .filter(is_fence)
-            .filter(|lead| !frame::is_distinctive(self.wire.segmentation, lead))?;
+        let lead = close.strip_suffix(last).filter(is_fence).filter(|lead| !self.is_mark(lead))?;
         (!matches!(self.calls.body.arguments, Arguments::Pairs(_))).then_some((lead, last))
     }
 
     /// The first mark of a close, and the outer ones after it.
     fn outer_close<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
         let lead = close.len() - close.trim_start().len();
-        let first =
-            self.wire.segmentation.first(close).filter(|mark| frame::is_distinctive(self.wire.segmentation, mark))?;
+        let first = self.wire.segmentation.first(close).filter(|mark| self.is_mark(mark))?;
         let (first, outer) = close.split_at_checked(lead + first.len())?;
-        frame::is_distinctive(self.wire.segmentation, outer).then_some((first, outer))
+        self.is_mark(outer).then_some((first, outer))
     }
 
     pub(super) fn stops(&self) -> impl Iterator<Item = &str> {
@@ -152,7 +143,7 @@ impl Plan<'_> {
 
     /// Whether the text between two calls is taken as it is, white space included.
     fn parts_exactly(&self) -> bool {
-        self.choices.space == Space::Exact && !self.cut.separator.is_empty()
+        self.choices.exact_space && !self.cut.separator.is_empty()
     }
 
     /// Any of the texts that can follow a call, as a pattern.

@@ -1,7 +1,7 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
 use super::super::channels::Channels;
-use super::super::choices::{Inside, Lead, Section, Space};
+
 use super::super::frame;
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::{Groups, Plan, json_text};
@@ -13,10 +13,7 @@ impl Plan<'_> {
     /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no
     /// look-ahead.
     pub(super) fn first_of_pairs(&self, pairs: &Pairs) -> String {
-        let close = self.calls.body.tail.iter().find_map(|piece| match piece {
-            CallPart::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
+        let close = self.calls.body.tail.iter().find_map(CallPart::text);
         let close = close.unwrap_or(&self.cut.close).trim();
         let gap = pairs.gap.trim();
         match pairs.cut.open.trim().is_empty() && !gap.is_empty() && !close.is_empty() {
@@ -33,7 +30,7 @@ impl Plan<'_> {
         };
         let section = self.cut.section.trim();
         let separator = self.cut.separator.trim();
-        let space = if self.choices.space == Space::Exact {
+        let space = if self.choices.exact_space {
             let text = &self.cut.section;
             escape(slice(text, text.trim_end().len()..))
         } else {
@@ -66,7 +63,7 @@ impl Plan<'_> {
             // Nothing closes a call but the next one, after white space that is taken with the call before.
             before.push(format!("(?<={}){}", escape(&self.cut.separator), self.inside_section()));
         }
-        let is_distinctive = frame::is_distinctive(self.wire.segmentation, open);
+        let is_distinctive = self.is_mark(open);
         match before.is_empty() {
             true if own.is_empty() => self.start_of_turn(),
             true => own,
@@ -74,7 +71,7 @@ impl Plan<'_> {
                 format!("(?:{}|{})", self.start_of_turn(), before.join("|"))
             }
             false if own.is_empty() => any_of(before),
-            false if is_distinctive && self.choices.section == Section::Weak => {
+            false if is_distinctive && !self.choices.needs_section => {
                 format!("(?:{})?{own}", before.join("|"))
             }
             false => {
@@ -92,7 +89,7 @@ impl Plan<'_> {
     /// Looks back to the section's mark, past no end of one.
     fn inside_section(&self) -> String {
         let section = self.cut.section.trim();
-        if self.choices.inside == Inside::Neighbor || section.is_empty() {
+        if !self.choices.inside_section || section.is_empty() {
             return String::new();
         }
         // A sign opens a section only if a call follows it.
@@ -116,16 +113,14 @@ impl Plan<'_> {
         let last = self.wire.segmentation.marks(open.trim_end()).last()?.len();
         let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
         // Next to the name, so that its text cannot be mistaken for prose.
-        let is_call = open.trim_end().len() == open.len()
-            && frame::is_distinctive(self.wire.segmentation, outer)
-            && frame::is_distinctive(self.wire.segmentation, inner);
+        let is_call = open.trim_end().len() == open.len() && self.is_mark(outer) && self.is_mark(inner);
         let interrupted = !inner.trim_end().ends_with(marks::is_closing);
         (is_call && interrupted).then_some((outer, inner))
     }
 
     /// A call without an opening begins the turn or follows reasoning.
     pub(super) fn start_of_turn(&self) -> String {
-        if self.choices.lead == Lead::Content {
+        if self.choices.after_content {
             return "\\s*".to_owned();
         }
         match &self.wire.reasoning {
@@ -138,10 +133,7 @@ impl Plan<'_> {
 
     /// The text every call ends with, as a pattern to look back for.
     fn end_of_call(&self) -> String {
-        let tail = self.calls.body.tail.iter().rev().find_map(|piece| match piece {
-            CallPart::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
+        let tail = self.calls.body.tail.iter().rev().find_map(CallPart::text);
         let close = self.cut.close.trim();
         match (close, tail) {
             ("", Some(tail)) => escape(tail.trim()),
@@ -159,13 +151,11 @@ impl Plan<'_> {
         let channels = Channels::find(self.wire);
         for (at, piece) in pieces.iter().enumerate() {
             let next = match pieces.get(at + 1) {
-                Some(CallPart::Text(text)) => text.as_str(),
-                Some(_) => "",
+                Some(piece) => piece.text().unwrap_or_default(),
                 None => follows,
             };
             // If no mark begins a call, a name is a word.
-            let is_weak = !frame::is_distinctive(self.wire.segmentation, &self.cut.section)
-                && !frame::is_distinctive(self.wire.segmentation, &self.cut.open);
+            let is_weak = !self.is_mark(&self.cut.section) && !self.is_mark(&self.cut.open);
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
@@ -181,7 +171,7 @@ impl Plan<'_> {
                 CallPart::Text(text) => {
                     // Models put white space between a mark and a name.
                     let is_free = |mark: Option<&str>| {
-                        self.choices.space == Space::Any
+                        !self.choices.exact_space
                             && mark.is_some_and(|mark| frame::is_closed_mark(self.wire.segmentation, mark))
                     };
                     let before =
@@ -222,10 +212,7 @@ impl Plan<'_> {
             Arguments::Pairs(pairs) => pairs.cut.section.trim().is_empty() && pairs.braces.is_none(),
             _ => false,
         };
-        let tail = self.calls.body.tail.iter().find_map(|piece| match piece {
-            CallPart::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
+        let tail = self.calls.body.tail.iter().find_map(CallPart::text);
         let end = word_before(tail.unwrap_or(&self.cut.close));
         match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
             (Some(signs), Some(other)) if signs.starts_with("[^") && !signs.ends_with(other.trim_end_matches(']')) => {

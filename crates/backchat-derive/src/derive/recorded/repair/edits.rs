@@ -3,7 +3,7 @@
 use super::align::Alignment;
 use super::keywords;
 use super::layout::{self, Form, Layout};
-use super::merge::{self, delimiter, escape};
+use super::merge::{self, delimiter, escape, with_delimiters};
 use crate::derive::readers::pieces::Branches;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
@@ -69,7 +69,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let before = slice(seen.text, ..place.start).trim();
     let after = slice(seen.text, place.end..);
     let name = seen.own_reasoning.unwrap_or("thinking");
-    let field = fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
+    let field = self::field(&known.template, name);
     let delimiter = |side: &str| field.and_then(|field| delimiter(field, side));
     let Some(open) = reasoning_open(delimiter("open"), before, seen) else { return Vec::new() };
     let is_known_open = delimiter("open").as_deref() == Some(&open);
@@ -83,12 +83,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     };
     let close = Segmentation::Words.first(after).unwrap_or_default();
     let edits = closings.into_iter().map(|closing| {
-        let mut new = Object::new();
-        new.insert("open_pattern", open.as_str().into());
-        new.insert("close_pattern", closing.into());
-        let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern"].contains(&key);
-        let rest = field.into_iter().flatten().filter(|(key, _)| kept(key));
-        new.extend(rest.map(|(key, value)| (key, value.clone())));
+        let new = with_delimiters(field.unwrap_or(&Object::new()), open.clone(), Some(closing));
         let what = match close {
             "" => format!("reasoning also begins with `{before}`"),
             close => format!("reasoning is also written between `{before}` and `{close}`"),
@@ -147,8 +142,7 @@ fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> impl Iterator<Item =
 
 /// Content between marks that are not part of it, or without the mark that opens it elsewhere.
 pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let Some(field) = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object)
-    else {
+    let Some(field) = self::field(&known.template, "content") else {
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -163,10 +157,8 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that begins like no mark is content without its opening mark.
-        let mut new = Object::new();
-        new.insert("open_pattern", format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
-        let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
-        new.extend(kept.map(|(key, value)| (key, value.clone())));
+        let new = with_delimiters(field, format!("{opens}|{start}(?=[^\\s<\\[{{|])"), None);
+
         found.push(Edit::new(known, with_field(&known.template, "content", new, false), UNOPENED.to_owned(), []));
         found.extend(outside(known, seen));
         return found;
@@ -192,7 +184,7 @@ const UNOPENED: &str = "content is also written without its opening marker";
 
 /// Content that is all text outside of other fields: the mark that opened it is left out where a turn begins with it.
 pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let field = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object);
+    let field = self::field(&known.template, "content");
     let Some((field, opens)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
         return Vec::new();
     };
@@ -207,7 +199,7 @@ pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let content_end = seen.alignment.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end);
-    let of_fields = |name: &str| fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
+    let of_fields = |name: &str| field(&known.template, name);
     let field = of_fields("tool_calls");
     let stop = of_fields("content").and_then(|content| delimiter(content, "close"));
     let mut found = Vec::new();
@@ -233,7 +225,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 
 /// The text around calls that are read: before the first, as an optional part of the opening, and after the last.
 pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let field = fields(&known.template).and_then(|fields| fields.get("tool_calls")).and_then(Value::as_object);
+    let field = self::field(&known.template, "tool_calls");
     let Some((field, open)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
         return Vec::new();
     };
@@ -257,10 +249,8 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     }
     let mut template = known.template.clone();
     if !before.is_empty() {
-        let mut new = Object::new();
-        new.insert("open_pattern", format!("(?:{}\\s*)?(?:{open})", layout::pattern(before)).into());
-        let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
-        new.extend(kept.map(|(key, value)| (key, value.clone())));
+        let new = with_delimiters(field, format!("(?:{}\\s*)?(?:{open})", layout::pattern(before)), None);
+
         template = with_field(&template, "tool_calls", new, false);
     }
     if let (false, Some(close)) = (after.is_empty(), close) {
@@ -283,7 +273,7 @@ fn section_end(layout: &Layout) -> String {
 
 /// The template with texts that content leaves out.
 fn swallow(template: &Value, patterns: &[String]) -> Value {
-    let field = fields(template).and_then(|fields| fields.get("content")).and_then(Value::as_object);
+    let field = self::field(template, "content");
     let Some(field) = field else { return template.clone() };
     let mut all = patterns.to_vec();
     all.extend(delimiter(field, "close"));
@@ -295,6 +285,10 @@ fn swallow(template: &Value, patterns: &[String]) -> Value {
 
 fn fields(template: &Value) -> Option<&Object> {
     template.get("fields").and_then(Value::as_object)
+}
+
+fn field<'t>(template: &'t Value, name: &str) -> Option<&'t Object> {
+    fields(template)?.get(name).and_then(Value::as_object)
 }
 
 /// The template with another field in place of one; a new one comes first if requested.

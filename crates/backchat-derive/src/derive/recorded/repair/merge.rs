@@ -5,6 +5,7 @@ use super::layout::{Form, Layout, Listed};
 use crate::derive::readers::pieces::Branches;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_core::text::slice;
 
 /// A JSON member, as a tag of `xml-inline`.
@@ -152,16 +153,21 @@ fn delimited(open: &str, close: Option<&str>) -> Object {
 fn list(field: &Object, layout: &Layout) -> Option<Object> {
     let is_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
     let (open, close) = Some((&layout.open, layout.close.as_str())).filter(|(open, _)| is_list && !open.is_empty())?;
-    let mut made = Object::new();
-    made.insert("open_pattern", format!("{open}(?=\\s*\\[)|{}", delimiter(field, "open")?).into());
+    let known_open = delimiter(field, "open")?;
     let known = delimiter(field, "close");
     let closes: Vec<&str> = known.as_deref().into_iter().chain(Some(close).filter(|close| !close.is_empty())).collect();
-    if !closes.is_empty() {
-        made.insert("close_pattern", format!("(?:{})\\s*", closes.join("|")).into());
-    }
-    let kept = |key: &str| !key.starts_with("open") && !key.starts_with("close");
-    made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key, value.clone())));
-    Some(made)
+    let close = (!closes.is_empty()).then(|| format!("(?:{})\\s*", closes.join("|")));
+    Some(with_delimiters(field, format!("{open}(?=\\s*\\[)|{known_open}"), close))
+}
+
+/// The field with another opening and, if there is one, another closing.
+pub(super) fn with_delimiters(field: &Object, open: String, close: Option<String>) -> Object {
+    let mut made = Object::from([("open_pattern".to_owned(), open.into())]);
+    let has_close = close.is_some();
+    made.extend(close.map(|close| ("close_pattern".to_owned(), close.into())));
+    let is_kept = |key: &str| !(key.starts_with("open") || has_close && key.starts_with("close"));
+    made.extend(field.iter().filter(|(key, _)| is_kept(key)).map(|(key, value)| (key.to_owned(), value.clone())));
+    made
 }
 
 /// A content parser and its arguments.
@@ -253,25 +259,21 @@ impl BaseField {
     fn with(&self, field: &Object, open: &str, close: &str, body: Option<BodyParser>) -> Vec<Object> {
         let close = close.trim_start_matches("\\s*");
         let mut closes: Vec<&str> = self.close.as_deref().into_iter().collect();
-        if !close.is_empty() && !closes.contains(&close) {
-            closes.push(close);
+        if !close.is_empty() {
+            push_new(&mut closes, close);
         }
         // White space after a call belongs to no field.
-        let close = format!("(?:{})\\s*", closes.join("|"));
+        let close = (!closes.is_empty()).then(|| format!("(?:{})\\s*", closes.join("|")));
+        let mut repeated = Object::from([("repeats".to_owned(), true.into())]);
+        let others = field.iter().filter(|(key, _)| *key != "repeats");
+        repeated.extend(others.map(|(key, value)| (key, value.clone())));
         let orders = match self.open == open {
             true => vec![open.to_owned()],
             false => vec![format!("{open}|{}", self.open), format!("{}|{open}", self.open)],
         };
         let body = body.as_ref();
         let fields = orders.into_iter().map(|open| {
-            let mut made = Object::new();
-            made.insert("open_pattern", open.into());
-            if !closes.is_empty() {
-                made.insert("close_pattern", close.as_str().into());
-            }
-            made.insert("repeats", true.into());
-            let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern", "repeats"].contains(&key);
-            made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key, value.clone())));
+            let mut made = with_delimiters(&repeated, open, close.clone());
             if let Some(body) = body {
                 made = with_body(&made, body);
                 made.extend(self.whole.is_some().then(|| ("transform".to_owned(), named_call(false))));
