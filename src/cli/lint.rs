@@ -13,7 +13,7 @@ use super::lint_config::{Config, rule_named};
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
-use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources, counted};
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_legacy::schema;
 use backchat_parser::template::source::{self, Opened, SourceError};
@@ -245,14 +245,13 @@ fn explain(name: &str) -> Result<ExitCode, Failure> {
 
 fn summary(found: &[Diagnostic], templates: usize) -> String {
     let count = |severity| found.iter().filter(|finding| finding.severity == severity).count();
-    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let fixable = found.iter().filter(|finding| finding.fix.is_some()).count();
     let mut text = format!(
         "{}: {}, {}, {}",
-        plural(templates, "template"),
-        plural(count(Severity::Error), "error"),
-        plural(count(Severity::Warning), "warning"),
-        plural(count(Severity::Note), "note")
+        counted(templates, "template"),
+        counted(count(Severity::Error), "error"),
+        counted(count(Severity::Warning), "warning"),
+        counted(count(Severity::Note), "note")
     );
     if fixable > 0 {
         text.push_str(&format!("; {fixable} can be fixed with `--fix`"));

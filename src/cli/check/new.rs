@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::cli::case_selection::Cases;
 use crate::cli::chat_options::{NOW, with_tokens};
 use crate::cli::{Failure, Global, input, note, signals};
-use backchat_core::diagnostic::{Diagnostic, Place, escape};
+use backchat_core::diagnostic::{Diagnostic, Place, counted, escape};
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Options};
 use backchat_parser::template::source::SourceError;
@@ -42,8 +42,7 @@ pub fn run(
             ),
         };
         let next = format!("backchat check {}", backchat_core::diagnostic::shell_word(&shown));
-        let cases = if new.cases == 1 { "1 case".to_owned() } else { format!("{} cases", new.cases) };
-        crate::cli::say!("Wrote {}: {cases}{failing}. Next: {next}", escape(&shown));
+        crate::cli::say!("Wrote {}: {}{failing}. Next: {next}", escape(&shown), counted(new.cases, "case"));
         new.notes.iter().for_each(|text| note(text));
     }
     Ok(ExitCode::SUCCESS)

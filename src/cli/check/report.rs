@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::cli::diagnostic_outputs::{Outputs, Results};
 use crate::cli::{Failure, Global};
-use backchat_core::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite};
+use backchat_core::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite, counted};
 use backchat_workbench::check::fixture::TemplateSource;
 use backchat_workbench::check::{Report, Status};
 
@@ -83,8 +83,7 @@ impl AllowedTruncations {
     fn describe(self, diagnostics: &mut [Diagnostic]) {
         for Group { template, first, others } in self.groups {
             let Some(diagnostic) = diagnostics.get_mut(first).filter(|_| !others.is_empty()) else { continue };
-            let cases = if others.len() == 1 { "case" } else { "cases" };
-            diagnostic.message += &format!("; {} more {cases} of {} too", others.len(), template.display());
+            diagnostic.message += &format!("; {} of {} too", counted(others.len(), "more case"), template.display());
             let more = others.len().saturating_sub(NAMED);
             let mut names = others.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
             if more > 0 {
@@ -109,8 +108,7 @@ pub fn worst(reports: &[Report<'_>]) -> u8 {
 pub fn summary(reports: &[Report<'_>], blessed: usize, time: Duration) -> String {
     let count = |status| reports.iter().filter(|report| report.status == status).count();
     let (passed, failed, not_run) = (count(Status::Passed), count(Status::Failed), count(Status::NotRun));
-    let cases = if reports.len() == 1 { "case" } else { "cases" };
-    let mut text = format!("{} {cases}: {passed} passed", reports.len());
+    let mut text = format!("{}: {passed} passed", counted(reports.len(), "case"));
     if failed > 0 {
         text.push_str(&format!(", {failed} failed"));
     }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use super::case_selection::Cases;
 use super::{Failure, Global};
-use backchat_core::diagnostic::{Diagnostic, Place, Severity, escape};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, counted, escape};
 use backchat_workbench::check::{self, Entry, Loaded, Report, Settings, Status};
 #[cfg(feature = "tui")]
 use backchat_workbench::tui::review as screen;
@@ -94,8 +94,7 @@ impl Review {
 
     fn tell_not_run(&self, count: usize) {
         if count > 0 {
-            let cases = if count == 1 { "case" } else { "cases" };
-            super::say!("{count} {cases} could not run; `backchat check` says why");
+            super::say!("{} could not run; `backchat check` says why", counted(count, "case"));
         }
     }
 }

@@ -36,7 +36,7 @@ use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::Engine;
 use crate::serve::model::Model;
 use backchat_chat::source;
-use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, counted, escape};
 use backchat_derive::derive;
 use backchat_parser::parser::{Policies, RecoveryPolicy};
 
@@ -296,9 +296,7 @@ impl Serve {
                 engine.shows_special_tokens()
             }
             Upstream::Recorded(recorded) => {
-                let count = recorded.count();
-                let outputs = if count == 1 { "output" } else { "outputs" };
-                super::say!("engine: none, {count} recorded {outputs}");
+                super::say!("engine: none, {}", counted(recorded.count(), "recorded output"));
                 true
             }
         };

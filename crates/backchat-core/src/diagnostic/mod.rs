@@ -22,6 +22,8 @@ pub use shell::shell_word;
 pub use sources::Sources;
 pub use text::LARGEST_FILE;
 pub use text::{NotText, text};
+// For the command.
+pub use words::counted;
 pub use words::{closest, shortened};
 
 /// How bad it is.

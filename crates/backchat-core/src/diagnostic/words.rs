@@ -12,6 +12,11 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
+/// A number of things: `1 case`, `2 cases`.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The name among `names` that `typed` was probably meant to be.
 pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if typed.len() > 40 {
@@ -30,6 +35,11 @@ pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_not_many() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "case")), ["0 cases", "1 case", "2 cases"]);
+    }
 
     #[test]
     fn a_text_is_cut_between_characters() {
