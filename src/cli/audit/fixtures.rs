@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cli::parse::Asked;
 use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::escape;
-use backchat_core::json::{self, Value};
+use backchat_core::json::Value;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;
@@ -57,7 +57,7 @@ impl Fixtures<'_> {
 
     /// The text of a fixture; and the file of its template, if the row carries it. An output of token ids has none.
     fn fixture(&self, file: &Path, example: &Example) -> Option<(String, Option<Carried>)> {
-        let row = json::read(std::str::from_utf8(&example.row).ok()?).ok()?;
+        let row = example.value();
         let output = row.get("text")?.as_str()?;
         let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
         let tools = row.get("tools").filter(|tools| !tools.is_null()).or(self.asked.tools.as_ref());

@@ -1,6 +1,6 @@
 //! The data of an audit as JSON.
 
-use backchat_core::json::{self, Object, Value};
+use backchat_core::json::{Object, Value};
 use backchat_workbench::audit::{Cause, Counted, Tally};
 
 /// The counts and the causes, those of the most outputs first.
@@ -22,8 +22,7 @@ fn groups(counts: &std::collections::BTreeMap<String, u64>) -> Value {
 
 fn cause(tally: &Tally, cause: &Cause, counted: &Counted) -> Value {
     let policies = cause.policy_names().into_iter().map(Value::from).collect();
-    // A row that was parsed is JSON.
-    let row = std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default();
+    let row = counted.example.value();
     let keys = ["id", "text", "token_ids", "prefix"];
     let kept = keys.into_iter().filter_map(|key| Some((key.to_owned(), row.get(key)?.clone())));
     let line = ("line".to_owned(), counted.example.line.into());

@@ -1,7 +1,6 @@
 //! The causes as a table: the most frequent first, each with its smallest output.
 
 use backchat_core::diagnostic::escape;
-use backchat_core::json;
 use backchat_workbench::audit::{Counted, Tally};
 
 /// How many models or servers have a column.
@@ -52,14 +51,12 @@ fn columns(tally: &Tally) -> Vec<&str> {
     if tally.groups.len() < 2 {
         return Vec::new();
     }
-    let mut groups: Vec<_> = tally.groups.iter().collect();
-    groups.sort_by_key(|(name, outputs)| (std::cmp::Reverse(**outputs), *name));
-    groups.into_iter().take(COLUMNS).map(|(name, _)| name.as_str()).collect()
+    tally.ranked_groups().into_iter().take(COLUMNS).map(|(name, _)| name).collect()
 }
 
 /// The beginning of the smallest output of a cause.
 fn shown(counted: &Counted) -> String {
-    let row = std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default();
+    let row = counted.example.value();
     let text = row.get("text").or_else(|| row.get("token_ids")).map(ToString::to_string).unwrap_or_default();
     let shown: String = text.chars().take(SHOWN).collect();
     let more = if shown.len() < text.len() { "…" } else { "" };

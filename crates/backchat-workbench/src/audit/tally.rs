@@ -162,6 +162,13 @@ impl Tally {
         causes
     }
 
+    /// The groups, those of the most outputs first.
+    pub fn ranked_groups(&self) -> Vec<(&str, u64)> {
+        let mut groups: Vec<_> = self.groups.iter().map(|(name, outputs)| (name.as_str(), *outputs)).collect();
+        groups.sort_by_key(|(name, outputs)| (std::cmp::Reverse(*outputs), *name));
+        groups
+    }
+
     /// How many outputs have a problem of a kind.
     pub fn of_kind(&self, kind: ProblemKind) -> u64 {
         self.kinds.get(&kind).copied().unwrap_or_default()

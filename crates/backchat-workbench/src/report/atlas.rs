@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::html::Html;
 use super::page::{Head, Mood, Section, page};
-use backchat_core::diagnostic::shortened;
+use backchat_core::diagnostic::{counted, shortened};
 use backchat_derive::derive::{Derivation, ReaderVerdict, Status};
 
 /// A chat template among many.
@@ -29,9 +29,8 @@ pub fn atlas(name: &str, charted: &[Charted]) -> String {
     let others = [Status::Partial, Status::Inexpressible, Status::Failed];
     let others = others.map(|status| (count(status), status.name())).into_iter().filter(|(count, _)| *count > 0);
     let others: String = others.map(|(count, name)| format!(", {count} {name}")).collect();
-    let templates = if charted.len() == 1 { "chat template" } else { "chat templates" };
     let took: Duration = charted.iter().map(|row| row.took).sum();
-    let line = format!("{} {templates}: {proved} proved{others}; {} of work", charted.len(), time(took));
+    let line = format!("{}: {proved} proved{others}; {} of work", counted(charted.len(), "chat template"), time(took));
     let mood = match charted.iter().map(|row| Mood::of(row.derivation.status)).max() {
         Some(mood) => mood,
         None => Mood::Good,
@@ -62,22 +61,20 @@ fn readers(charted: &[Charted]) -> Vec<String> {
 /// A row for each chat template.
 fn table(html: &mut Html, charted: &[Charted], titles: &[String]) {
     html.element("div", &[("data-filter", "Filter the chat templates")], |_| {});
-    html.of_class("div", "wide", |html| {
-        let columns = ["chat template", "verdict", "conversations"].into_iter();
-        let columns: Vec<&str> =
-            columns.chain(titles.iter().map(String::as_str)).chain(["losses and limits", "time", "opens"]).collect();
-        html.table("", "", &columns, |html| charted.iter().for_each(|row| one(html, row, titles)));
-    });
+    let columns = ["chat template", "verdict", "conversations"].into_iter();
+    let columns: Vec<&str> =
+        columns.chain(titles.iter().map(String::as_str)).chain(["losses and limits", "time", "opens"]).collect();
+    html.wide(&columns, |html| charted.iter().for_each(|row| one(html, row, titles)));
 }
 
 fn one(html: &mut Html, row: &Charted, titles: &[String]) {
     let derivation = &row.derivation;
     let verdict = &derivation.verdict;
-    html.of_class("tr", "", |html| {
-        html.element("th", &[("scope", "row")], |html| match &row.page {
-            Some(page) => html.element("a", &[("href", page)], |html| html.text(&row.name)),
-            None => html.text(&row.name),
-        });
+    let header = |html: &mut Html| match &row.page {
+        Some(page) => html.element("a", &[("href", page)], |html| html.text(&row.name)),
+        None => html.text(&row.name),
+    };
+    html.row(header, |html| {
         html.tag("td", Mood::of(derivation.status).class(), derivation.status.name());
         html.cell("conversations", |html| html.text(&format!("{} of {}", verdict.passed, verdict.cases)));
         for title in titles {
@@ -130,24 +127,21 @@ fn notes(html: &mut Html, derivation: &Derivation) {
 
 /// How many drafts each reader accepts.
 fn accepted(html: &mut Html, charted: &[Charted], titles: &[String]) {
-    html.of_class("div", "wide", |html| {
-        html.table("", "", &["reader", "takes", "takes, with problems", "refuses"], |html| {
-            for title in titles {
-                let readings = || {
-                    let readings = charted.iter().flat_map(|row| &row.derivation.readers);
-                    readings.filter(|reading| reading.reader.title() == *title)
-                };
-                let refuses = readings().filter(|reading| !reading.refusals.is_empty()).count();
-                let loses =
-                    readings().filter(|reading| reading.refusals.is_empty() && !reading.costs.is_empty()).count();
-                html.of_class("tr", "", |html| {
-                    html.element("th", &[("scope", "row")], |html| html.text(title));
-                    html.cell("takes", |html| html.text(&(readings().count() - refuses - loses).to_string()));
-                    html.cell("takes, with problems", |html| html.text(&loses.to_string()));
-                    html.cell("refuses", |html| html.text(&refuses.to_string()));
-                });
-            }
-        });
+    html.wide(&["reader", "takes", "takes, with problems", "refuses"], |html| {
+        for title in titles {
+            let readings = || {
+                let readings = charted.iter().flat_map(|row| &row.derivation.readers);
+                readings.filter(|reading| reading.reader.title() == *title)
+            };
+            let refuses = readings().filter(|reading| !reading.refusals.is_empty()).count();
+            let loses = readings().filter(|reading| reading.refusals.is_empty() && !reading.costs.is_empty()).count();
+            let header = |html: &mut Html| html.text(title);
+            html.row(header, |html| {
+                html.cell("takes", |html| html.text(&(readings().count() - refuses - loses).to_string()));
+                html.cell("takes, with problems", |html| html.text(&loses.to_string()));
+                html.cell("refuses", |html| html.text(&refuses.to_string()));
+            });
+        }
     });
 }
 

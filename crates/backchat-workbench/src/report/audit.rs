@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::html::Html;
 use super::page::{Head, Mood, Section, open_link, page};
 use crate::audit::{Cause, Counted, Tally};
-use backchat_core::json::{self, Value};
+use backchat_core::json::Value;
 
 /// How much of an output is shown, in characters.
 const SHOWN: usize = 20_000;
@@ -22,7 +22,7 @@ pub fn audit(name: &str, by: &str, tally: &Tally, link: &dyn Fn(&Value) -> Optio
     let examples: Vec<(Value, Option<String>)> = ranked
         .iter()
         .map(|(_, counted)| {
-            let row = row_of(counted);
+            let row = counted.example.value();
             let link = link(&row);
             (row, link)
         })
@@ -48,62 +48,45 @@ fn percent(share: f64) -> String {
 }
 
 fn causes(html: &mut Html, tally: &Tally, ranked: &[(&Cause, &Counted)]) {
-    html.of_class("div", "wide", |html| {
-        html.table(
-            "",
-            "",
-            &["problem", "policies that recover it", "outputs", "share", "at a token limit", ""],
-            |html| {
-                for (index, (cause, counted)) in ranked.iter().enumerate() {
-                    html.of_class("tr", "", |html| {
-                        html.element("th", &[("scope", "row")], |html| html.tag("code", "", cause.kind.as_str()));
-                        html.tag("td", "", &cause.policy_names().join(", "));
-                        html.tag("td", "", &counted.outputs.to_string());
-                        html.tag("td", "", &percent(tally.share(counted.outputs)));
-                        html.tag("td", "", &counted.cut.to_string());
-                        html.cell("example", |html| {
-                            html.element("a", &[("href", &format!("#c{index}"))], |html| html.text("smallest output"));
-                        });
-                    });
-                }
-            },
-        );
+    html.wide(&["problem", "policies that recover it", "outputs", "share", "at a token limit", ""], |html| {
+        for (index, (cause, counted)) in ranked.iter().enumerate() {
+            let header = |html: &mut Html| html.tag("code", "", cause.kind.as_str());
+            html.row(header, |html| {
+                html.tag("td", "", &cause.policy_names().join(", "));
+                html.tag("td", "", &counted.outputs.to_string());
+                html.tag("td", "", &percent(tally.share(counted.outputs)));
+                html.tag("td", "", &counted.cut.to_string());
+                html.cell("example", |html| {
+                    html.element("a", &[("href", &format!("#c{index}"))], |html| html.text("smallest output"));
+                });
+            });
+        }
     });
 }
 
 /// The outputs of each model or server that have each cause.
 fn groups(html: &mut Html, by: &str, tally: &Tally, ranked: &[(&Cause, &Counted)]) {
-    let mut names: Vec<_> = tally.groups.iter().collect();
-    names.sort_by_key(|(name, outputs)| (std::cmp::Reverse(**outputs), *name));
-    html.of_class("div", "wide", |html| {
-        html.table("", "", &[by, "problem", "outputs", "share of its outputs"], |html| {
-            for (name, all) in names {
-                for (cause, counted) in ranked {
-                    row(html, name, *all, cause, &counted.groups);
-                }
+    html.wide(&[by, "problem", "outputs", "share of its outputs"], |html| {
+        for (name, all) in tally.ranked_groups() {
+            for (cause, counted) in ranked {
+                row(html, name, all, cause, &counted.groups);
             }
-        });
+        }
     });
 }
 
 fn row(html: &mut Html, name: &str, all: u64, cause: &Cause, counts: &BTreeMap<String, u64>) {
     let Some(outputs) = counts.get(name) else { return };
-    html.of_class("tr", "", |html| {
-        let shown = if name.is_empty() { "(none)" } else { name };
-        html.element("th", &[("scope", "row")], |html| html.text(shown));
+    let header = |html: &mut Html| html.text(if name.is_empty() { "(none)" } else { name });
+    html.row(header, |html| {
         html.tag("td", "", &cause.to_string());
         html.tag("td", "", &outputs.to_string());
         html.tag("td", "", &percent(*outputs as f64 / (all as f64).max(1.0)));
     });
 }
 
-/// The smallest row of a cause.
-fn row_of(counted: &Counted) -> Value {
-    std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default()
-}
-
 fn example(html: &mut Html, index: usize, cause: &Cause, line: u64, row: &Value) {
-    html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
+    html.target(&format!("c{index}"), |html| {
         html.tag("h3", "", &cause.to_string());
         html.tag("p", "", &format!("Line {line} of the log."));
         let text = match row.get("text").and_then(Value::as_str) {

@@ -36,12 +36,7 @@ pub(super) fn groups<'r, K: PartialEq, T, R: Ord>(
 
 /// A group that unfolds under a line about it.
 pub(super) fn folded(html: &mut Html, is_open: bool, summary: impl FnOnce(&mut Html), rows: impl FnOnce(&mut Html)) {
-    let attributes: &[(&'static str, &str)] = if is_open { &[("open", "")] } else { &[] };
-    html.element("details", attributes, |html| {
-        html.of_class("summary", "", summary);
-        html.of_class("div", "wide", rows);
-    });
-    html.gap();
+    html.folded(is_open, summary, |html| html.of_class("div", "wide", rows));
 }
 
 /// A message without its variable parts: quotations and numbers.

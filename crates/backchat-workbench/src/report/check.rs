@@ -10,7 +10,7 @@ use super::page::{Head, Mood, Section, open_link, page};
 use super::playground::Playground;
 use super::sides;
 use crate::check::{Entry, Loaded, Meaning, Report, Status, differences};
-use backchat_core::diagnostic::{Diagnostic, Place, shortened};
+use backchat_core::diagnostic::{Diagnostic, Place, counted, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Mode;
 
@@ -36,8 +36,8 @@ pub fn check(name: &str, reports: &[Report<'_>], loaded: &Loaded, playground: Op
         (_, 0) => ("failed", Mood::Bad),
         _ => ("could not run", Mood::Bad),
     };
-    let cases = if reports.len() == 1 { "case" } else { "cases" };
-    let line = format!("{} {cases}: {passed} passed, {failed} failed, {not_run} could not run", reports.len());
+    let cases = counted(reports.len(), "case");
+    let line = format!("{cases}: {passed} passed, {failed} failed, {not_run} could not run");
     let why = |report: &Report<'_>| worst(report).map_or_else(String::new, |found| found.message.clone());
     let groups = groups(reports, |report| (report.status, why(report)), rank);
     let groups = &groups;
@@ -112,14 +112,12 @@ fn table(html: &mut Html, groups: &[Group<'_>], in_full: &HashSet<usize>, all: u
 fn rows(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>) {
     html.table("", "", &["case", "file", "findings"], |html| {
         for (index, report) in &group.items {
-            html.of_class("tr", "", |html| {
-                html.element("th", &[("scope", "row")], |html| {
-                    let name = report.entry.name();
-                    match in_full.contains(index) {
-                        false => html.text(&name),
-                        true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
-                    }
-                });
+            let name = report.entry.name();
+            let header = |html: &mut Html| match in_full.contains(index) {
+                false => html.text(&name),
+                true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
+            };
+            html.row(header, |html| {
                 html.tag("td", "place", &report.entry.file());
                 html.of_class("td", "", |html| findings(html, report));
             });
@@ -136,8 +134,7 @@ fn group_in_full(
     is_first: bool,
 ) {
     html.of_class("h3", "", |html| {
-        let cases = if group.items.len() == 1 { "case" } else { "cases" };
-        html.prose(&format!("{} {cases}: {}", group.items.len(), shortened(&group.cause, OUTPUT / 100)));
+        html.prose(&format!("{}: {}", counted(group.items.len(), "case"), shortened(&group.cause, OUTPUT / 100)));
     });
     let shown: Vec<_> = group.items.iter().filter(|(index, _)| in_full.contains(index)).collect();
     for (at, (index, report)) in shown.iter().enumerate() {
@@ -169,14 +166,13 @@ fn findings(html: &mut Html, report: &Report<'_>) {
 /// A case in full.
 fn case(html: &mut Html, index: usize, report: &Report<'_>, link: Option<String>, is_open: bool) {
     let (class, sign, words) = mark(report.status);
-    let open: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
-    html.element("details", open, |html| {
-        html.of_class("summary", "", |html| {
-            html.tag("strong", class, &format!("{sign} {words}"));
-            html.text(" ");
-            html.text(&report.entry.id());
-        });
-        html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
+    let summary = |html: &mut Html| {
+        html.tag("strong", class, &format!("{sign} {words}"));
+        html.text(" ");
+        html.text(&report.entry.id());
+    };
+    html.folded(is_open, summary, |html| {
+        html.target(&format!("c{index}"), |html| {
             notes::list(html, &report.diagnostics);
             link.iter().for_each(|link| html.of_class("p", "", |html| open_link(html, link)));
             difference(html, report);
@@ -199,7 +195,6 @@ fn case(html: &mut Html, index: usize, report: &Report<'_>, link: Option<String>
             }
         });
     });
-    html.gap();
 }
 
 /// The expectation of a case beside its actual result, if they differ.

@@ -23,6 +23,17 @@ pub(super) fn color(field: usize) -> String {
     format!("f f{}", field % COLORS)
 }
 
+/// The class of a segment; `None` is omitted text.
+pub(super) fn class(part: Option<Segment>) -> String {
+    match part {
+        None => "fold".to_owned(),
+        Some(Segment::Prompt) => "p".to_owned(),
+        Some(Segment::Body(field)) => color(field),
+        Some(Segment::Delimiter(field)) => format!("{} d", color(field)),
+        Some(_) => "x".to_owned(),
+    }
+}
+
 /// A segment of a text, and its kind.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
@@ -117,19 +128,14 @@ pub(super) fn text(html: &mut Html, recording: &Recording) {
 
 /// Writes one segment.
 pub(super) fn run(html: &mut Html, recording: &Recording, run: &Run) {
-    let text = recording.slice(run.span.clone());
+    let (text, class) = (recording.slice(run.span.clone()), class(run.part));
     match run.part {
-        None => html.of_class("span", "fold", |html| html.lines(&left_out(&run.span))),
-        Some(Segment::Prompt) => html.of_class("span", "p", |html| html.lines(text)),
+        None => html.of_class("span", &class, |html| html.lines(&left_out(&run.span))),
         Some(Segment::Body(field)) => {
-            let class = color(field);
             let attributes = [("class", class.as_str()), ("data-f", recording.field_name(field))];
             html.element("span", &attributes, |html| html.lines(text));
         }
-        Some(Segment::Delimiter(field)) => {
-            html.of_class("span", &format!("{} d", color(field)), |html| html.lines(text));
-        }
-        _ => html.of_class("span", "x", |html| html.lines(text)),
+        _ => html.of_class("span", &class, |html| html.lines(text)),
     }
 }
 

@@ -127,27 +127,25 @@ fn body<'a>(
 
 /// The verdict of each reader on the draft.
 fn readers(html: &mut Html, readers: &[ReaderVerdict]) {
-    html.of_class("div", "wide", |html| {
-        html.table("", "", &["reader", "accepts it", "problems", "alternative draft"], |html| {
-            for reading in readers {
-                let takes = reading.refusals.is_empty();
-                html.of_class("tr", "", |html| {
-                    html.element("th", &[("scope", "row")], |html| html.text(&reading.reader.title()));
-                    html.tag("td", if takes { "good" } else { "bad" }, if takes { "✓ yes" } else { "✗ no" });
-                    html.cell("problems", |html| {
-                        for text in reading.refusals.iter().chain(&reading.costs) {
-                            html.of_class("p", "", |html| html.prose(text));
-                        }
-                    });
-                    html.cell("alternative draft", |html| {
-                        if let Some((target, effect)) = reading.other {
-                            html.tag("code", "", &format!("--target {target}"));
-                            html.text(" ");
-                            html.text(effect);
-                        }
-                    });
+    html.wide(&["reader", "accepts it", "problems", "alternative draft"], |html| {
+        for reading in readers {
+            let (class, words) = if reading.refusals.is_empty() { ("good", "✓ yes") } else { ("bad", "✗ no") };
+            let header = |html: &mut Html| html.text(&reading.reader.title());
+            html.row(header, |html| {
+                html.tag("td", class, words);
+                html.cell("problems", |html| {
+                    for text in reading.refusals.iter().chain(&reading.costs) {
+                        html.of_class("p", "", |html| html.prose(text));
+                    }
                 });
-            }
-        });
+                html.cell("alternative draft", |html| {
+                    if let Some((target, effect)) = reading.other {
+                        html.tag("code", "", &format!("--target {target}"));
+                        html.text(" ");
+                        html.text(effect);
+                    }
+                });
+            });
+        }
     });
 }

@@ -9,7 +9,7 @@ use super::page::{Head, Mood, Section, page};
 use super::playground::Playground;
 use super::sides::{Piece, columns};
 use backchat_chat::ChatTemplate;
-use backchat_core::diagnostic::Diagnostic;
+use backchat_core::diagnostic::{Diagnostic, counted};
 use backchat_core::json::Value;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::doctor::{self, Exhibit, Fact, Options, Report};
@@ -42,8 +42,7 @@ pub fn doctor(name: &str, examined: &Examined<'_>, playground: Option<&Playgroun
     let count = traps.len();
     let badge = match count {
         0 => "no traps".to_owned(),
-        1 => "1 trap".to_owned(),
-        count => format!("{count} traps"),
+        count => counted(count, "trap"),
     };
     let mut line = format!("{} conversations rendered", report.renders);
     if let Some(error) = &report.stopped {
@@ -104,24 +103,22 @@ fn warnings(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize,
 
 /// The facts: losses first, accepted input last, then how renders behave.
 fn facts(html: &mut Html, report: &Report, exhibits: &[&Rc<Exhibit>]) {
-    html.of_class("div", "wide", |html| {
-        html.table("", "", &["what", "the template", "fact", "renders"], |html| {
-            let group = |fact: &Fact| GROUPS.iter().position(|(word, ..)| fact.value.as_str() == Some(word));
-            let mut order: Vec<&Fact> = report.facts.iter().collect();
-            order.sort_by_key(|fact| group(fact).unwrap_or(GROUPS.len()));
-            for fact in order {
-                let (words, class) = match group(fact).and_then(|group| GROUPS.get(group)) {
-                    Some((_, words, class)) => ((*words).to_owned(), *class),
-                    None => (doctor::value_words(report, fact), ""),
-                };
-                html.of_class("tr", "", |html| {
-                    html.element("th", &[("scope", "row")], |html| html.text(doctor::words(fact.name)));
-                    html.tag("td", class, &words);
-                    html.cell("fact", |html| html.tag("code", "", fact.name));
-                    html.cell("renders", |html| links(html, fact, exhibits));
-                });
-            }
-        });
+    html.wide(&["what", "the template", "fact", "renders"], |html| {
+        let group = |fact: &Fact| GROUPS.iter().position(|(word, ..)| fact.value.as_str() == Some(word));
+        let mut order: Vec<&Fact> = report.facts.iter().collect();
+        order.sort_by_key(|fact| group(fact).unwrap_or(GROUPS.len()));
+        for fact in order {
+            let (words, class) = match group(fact).and_then(|group| GROUPS.get(group)) {
+                Some((_, words, class)) => ((*words).to_owned(), *class),
+                None => (doctor::value_words(report, fact), ""),
+            };
+            let header = |html: &mut Html| html.text(doctor::words(fact.name));
+            html.row(header, |html| {
+                html.tag("td", class, &words);
+                html.cell("fact", |html| html.tag("code", "", fact.name));
+                html.cell("renders", |html| links(html, fact, exhibits));
+            });
+        }
     });
 }
 
@@ -147,14 +144,14 @@ fn departure(html: &mut Html, fact: &Fact, words: &str) {
 
 /// A conversation as it was passed, and its render or the refusal.
 fn render(html: &mut Html, index: usize, exhibit: &Exhibit) {
-    html.element("details", &[], |html| {
-        html.of_class("summary", "", |html| {
-            html.text(&format!("{}: {}", index + 1, roles(exhibit)));
-            if exhibit.outcome.is_err() {
-                html.tag("strong", "bad", " refused");
-            }
-        });
-        html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| {
+    let summary = |html: &mut Html| {
+        html.text(&format!("{}: {}", index + 1, roles(exhibit)));
+        if exhibit.outcome.is_err() {
+            html.tag("strong", "bad", " refused");
+        }
+    };
+    html.folded(false, summary, |html| {
+        html.target(&format!("c{index}"), |html| {
             conversation::messages(html, &exhibit.messages);
             if !exhibit.variables.is_empty() {
                 html.tag("p", "", "with");
@@ -169,7 +166,6 @@ fn render(html: &mut Html, index: usize, exhibit: &Exhibit) {
             }
         });
     });
-    html.gap();
 }
 
 /// Who speaks in a conversation, in order.

@@ -58,9 +58,44 @@ impl Html {
         });
     }
 
+    /// A table that scrolls if it is wider than the page.
+    pub fn wide(&mut self, titles: &[&str], rows: impl FnOnce(&mut Self)) {
+        self.of_class("div", "wide", |html| html.table("", "", titles, rows));
+    }
+
+    /// A row of a table: its header, and the cells after it.
+    pub fn row(&mut self, header: impl FnOnce(&mut Self), cells: impl FnOnce(&mut Self)) {
+        self.of_class("tr", "", |html| {
+            html.element("th", &[("scope", "row")], header);
+            cells(html);
+        });
+    }
+
     /// A cell of a table, with the title that it shows if columns do not fit.
     pub fn cell(&mut self, title: &str, inside: impl FnOnce(&mut Self)) {
         self.element("td", &[("data-title", title)], inside);
+    }
+
+    /// A part that unfolds under a line about it.
+    pub fn folded(&mut self, is_open: bool, summary: impl FnOnce(&mut Self), inside: impl FnOnce(&mut Self)) {
+        self.element("details", if is_open { &[("open", "")] } else { &[] }, |html| {
+            html.of_class("summary", "", summary);
+            inside(html);
+        });
+        self.gap();
+    }
+
+    /// A part that a link leads to.
+    pub fn target(&mut self, id: &str, inside: impl FnOnce(&mut Self)) {
+        self.element("div", &[("id", id), ("tabindex", "-1")], inside);
+    }
+
+    /// A figure under its title.
+    pub fn figure(&mut self, title: &str, inside: impl FnOnce(&mut Self)) {
+        self.of_class("figure", "", |html| {
+            html.of_class("figcaption", "", |html| html.prose(title));
+            inside(html);
+        });
     }
 
     /// A void element, such as `meta`.

@@ -38,13 +38,11 @@ pub(super) fn list(html: &mut Html, outputs: &[Output], is_stepped: impl Fn(usiz
 }
 
 fn row(html: &mut Html, index: usize, name: &str, why: &str, is_stepped: bool) {
-    html.of_class("tr", "", |html| {
-        html.element("th", &[("scope", "row")], |html| match is_stepped {
-            true => html.element("a", &[("href", &format!("#output{index}"))], |html| html.text(name)),
-            false => html.text(name),
-        });
-        html.of_class("td", "", |html| html.prose(why));
-    });
+    let header = |html: &mut Html| match is_stepped {
+        true => html.element("a", &[("href", &format!("#output{index}"))], |html| html.text(name)),
+        false => html.text(name),
+    };
+    html.row(header, |html| html.of_class("td", "", |html| html.prose(why)));
 }
 
 /// The first difference of the message from the expected one.

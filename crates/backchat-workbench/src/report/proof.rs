@@ -105,8 +105,8 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
         let titles: Vec<&str> = std::iter::once("said, after …").chain(columns.iter().copied()).collect();
         html.table("grid", "Each cell opens its conversation.", &titles, |html| {
             for (row, said) in rows.iter().enumerate() {
-                html.of_class("tr", "", |html| {
-                    html.element("th", &[("scope", "row")], |html| html.text(said));
+                let header = |html: &mut Html| html.text(said);
+                html.row(header, |html| {
                     for (column, after) in columns.iter().enumerate() {
                         let found = cells.get(&(row, column)).map_or(&[][..], Vec::as_slice);
                         html.cell(&format!("after {after}"), |html| {
@@ -185,26 +185,24 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
         };
         // The first few failures are unfolded.
         let is_open = failure.is_some() && index_of_failure(proof, index) < 3;
-        let attributes: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
-        html.element("details", attributes, |html| {
-            html.of_class("summary", "", |html| {
-                html.tag("span", &format!("mark {}", mood.class()), sign);
-                html.text(" ");
-                html.text(&shown.conversation.said);
-                html.text(", after ");
-                html.text(&shown.conversation.after);
-                if let Some(setting) = shown.setting() {
-                    html.text(", with ");
-                    html.tag("code", "", &setting);
-                }
-                html.tag("span", "aside", &format!(" {words}"));
-            });
-            html.element("div", &[("id", &format!("c{index}")), ("tabindex", "-1")], |html| match failure {
+        let summary = |html: &mut Html| {
+            html.tag("span", &format!("mark {}", mood.class()), sign);
+            html.text(" ");
+            html.text(&shown.conversation.said);
+            html.text(", after ");
+            html.text(&shown.conversation.after);
+            if let Some(setting) = shown.setting() {
+                html.text(", with ");
+                html.tag("code", "", &setting);
+            }
+            html.tag("span", "aside", &format!(" {words}"));
+        };
+        html.folded(is_open, summary, |html| {
+            html.target(&format!("c{index}"), |html| match failure {
                 Some(failure) => failed(html, shown, failure),
                 None => passed(html, shown),
             });
         });
-        html.gap();
     }
 }
 
@@ -233,14 +231,8 @@ fn failed(html: &mut Html, shown: &Shown, failure: &Failure) {
         html.of_class("p", "help", |html| html.prose(&hint));
     }
     html.of_class("div", "sides", |html| {
-        html.of_class("figure", "", |html| {
-            html.tag("figcaption", "", "positions of the parts");
-            expected(html, shown);
-        });
-        html.of_class("figure", "", |html| {
-            html.tag("figcaption", "", "how it was parsed");
-            colors::text(html, &shown.recording);
-        });
+        html.figure("positions of the parts", |html| expected(html, shown));
+        html.figure("how it was parsed", |html| colors::text(html, &shown.recording));
     });
     sides::values(html, ["expected", "parsed"], &failure.expected, &failure.got);
 }

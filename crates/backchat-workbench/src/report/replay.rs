@@ -72,14 +72,13 @@ fn found_cut(output: &Output) -> Option<cut::Found> {
 
 /// An output of many, step by step.
 fn folded(html: &mut Html, index: usize, output: &Output, is_open: bool) {
-    let open: &[(&'static str, &str)] = if is_open { &[("open", "")] } else { &[] };
-    html.element("details", open, |html| {
-        html.of_class("summary", "", |html| {
-            html.tag("strong", output.mood().class(), &output.name);
-            html.text(" ");
-            html.prose(&output.verdict());
-        });
-        html.element("div", &[("id", &format!("output{index}")), ("tabindex", "-1")], |html| {
+    let summary = |html: &mut Html| {
+        html.tag("strong", output.mood().class(), &output.name);
+        html.text(" ");
+        html.prose(&output.verdict());
+    };
+    html.folded(is_open, summary, |html| {
+        html.target(&format!("output{index}"), |html| {
             stepper(html, output);
             problems(html, output);
             if let Some(found) = found_cut(output) {
@@ -88,7 +87,6 @@ fn folded(html: &mut Html, index: usize, output: &Output, is_open: bool) {
             }
         });
     });
-    html.gap();
 }
 
 /// The problems of an output, and the policies that recover from them.
@@ -105,8 +103,8 @@ fn problems(html: &mut Html, output: &Output) {
                     (_, true) => "recovered by ",
                     (_, false) => "could be recovered by ",
                 };
-                html.of_class("tr", "", |html| {
-                    html.element("th", &[("scope", "row")], |html| html.tag("code", "", problem.kind.as_str()));
+                let header = |html: &mut Html| html.tag("code", "", problem.kind.as_str());
+                html.row(header, |html| {
                     html.tag("td", "", problem.field.as_deref().unwrap_or_default());
                     html.tag("td", "", &shortened(recording.slice(recording.problem_span(problem)), 200));
                     html.tag("td", "", problem.reason.as_deref().unwrap_or_default());

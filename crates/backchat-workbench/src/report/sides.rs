@@ -29,10 +29,7 @@ const MOST: usize = 64 << 10;
 pub(super) fn columns(html: &mut Html, titles: [&str; 2], pieces: &[Piece<'_>]) {
     html.of_class("div", "sides", |html| {
         for (is_first, title) in [(true, titles[0]), (false, titles[1])] {
-            html.of_class("figure", "", |html| {
-                html.of_class("figcaption", "", |html| html.prose(title));
-                html.pre(&[("class", "text")], |html| column(html, pieces, is_first));
-            });
+            html.figure(title, |html| html.pre(&[("class", "text")], |html| column(html, pieces, is_first)));
         }
     });
 }

@@ -1,6 +1,6 @@
 //! One turn from left to right: the order of its parts, and their lengths.
 
-use super::colors::{self, Run, color};
+use super::colors::{self, Run, class};
 use super::html::Html;
 use super::proof::Shown;
 use crate::replay::{Recording, Segment};
@@ -27,12 +27,12 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
     bar(html, recording, &runs);
     html.of_class("ol", "turn", |html| {
         for run in &runs {
-            let (class, label) = match run.part {
-                Some(Segment::Body(field)) => (color(field), recording.field_name(field)),
-                Some(Segment::Delimiter(field)) => (format!("{} d", color(field)), "delimiter"),
-                _ => ("x".to_owned(), "in no field"),
+            let label = match run.part {
+                Some(Segment::Body(field)) => recording.field_name(field),
+                Some(Segment::Delimiter(_)) => "delimiter",
+                _ => "in no field",
             };
-            html.of_class("li", &class, |html| {
+            html.of_class("li", &class(run.part), |html| {
                 html.tag("b", "", label);
                 html.text(" ");
                 html.text(&shortened(recording.slice(run.span.clone()), EXCERPT));
@@ -56,11 +56,7 @@ fn bar(html: &mut Html, recording: &Recording, runs: &[Run]) {
             let place = |characters: usize| characters * WIDTH / whole.max(1);
             let (from, to) = (place(before), place(before + count(run)));
             before += count(run);
-            let class = match run.part {
-                Some(Segment::Body(field)) => color(field),
-                Some(Segment::Delimiter(field)) => format!("{} d", color(field)),
-                _ => "x".to_owned(),
-            };
+            let class = class(run.part);
             let (from, width) = (from.to_string(), to.saturating_sub(from).max(2).to_string());
             let attributes = [("class", class.as_str()), ("x", &from), ("width", &width), ("height", "24")];
             html.element("rect", &attributes, |_| {});
