@@ -199,6 +199,20 @@ impl Key {
     }
 }
 
+/// The target of a key in a list or a text. `None` if it closes it.
+pub fn moved(at: usize, key: KeyCode, page: usize) -> Option<usize> {
+    Some(match key {
+        KeyCode::Char('j') | KeyCode::Down => at + 1,
+        KeyCode::Char('k') | KeyCode::Up => at.saturating_sub(1),
+        KeyCode::PageDown | KeyCode::Char(' ') => at + page,
+        KeyCode::PageUp => at.saturating_sub(page),
+        KeyCode::Home | KeyCode::Char('g') => 0,
+        KeyCode::End | KeyCode::Char('G') => usize::MAX / 2,
+        KeyCode::Char('q' | '?') | KeyCode::Enter | KeyCode::F(1) => return None,
+        _ => at,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

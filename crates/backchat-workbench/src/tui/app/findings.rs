@@ -1,11 +1,11 @@
 //! Shows a finding about the template with its repair; applies and undoes repairs.
 
-use backchat_core::diagnostic::escape;
+use backchat_core::diagnostic::{counted, escape};
 use crossterm::event::KeyCode;
 
+use super::super::keys::moved;
 use super::App;
 use super::overlay::Overlay;
-use super::overlay_keys::moved;
 use super::session_actions::difference;
 use crate::session::Finding;
 
@@ -88,7 +88,11 @@ impl App {
         lines.push(String::new());
         lines.push(match (finding.effect, self.session.is_inspecting()) {
             (Some(effect), _) => {
-                format!("The repair fixes {}, breaks {}:", counted(effect.mends), counted(effect.breaks))
+                let [fixed, broken] = [effect.mends, effect.breaks].map(|count| match count {
+                    0 => "none".to_owned(),
+                    count => counted(count, "conversation"),
+                });
+                format!("The repair fixes {fixed}, breaks {broken}:")
             }
             (None, true) => "The repair (its effect on the conversations is being counted):".to_owned(),
             (None, false) => "The repair (its effect on the conversations is not known):".to_owned(),
@@ -102,13 +106,5 @@ impl App {
         let before = &material.template_text;
         lines.extend(difference(before, &fix.apply(before)));
         lines
-    }
-}
-
-fn counted(conversations: usize) -> String {
-    match conversations {
-        0 => "none".to_owned(),
-        1 => "1 conversation".to_owned(),
-        count => format!("{count} conversations"),
     }
 }

@@ -1,6 +1,6 @@
 //! How a session is laid out on the screen: panes, overlays, and the last drawing. Plain data.
 
-use super::super::panes::Panes;
+use super::super::panes::{Pane, Panes};
 use super::super::theme::Theme;
 use super::super::view::drawn::Drawn;
 use super::overlay::Overlay;
@@ -32,6 +32,11 @@ impl Layout {
             drawn: Drawn::default(),
             followed: 0,
         }
+    }
+
+    /// The row that a pane begins with, so that the current one is in view unless it was scrolled by hand.
+    pub fn first_row(&mut self, pane: Pane, row: usize, count: usize, height: u16) -> usize {
+        self.drawn.follow(pane, self.panes.scrolled(pane), row, count, height)
     }
 
     /// Undoes scrolling by hand if the session has moved since.

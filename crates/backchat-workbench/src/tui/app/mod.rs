@@ -88,7 +88,7 @@ impl App {
         if !matches!(action, A::Play | A::Faster | A::Slower | A::Copy | A::Help | A::Redraw | A::Suspend) {
             self.session.playback.clock.stop();
         }
-        let count = self.layout.count.unwrap_or(1);
+        let (count, focus) = (self.layout.count.unwrap_or(1), self.layout.panes.focus);
         match action {
             A::Step(step) => self.session.step(step, count),
             A::NextCharacter => self.session.step_characters(true, count),
@@ -137,16 +137,12 @@ impl App {
             A::MoveBack => self.layout.panes.swap(true),
             A::Grow => self.layout.panes.resize(true),
             A::Shrink => self.layout.panes.resize(false),
-            A::ScrollDown => self.scroll(self.layout.panes.focus, 1),
-            A::ScrollUp => self.scroll(self.layout.panes.focus, -1),
-            A::PageDown => self.scroll(self.layout.panes.focus, self.layout.drawn.page(self.layout.panes.focus)),
-            A::PageUp => self.scroll(self.layout.panes.focus, -self.layout.drawn.page(self.layout.panes.focus)),
-            A::HalfDown => {
-                self.scroll(self.layout.panes.focus, self.layout.drawn.page(self.layout.panes.focus) / 2 + 1)
-            }
-            A::HalfUp => {
-                self.scroll(self.layout.panes.focus, -(self.layout.drawn.page(self.layout.panes.focus) / 2 + 1))
-            }
+            A::ScrollDown => self.scroll(focus, 1),
+            A::ScrollUp => self.scroll(focus, -1),
+            A::PageDown => self.scroll(focus, self.layout.drawn.page(focus)),
+            A::PageUp => self.scroll(focus, -self.layout.drawn.page(focus)),
+            A::HalfDown => self.scroll(focus, self.layout.drawn.page(focus) / 2 + 1),
+            A::HalfUp => self.scroll(focus, -(self.layout.drawn.page(focus) / 2 + 1)),
             A::Whitespace => self.layout.show_whitespace = !self.layout.show_whitespace,
             A::Future => self.layout.show_future = !self.layout.show_future,
             A::EveryEvent => self.session.playback.every_event = !self.session.playback.every_event,

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::keys::moved;
 use super::theme::Theme;
 use crate::session::Problem;
 use deciding::Made;
@@ -230,16 +231,7 @@ impl<'d> Review<'d> {
     }
 
     fn scroll(&mut self, code: KeyCode) {
-        self.top = match code {
-            KeyCode::Char('j') | KeyCode::Down => self.top + 1,
-            KeyCode::Char('k') | KeyCode::Up => self.top.saturating_sub(1),
-            KeyCode::Char(' ') | KeyCode::PageDown => self.top + self.page,
-            KeyCode::PageUp => self.top.saturating_sub(self.page),
-            KeyCode::Char('g') | KeyCode::Home => 0,
-            KeyCode::Char('G') | KeyCode::End => self.last,
-            _ => self.top,
-        }
-        .min(self.last);
+        self.top = moved(self.top, code, self.page).unwrap_or(self.top).min(self.last);
     }
 
     fn scroll_by(&mut self, rows: isize) {

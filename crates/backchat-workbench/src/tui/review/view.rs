@@ -2,13 +2,14 @@
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::diff;
 use super::super::line::{fit, fit_end, wrap};
+use super::super::view::cells::put_line;
 use super::{Change, Decision, Review};
 use backchat_core::diagnostic::{Format, escape, render};
 
@@ -48,11 +49,11 @@ impl Review<'_> {
         let reasons = self.reasons(width);
         let most = usize::from(area.height / 3).max(1);
         for reason in reasons.iter().take(most) {
-            put_line(buffer, row(at, 1), &Line::styled(reason.clone(), self.theme.strong()));
+            put_line(buffer, row(at, 1), 0, &Line::styled(reason.clone(), self.theme.strong()));
             at += 1;
         }
         for words in self.about(width) {
-            put_line(buffer, row(at, 1), &Line::styled(words, self.theme.key()));
+            put_line(buffer, row(at, 1), 0, &Line::styled(words, self.theme.key()));
             at += 1;
         }
         let body = row(at, area.height.saturating_sub(at + 1));
@@ -67,7 +68,7 @@ impl Review<'_> {
         self.last = rows.len().saturating_sub(usize::from(body.height));
         self.top = self.top.min(self.last);
         for (line, y) in rows.iter().skip(self.top).zip(body.y..body.bottom()) {
-            put_line(buffer, Rect { y, height: 1, ..body }, line);
+            put_line(buffer, Rect { y, height: 1, ..body }, 0, line);
         }
         if area.height > 1 {
             bar(buffer, row(area.height - 1, 1), self);
@@ -131,7 +132,7 @@ fn header(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
         Span::raw(" ".repeat(gap)),
         Span::styled(made, review.theme.quiet()),
     ]);
-    put_line(buffer, area, &line);
+    put_line(buffer, area, 0, &line);
 }
 
 /// The rows of every section, each under its title.
@@ -171,10 +172,10 @@ fn bar(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
             0 => "leave the review? y leaves, any other key stays".to_owned(),
             left => format!("leave the review, {left} undecided? y leaves, any other key stays"),
         };
-        return put_line(buffer, area, &Line::styled(fit(&question, width), review.theme.strong()));
+        return put_line(buffer, area, 0, &Line::styled(fit(&question, width), review.theme.strong()));
     }
     if let Some(notice) = &review.notice {
-        return put_line(buffer, area, &Line::styled(fit(notice, width), review.theme.strong()));
+        return put_line(buffer, area, 0, &Line::styled(fit(notice, width), review.theme.strong()));
     }
     let place = match review.last {
         0 => String::new(),
@@ -190,13 +191,7 @@ fn bar(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
         }
         spans.extend([Span::styled(*key, review.theme.key()), Span::raw(format!(" {words}  "))]);
     }
-    put_line(buffer, area, &Line::from(spans));
+    put_line(buffer, area, 0, &Line::from(spans));
     let x = area.right().saturating_sub(u16::try_from(place.width()).unwrap_or(0));
     buffer.set_stringn(x, area.y, &place, place.width(), Style::new());
-}
-
-fn put_line(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
-    if area.height > 0 && buffer.area.contains(Position::new(area.x, area.y)) {
-        buffer.set_line(area.x, area.y, line, area.width);
-    }
 }

@@ -34,21 +34,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let current = list.row_of(side);
         let count = list.count();
         let top = match index {
-            0 => app.layout.drawn.follow(
-                Pane::Events,
-                app.layout.panes.scrolled(Pane::Events),
-                current.unwrap_or(0),
-                count,
-                area.height,
-            ),
+            0 => app.layout.first_row(Pane::Events, current.unwrap_or(0), count, area.height),
             _ => app.layout.drawn.rows(Pane::Events).0,
         };
-        let differs = app
-            .session
-            .playback
-            .difference
-            .filter(|_| !app.session.playback.every_event)
-            .map(|difference| difference.row);
+        let difference = app.session.playback.difference.filter(|_| !list.every);
         let fields = side.recording.template().fields();
         let letters = letters(fields.iter().map(|field| &field.name));
         // If space is short, the letter is enough.
@@ -57,19 +46,15 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let mut place = EventsPlace { area, events: Vec::new() };
         for (line, at) in (top..count).take(usize::from(area.height)).enumerate() {
             let row = list.row(at);
+            let event = side.recording.event(row.first);
             let shown = Shown {
                 app,
                 side,
-                letter: side
-                    .recording
-                    .event(row.first)
-                    .and_then(|event| letters.get(event.field))
-                    .copied()
-                    .unwrap_or('?'),
+                letter: event.and_then(|event| letters.get(event.field)).copied().unwrap_or('?'),
                 name_width,
                 count,
                 is_current: current == Some(at),
-                differs: differs.is_some_and(|from| at >= from),
+                differs: difference.is_some_and(|difference| at >= difference.row),
             };
             place.events.push(row.end.saturating_sub(1));
             put_line(buffer, area, line, &shown.line(&row, at, area.width));
@@ -197,14 +182,16 @@ impl Shown<'_> {
 
     /// Whether the message is another than expected because of the row.
     fn is_wrong(&self, row: &Row) -> bool {
-        let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
-        is_first && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
+        self.is_first() && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
     }
 
     /// Whether there is a finding about the template at an event.
     fn has_finding(&self, event: usize) -> bool {
-        let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
-        is_first && self.app.session.findings_at(event).next().is_some()
+        self.is_first() && self.app.session.findings_at(event).next().is_some()
+    }
+
+    fn is_first(&self) -> bool {
+        self.app.session.side().is_some_and(|first| std::ptr::eq(self.side, first))
     }
 
     /// Whether a breakpoint on events is hit in the row.

@@ -15,6 +15,7 @@ use super::super::panes::Pane;
 use super::cells::{halves, letters, put};
 use super::words;
 use crate::session::{Showing, Verdict, mode_name};
+use backchat_core::diagnostic::counted;
 
 /// The areas of the screen, from top to bottom.
 pub struct Plan {
@@ -212,8 +213,7 @@ fn info(pane: Pane, app: &App) -> String {
             let file = &app.session.library.material.template_file;
             match app.session.findings().len() {
                 0 => file.clone(),
-                1 => format!("◆ 1 finding  {file}"),
-                count => format!("◆ {count} findings  {file}"),
+                count => format!("◆ {}  {file}", counted(count, "finding")),
             }
         }
     }

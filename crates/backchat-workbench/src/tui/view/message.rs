@@ -62,13 +62,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             _ => count.saturating_sub(1),
         };
         let top = match index {
-            0 => app.layout.drawn.follow(
-                Pane::Message,
-                app.layout.panes.scrolled(Pane::Message),
-                here,
-                count,
-                area.height,
-            ),
+            0 => app.layout.first_row(Pane::Message, here, count, area.height),
             _ => app.layout.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
         };
         let Some(cache) = app.layout.drawn.message.sides.get(index) else { continue };

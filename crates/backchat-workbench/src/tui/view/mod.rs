@@ -1,6 +1,6 @@
 //! Draws the screen from the state; changes nothing but the record of the last drawing.
 
-mod cells;
+pub(super) mod cells;
 pub(super) mod drawn;
 mod events;
 mod frame;

@@ -13,6 +13,7 @@ use super::super::line::{fit, fit_end, wrap};
 use super::cells::{put, put_line};
 use super::list;
 use super::message::comparison;
+use crate::replay::Stop;
 use backchat_core::diagnostic::escape;
 
 pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
@@ -209,18 +210,11 @@ fn help(app: &App) -> Vec<Line<'static>> {
 }
 
 fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
-    let lines: Vec<Line<'_>> = app
-        .session
-        .playback
-        .stops
-        .iter()
-        .enumerate()
-        .map(|(at, stop)| {
-            let text = format!("{:>3}  {}", at + 1, escape(&stop.to_string()));
-            let style = if at == selected { app.layout.theme.current() } else { Style::new() };
-            Line::from(Span::styled(text, style))
-        })
-        .collect();
+    let line = |(at, stop): (usize, &Stop)| {
+        let text = format!("{:>3}  {}", at + 1, escape(&stop.to_string()));
+        Line::styled(text, if at == selected { app.layout.theme.current() } else { Style::new() })
+    };
+    let lines: Vec<Line<'_>> = app.session.playback.stops.iter().enumerate().map(line).collect();
     let top = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
     page_with(out, area, app, "Breakpoints", "d removes one, D all, esc closes", &lines, top);
 }

@@ -42,7 +42,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
     let count = wrapping.count();
     if index == 0 {
-        app.layout.drawn.follow(Pane::Stream, app.layout.panes.scrolled(Pane::Stream), here, count, area.height);
+        app.layout.first_row(Pane::Stream, here, count, area.height);
     }
     let top = app.layout.drawn.rows(Pane::Stream).0;
     let wrappings = &app.layout.drawn.wrappings;
@@ -51,6 +51,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     let top = if index == 0 { top } else { wrapping.row_of(first.row(top).start) };
     let last = (top + usize::from(area.height)).min(count);
     let window = wrapping.row(top).start..wrapping.row(last.saturating_sub(1)).end;
+    let stops = app.session.playback.stops.iter();
     let painter = Painter {
         theme: app.layout.theme,
         whitespace: app.layout.show_whitespace,
@@ -59,13 +60,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
         arrived,
         found: matches(app.session.playback.search.as_ref(), &window),
         show_future: app.layout.show_future,
-        stops: app
-            .session
-            .playback
-            .stops
-            .iter()
-            .filter_map(|stop| recording.stop_place(stop)?.checked_sub(1))
-            .collect(),
+        stops: stops.filter_map(|stop| recording.stop_place(stop)?.checked_sub(1)).collect(),
     };
     let parts = recording.segments(moment, window);
     let mut rows = Vec::new();

@@ -47,13 +47,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let search = app.session.playback.search.as_ref();
     let found: Vec<usize> =
         (0..lines.len()).filter(|line| search.is_some_and(|search| search.has_line(*line))).collect();
-    let top = app.layout.drawn.follow(
-        Pane::Template,
-        app.layout.panes.scrolled(Pane::Template),
-        here,
-        lines.len(),
-        area.height,
-    );
+    let top = app.layout.first_row(Pane::Template, here, lines.len(), area.height);
     let findings = findings(app, places.as_ref(), line_of);
     let inside = |spans: &[Range<usize>], line: usize| {
         spans.iter().any(|span| (line_of(span.start)..=line_of(span.end.saturating_sub(1))).contains(&line))
