@@ -34,7 +34,6 @@ impl Given {
         with_tokens(source, &self.set)
     }
 
-    /// The clock.
     pub fn clock(&self) -> Option<String> {
         Some(self.now.clone())
     }

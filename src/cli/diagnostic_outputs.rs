@@ -8,7 +8,6 @@ use super::known_values::{Names, named, one_of};
 use super::{Failure, Global, signals};
 use backchat_core::diagnostic::{Diagnostic, Format, Sources, Suite, render, render_junit};
 
-/// The formats of diagnostics.
 const FORMATS: &Names<Format> = &[
     ("full", Format::Full, "Excerpts with the problem underlined"),
     ("concise", Format::Concise, "One line per finding"),
@@ -54,7 +53,6 @@ impl FromStr for Target {
     }
 }
 
-/// The findings to write.
 pub struct Results<'d> {
     pub diagnostics: &'d [Diagnostic],
     pub sources: &'d Sources,

@@ -12,12 +12,7 @@ use backchat_workbench::input::Problem;
 #[derive(Debug)]
 pub enum Failure {
     /// The user's input is invalid.
-    Diagnostics {
-        /// The problem and its position.
-        diagnostics: Vec<Diagnostic>,
-        /// The texts it is about.
-        sources: Sources,
-    },
+    Diagnostics { diagnostics: Vec<Diagnostic>, sources: Sources },
     /// Standard input or output failed.
     Io(io::Error),
 }

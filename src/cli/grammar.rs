@@ -437,7 +437,6 @@ fn in_a_line(diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// A note as one line.
 fn note_line(note: &Note) -> String {
     let mut place = String::new();
     if let Some(tool) = &note.tool {

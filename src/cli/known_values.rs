@@ -62,7 +62,6 @@ pub fn target() -> NamedValueParser<&'static Target> {
     known(target_named, || TARGETS.iter().map(|target| PossibleValue::new(target.name)).collect())
 }
 
-/// The name of a rule.
 pub fn rule() -> NamedValueParser<&'static Rule> {
     known(rule_named, rules)
 }
@@ -86,7 +85,6 @@ pub fn first_sentence(text: &str) -> &str {
     text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
 }
 
-/// The names of recovery policies.
 pub fn policies() -> Vec<PossibleValue> {
     let names = RecoveryPolicy::ALL.iter().map(|policy| PossibleValue::new(policy.as_str()));
     [PossibleValue::new("all")].into_iter().chain(names).collect()

@@ -4,15 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Engine {
-    /// llama.cpp's server.
     LlamaCpp,
-    /// vLLM.
     Vllm,
-    /// SGLang.
     Sglang,
     /// Text Generation Inference.
     Tgi,
-    /// Ollama.
     Ollama,
     /// Any other server with OpenAI's `/v1/completions`.
     OpenAi,
@@ -34,7 +30,6 @@ impl Engine {
         }
     }
 
-    /// The engine of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|engine| engine.name() == name)
     }

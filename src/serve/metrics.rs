@@ -9,7 +9,6 @@ const SECONDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 /// Upper bounds of the time from a read to the write after it.
 const OVERHEAD: [f64; 10] = [1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 5e-3, 2e-2, 0.1];
 
-/// A histogram.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     bounds: &'static [f64],
@@ -60,9 +59,7 @@ pub struct Metrics {
     pub open: u64,
     /// Characters that engines wrote.
     pub characters: u64,
-    /// Tokens of prompts.
     pub prompt_tokens: u64,
-    /// Tokens of answers.
     pub completion_tokens: u64,
     /// Unknown members of requests.
     pub ignored: u64,

@@ -106,7 +106,6 @@ impl Model {
         Self { recover: policies, ..self }
     }
 
-    /// The response template.
     pub fn template(&self) -> &Template {
         &self.template
     }

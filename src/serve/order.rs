@@ -22,7 +22,6 @@ pub enum Constraint {
 /// One completion.
 #[derive(Clone, Debug)]
 pub struct Order<'o> {
-    /// The client's request.
     pub request: &'o ChatRequest,
     /// The prompt as the chat template wrote it.
     pub prompt: &'o str,

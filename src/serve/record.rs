@@ -51,7 +51,6 @@ pub struct Exchange {
     pub prompt: String,
     /// The messages, unchanged.
     pub messages: Vec<Value>,
-    /// The tools.
     pub tools: Option<Value>,
     /// The rest of the request.
     pub request: Object,
@@ -68,7 +67,6 @@ pub struct Ended<'e> {
     pub choice: usize,
     /// The answer so far; `None` if the engine wrote nothing.
     pub answer: Option<&'e Answer>,
-    /// How it ended.
     pub outcome: Outcome,
     /// The tokens, if the engine counted them.
     pub usage: Option<Usage>,

@@ -22,29 +22,17 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// More text of a choice; never empty.
-    Text {
-        /// The choice.
-        choice: usize,
-        /// The text.
-        text: String,
-    },
+    Text { choice: usize, text: String },
     /// The ids of a choice's tokens.
-    Tokens {
-        /// The choice.
-        choice: usize,
-        /// The ids.
-        ids: Vec<u64>,
-    },
+    Tokens { choice: usize, ids: Vec<u64> },
     /// A choice is complete.
     End {
-        /// The choice.
         choice: usize,
         /// Why.
         end: End,
     },
     /// How many tokens were used: by one choice, or by all.
     Usage {
-        /// The choice.
         choice: Option<usize>,
         /// The tokens of the prompt.
         prompt: u64,

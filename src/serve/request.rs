@@ -34,7 +34,6 @@ pub enum Format {
     /// Any text.
     #[default]
     Text,
-    /// A JSON object.
     Object,
     /// JSON of a schema.
     Schema(Value),
@@ -64,7 +63,6 @@ pub struct ChatRequest {
     pub limit: Option<u64>,
     /// How many choices.
     pub n: usize,
-    /// Whether to stream.
     pub stream: bool,
     /// Whether a stream ends with the count of tokens.
     pub include_usage: bool,

@@ -10,7 +10,6 @@ pub struct StopStrings {
 }
 
 impl StopStrings {
-    /// For these texts.
     pub fn new(stops: &[String]) -> Self {
         Self { stops: stops.to_vec(), ..Self::default() }
     }

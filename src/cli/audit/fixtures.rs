@@ -24,7 +24,6 @@ pub struct Fixtures<'a> {
     pub asked: &'a Asked,
     /// The template of the command line.
     pub template: Option<&'a str>,
-    /// The log.
     pub logs: &'a str,
 }
 

@@ -9,7 +9,6 @@ const COLUMNS: usize = 6;
 /// How much of an output is shown, in characters.
 const SHOWN: usize = 80;
 
-/// The table.
 pub fn render(tally: &Tally, color: bool) -> String {
     let share = tally.share(tally.with_problems) * 100.0;
     let mut out = format!("{} of {} outputs have problems ({share:.2}%).\n", tally.with_problems, tally.outputs);

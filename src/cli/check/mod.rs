@@ -104,7 +104,6 @@ enum NoTests {
     Pass,
 }
 
-/// A shard of the cases.
 #[derive(Clone, Copy, Debug)]
 struct Shard {
     part: usize,

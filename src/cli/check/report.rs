@@ -59,7 +59,6 @@ struct Group {
     template: PathBuf,
     /// The note about the first case, among all findings.
     first: usize,
-    /// The other cases.
     others: Vec<String>,
 }
 

@@ -86,7 +86,6 @@ fn place_in(folder: &Path, file: &Path) -> PathBuf {
     }
 }
 
-/// The file of a draft.
 fn draft_file(folder: &Path, item: &Item) -> PathBuf {
     let name = item.place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     folder.join(item.place.with_file_name(format!("{name}.json")))
@@ -357,7 +356,6 @@ fn on_all_cores<R: Send>(
     taken
 }
 
-/// Writes a draft to its file.
 fn write_draft(file: &Path, derivation: &Derivation) -> Result<(), Failure> {
     let Some(draft) = &derivation.response_template else { return Ok(()) };
     Ok(crate::cli::signals::write_inside(file, format!("{}\n", draft.to_pretty("  ")))?)

@@ -208,7 +208,6 @@ impl Replay {
         }
     }
 
-    /// The request to the session.
     fn request(&self) -> Request {
         Request {
             template: self.template.clone(),

@@ -9,13 +9,10 @@ use backchat_derive::derive::{Derivation, ReaderVerdict, Status};
 
 /// A chat template among many.
 pub struct Charted {
-    /// Its name.
     pub name: String,
     /// The address of its own page, if it has one.
     pub page: Option<String>,
-    /// Its derivation.
     pub derivation: Derivation,
-    /// The time it took.
     pub took: Duration,
 }
 

@@ -27,7 +27,6 @@ const GROUPS: [(&str, &str, &str); 5] = [
 pub struct Examined<'a> {
     /// The facts.
     pub report: &'a Report,
-    /// The chat template.
     pub template: &'a ChatTemplate,
     /// The options of the renders.
     pub options: &'a Options,

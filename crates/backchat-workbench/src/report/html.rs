@@ -16,7 +16,6 @@ pub(super) struct Html {
 }
 
 impl Html {
-    /// The markup.
     pub fn finish(self) -> String {
         self.out
     }

@@ -146,7 +146,6 @@ impl Followed {
         Ok(Self { path: PathBuf::from(path), end: 0, lines: 0 })
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -7,7 +7,6 @@ use std::str::FromStr;
 /// How the output is cut into chunks: by a rule, and at extra positions that were found or requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunking {
-    /// The rule.
     pub rule: ChunkRule,
     /// Additional cuts, in characters of the output, in order.
     pub cuts: Vec<usize>,
@@ -23,7 +22,6 @@ pub enum ChunkRule {
 }
 
 impl Chunking {
-    /// As the output was cut when it was recorded.
     pub const RECORDED: Self = Self { rule: ChunkRule::Recorded, cuts: Vec::new() };
 
     /// Only at these positions, in characters of the output.

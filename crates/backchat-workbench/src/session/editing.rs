@@ -185,7 +185,6 @@ impl Session {
         Some(recording.slice(span).to_owned())
     }
 
-    /// The message so far, as JSON.
     pub fn message_text(&self) -> Option<String> {
         let side = self.side()?;
         Some(Value::Object(side.recording.message(side.moment)).to_pretty("  "))

@@ -19,7 +19,6 @@ const LONGEST: usize = 1 << 14;
 /// The most repairs that are tried out.
 const MOST: usize = 16;
 
-/// Finding problems.
 impl Session {
     /// The findings about the template, the most important first.
     pub fn findings(&self) -> &[Finding] {
@@ -234,9 +233,7 @@ fn kinds(key: &str) -> &'static [Kind] {
     }
 }
 
-/// Repairing.
 impl Session {
-    /// Applies the repair of a finding.
     pub fn repair(&mut self, finding: usize) -> Result<(), Problem> {
         let Some(found) = self.findings().get(finding) else {
             self.say(self.nothing_found());
@@ -304,7 +301,6 @@ impl Session {
     }
 }
 
-/// Navigating the problems of the output.
 impl Session {
     /// Shows the output without policies and with all of them, side by side; or again as it was read.
     pub fn switch_recovery(&mut self) {

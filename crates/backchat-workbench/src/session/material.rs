@@ -18,11 +18,9 @@ use std::thread;
 /// An output, and what it is parsed with.
 #[derive(Clone, Debug)]
 pub struct Material {
-    /// The template.
     pub template: Template,
     /// Its file, as messages name it; empty or in angle brackets if no editor could open it.
     pub template_file: String,
-    /// The text of the file.
     pub template_text: String,
     /// The bytes of the text that are the template.
     pub template_span: Range<usize>,
@@ -30,13 +28,11 @@ pub struct Material {
     pub other: Option<OtherTemplate>,
     /// The prompt that the output continues.
     pub prefix: String,
-    /// The output.
     pub output: String,
     /// The lengths of the chunks it came in, in characters, if they were recorded.
     pub chunks: Option<Vec<usize>>,
     /// The tools whose schemas give the types of arguments.
     pub tools: Option<Arc<Tools>>,
-    /// The recovery options.
     pub recovery: Recovery,
     /// The expected message, if known.
     pub expected: Option<Object>,
@@ -92,7 +88,6 @@ impl Material {
 pub struct OtherTemplate {
     /// Its file.
     pub name: String,
-    /// The template.
     pub template: Template,
 }
 
@@ -153,7 +148,6 @@ pub struct Finding {
 pub const PROOF: &str = "proof";
 
 impl Finding {
-    /// The repair.
     pub fn fix(&self) -> Option<&Fix> {
         self.said.fix.as_ref()
     }
@@ -163,7 +157,6 @@ impl Finding {
         self.said.id == PROOF
     }
 
-    /// The finding in one line.
     pub fn line(&self) -> String {
         match self.is_proof() {
             true => self.said.message.clone(),
@@ -197,7 +190,6 @@ pub type Task<T> = Box<dyn FnOnce() -> Option<T> + Send>;
 
 /// Background work for a key, and its result.
 pub(super) struct Background<K, T> {
-    /// Its key.
     of: Option<K>,
     running: Option<Receiver<Option<T>>>,
     done: Option<T>,
@@ -210,7 +202,6 @@ impl<K, T> Default for Background<K, T> {
 }
 
 impl<K: PartialEq, T: Send + 'static> Background<K, T> {
-    /// The result.
     pub fn done(&self) -> Option<&T> {
         self.done.as_ref()
     }
@@ -220,7 +211,6 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
         self.done.take()
     }
 
-    /// Whether it is still running.
     pub fn is_running(&self) -> bool {
         self.running.is_some()
     }

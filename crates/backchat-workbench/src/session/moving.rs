@@ -16,7 +16,6 @@ pub enum Step {
     PreviousLine,
 }
 
-/// Moves.
 impl Session {
     /// Takes a number of steps, fewer at the end of the recording.
     pub fn step(&mut self, step: Step, count: usize) {
@@ -115,7 +114,6 @@ impl Session {
     }
 }
 
-/// Plays, and stops at breakpoints.
 impl Session {
     pub fn toggle_play(&mut self, now: Instant) {
         if self.playback.clock.is_playing() {

@@ -176,7 +176,6 @@ impl Session {
         self.open(wanted);
     }
 
-    /// Opens an output of the list.
     pub fn open(&mut self, output: usize) {
         self.library.output = output;
         self.playback.cut_search = None;

@@ -15,7 +15,6 @@ pub struct Playback {
     pub chunking: Chunking,
     /// Whether the user chose the chunking, rather than left it to the default.
     pub is_cut_as_asked: bool,
-    /// Which answer is shown.
     pub showing: Showing,
     /// One recording, or two side by side; none while the output cannot be read.
     pub sides: Vec<Side>,
@@ -25,9 +24,7 @@ pub struct Playback {
     pub wrong: Vec<usize>,
     /// Whether steps and numbers count every chunk, rather than adjacent chunks as one.
     pub every_event: bool,
-    /// The breakpoints.
     pub stops: Vec<Stop>,
-    /// The search and its matches.
     pub search: Option<Search>,
     /// When the next chunk is due.
     pub clock: Clock,
@@ -45,7 +42,6 @@ pub struct Playback {
 
 /// A search that is running.
 pub struct RunningSearch {
-    /// The search.
     pub search: CutSearch,
     /// When it began.
     pub began: Instant,
@@ -78,7 +74,6 @@ impl Playback {
 pub struct Side {
     /// Its name if there are two.
     pub name: String,
-    /// The recording.
     pub recording: Recording,
     /// The moment that is shown.
     pub moment: Moment,
@@ -117,7 +112,6 @@ impl Showing {
     }
 }
 
-/// The name of a mode.
 pub fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Stable => "stable",
@@ -132,7 +126,6 @@ pub enum Position {
     Character(usize),
     /// After this many events, with every chunk counted. It can be inside a chunk of the output.
     Event(usize),
-    /// The end.
     End,
 }
 

@@ -125,7 +125,6 @@ impl Reading {
         std::mem::replace(&mut self.shown, now) != now
     }
 
-    /// Whether it is still read.
     pub fn is_running(&self) -> bool {
         self.task.is_running()
     }

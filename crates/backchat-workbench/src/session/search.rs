@@ -52,7 +52,6 @@ impl Search {
 pub enum Query {
     /// A text. Case counts only if it has capital letters.
     Text(String),
-    /// A pattern.
     Pattern(Pattern),
 }
 

@@ -91,7 +91,6 @@ impl Session {
         }
     }
 
-    /// The texts to search.
     fn searchable(&self) -> (u64, String) {
         (self.playback.generation, self.library.material.shown_template().into_owned())
     }

@@ -22,7 +22,6 @@ pub struct Start {
     pub at: Option<Position>,
     /// How the output is cut; by default as recorded, or else one character at a time.
     pub chunking: Option<Chunking>,
-    /// Which answer is shown.
     pub showing: Showing,
     /// The first notice.
     pub notice: Option<String>,
@@ -30,13 +29,11 @@ pub struct Start {
     pub typing: bool,
 }
 
-/// A session.
 pub struct Session {
     /// The outputs, and what was read of the open one.
     pub library: Library,
     /// The recordings, and the position in them.
     pub playback: Playback,
-    /// The edits.
     pub editing: Editing,
     /// The notice shown until the next key.
     pub notice: Option<String>,
@@ -126,7 +123,6 @@ impl Session {
         self.playback.sides.first()
     }
 
-    /// The recording that is stepped through.
     pub fn recording(&self) -> Option<&Recording> {
         self.side().map(|side| &side.recording)
     }
@@ -173,7 +169,6 @@ pub struct Worked {
 pub struct Library {
     /// The outputs and their operations.
     pub(super) outputs: Box<dyn Outputs>,
-    /// The names of the outputs.
     pub names: Vec<String>,
     /// The open output, counted from 0.
     pub output: usize,
@@ -209,7 +204,6 @@ impl Library {
     }
 }
 
-/// The edits of a session.
 #[derive(Debug, Default)]
 pub struct Editing {
     /// Whether keys are typed as text.
@@ -233,10 +227,8 @@ pub struct Edit {
     pub lengths: Vec<usize>,
 }
 
-/// A repair that was applied.
 #[derive(Clone, Debug)]
 pub struct Applied {
-    /// The file.
     pub(super) file: PathBuf,
     /// Its text before and after.
     pub(super) before: String,

@@ -74,11 +74,9 @@ pub enum Effect {
     Quit,
     /// Restore the terminal and suspend the process.
     Suspend,
-    /// Redraw everything.
     Redraw,
     /// Open an editor on a line of a file.
     Edit {
-        /// The file.
         file: PathBuf,
         /// The line, from 1.
         line: usize,

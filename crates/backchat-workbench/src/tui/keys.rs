@@ -5,11 +5,9 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::action::Action;
 use crate::session::Step;
 
-/// A key and its action.
 pub struct Binding {
     /// The keys, any of which triggers it.
     pub keys: &'static [Key],
-    /// Their action.
     pub action: Action,
     /// Its group in the help.
     pub group: Group,
@@ -71,7 +69,6 @@ const fn bind(keys: &'static [Key], action: Action, group: Group, short: &'stati
 
 use Group::{Find, Move, Parse, Screen, Work};
 
-/// The table.
 #[rustfmt::skip]
 pub const KEYS: &[Binding] = &[
     bind(&[char('j'), plain(KeyCode::Down)], Action::Step(Step::NextEvent), Move, "event", "the next event"),
@@ -142,7 +139,6 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('q'), control('c')], Action::Quit, Screen, "quit", "quit"),
 ];
 
-/// The action of a key.
 pub fn action(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
     // A capital letter already implies shift.
     let modifiers = match code {

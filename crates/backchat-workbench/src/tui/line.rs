@@ -45,7 +45,6 @@ pub struct Cluster<'t> {
     pub base: char,
     /// The marks that combine with it.
     pub marks: &'t str,
-    /// How many columns it takes.
     pub width: usize,
 }
 

@@ -2,7 +2,6 @@
 
 use ratatui::layout::{Position, Rect};
 
-/// A part of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     Stream,
@@ -65,7 +64,6 @@ impl Pane {
         Self::ALL.iter().position(|pane| *pane == self).unwrap_or(0)
     }
 
-    /// Its title.
     pub fn title(self) -> &'static str {
         match self {
             Pane::Stream => "Output",

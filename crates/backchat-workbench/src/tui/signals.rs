@@ -15,7 +15,6 @@ pub struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// Handles the signals from here on.
     pub fn install() -> io::Result<Self> {
         use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
         let signals = Self::none();

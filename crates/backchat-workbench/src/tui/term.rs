@@ -16,7 +16,6 @@ use crossterm::terminal::{
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
-/// The screen.
 pub type Screen = Terminal<CrosstermBackend<io::BufWriter<io::Stdout>>>;
 
 /// The reports of panics while the workbench had the terminal; none while it does not.
@@ -64,7 +63,6 @@ impl Term {
         }
     }
 
-    /// The screen to draw on.
     pub fn screen(&mut self) -> &mut Screen {
         &mut self.screen
     }

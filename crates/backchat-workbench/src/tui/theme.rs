@@ -46,12 +46,10 @@ impl Theme {
         palette.get(index % palette.len()).map_or(Style::new(), |color| Style::new().fg(*color))
     }
 
-    /// A delimiter of a field's region.
     pub fn delimiter(self, index: usize) -> Style {
         self.field(index).add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
     }
 
-    /// Less important text.
     pub fn quiet(self) -> Style {
         match self {
             Self::Dark => Style::new().fg(Color::DarkGray),
@@ -73,7 +71,6 @@ impl Theme {
         self.quiet().add_modifier(Modifier::ITALIC)
     }
 
-    /// Held text.
     pub fn held(self) -> Style {
         let held = Style::new().add_modifier(Modifier::DIM | Modifier::REVERSED);
         match self {
@@ -105,22 +102,18 @@ impl Theme {
         }
     }
 
-    /// A fault.
     pub fn bad(self) -> Style {
         self.colored(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// A success.
     pub fn good(self) -> Style {
         self.colored(Color::Green)
     }
 
-    /// Emphasized text.
     pub fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// The current row.
     pub fn current(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

@@ -44,7 +44,6 @@ pub struct Request {
     pub other: Option<String>,
     /// The chat template to derive from and to verify with.
     pub chat_template: Option<String>,
-    /// Variables of the chat template.
     pub variables: Vec<(String, Value)>,
     /// The clock that the chat template sees.
     pub now: Option<String>,
@@ -111,7 +110,6 @@ enum Item {
     Text(String),
     /// One output, chunk by chunk as it was recorded.
     Recorded(String),
-    /// A case of a file.
     Case {
         file: PathBuf,
         name: String,
@@ -181,7 +179,6 @@ impl OutputSet {
         Ok(set)
     }
 
-    /// Generated outputs.
     pub fn of_given(given: Vec<GeneratedOutput>, origin: Option<Origin>) -> Self {
         Self {
             names: given.iter().map(|given| given.conversation.name.clone()).collect(),

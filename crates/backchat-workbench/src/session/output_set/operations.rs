@@ -273,7 +273,6 @@ impl Outputs for OutputSet {
 }
 
 impl OutputSet {
-    /// The material of a case.
     fn of_case(&self, case: Case) -> Result<Material, Problem> {
         let opened = self.template_of(Some(&case))?;
         let expected = case.expected.message.map(|message| message.value);

@@ -10,7 +10,6 @@ use super::session_actions::difference;
 use crate::session::Finding;
 
 impl App {
-    /// Shows the current finding.
     pub(super) fn show_findings(&mut self) {
         match self.session.finding_here() {
             Some(index) => {
@@ -55,14 +54,12 @@ impl App {
         }
     }
 
-    /// Undoes typing, or else the last repair.
     pub(super) fn undo(&mut self) {
         if let Err(problem) = self.session.undo() {
             self.show_problem("Undo", &problem);
         }
     }
 
-    /// Goes to the event of a finding.
     fn go_to_finding(&mut self, index: usize) {
         match self.session.findings().get(index).and_then(|finding| finding.event) {
             Some(event) => self.session.set_moment(|recording, _| recording.moment_of_event(event)),

@@ -5,7 +5,6 @@ use super::super::theme::Theme;
 use super::super::view::drawn::Drawn;
 use super::overlay::Overlay;
 
-/// The layout of the screen.
 pub struct Layout {
     pub theme: Theme,
     pub panes: Panes,

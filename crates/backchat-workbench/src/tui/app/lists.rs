@@ -80,7 +80,6 @@ impl App {
         }
     }
 
-    /// Moves the selection of a list.
     pub(super) fn move_mark(&mut self, rows: isize) {
         let count = match &self.layout.overlay {
             Some(Overlay::Outputs(picker)) => self.outputs_found(picker).len(),

@@ -27,7 +27,6 @@ pub use self::overlay::{Ask, Choice, Overlay};
 pub(super) use self::palette::{Command, commands};
 pub use self::picker::Picker;
 
-/// The workbench.
 pub struct App {
     pub(super) session: Session,
     pub(super) layout: Layout,
@@ -232,7 +231,6 @@ impl App {
         }
     }
 
-    /// Reads the files again.
     pub fn reload(&mut self) {
         if matches!(self.layout.overlay, Some(Overlay::Bless { .. })) {
             self.layout.overlay = None;
@@ -256,7 +254,6 @@ impl App {
         }
     }
 
-    /// Handles pasted text.
     pub fn paste(&mut self, text: &str) {
         match &mut self.layout.overlay {
             Some(Overlay::Ask { typed, .. }) => typed.push_str(text),
@@ -272,22 +269,18 @@ impl App {
         worked.changed || (worked.judged && matches!(self.layout.overlay, Some(Overlay::Outputs(_))))
     }
 
-    /// Whether there is work that should not wait.
     pub fn is_busy(&self) -> bool {
         self.session.is_busy()
     }
 
-    /// How long until something is due.
     pub fn wait(&self, now: Instant) -> Option<Duration> {
         self.session.wait(now)
     }
 
-    /// The files that are shown.
     pub fn files(&self) -> Vec<PathBuf> {
         self.session.files()
     }
 
-    /// Shows a message until the next key.
     pub fn notify(&mut self, message: String) {
         self.session.say(message);
     }

@@ -6,27 +6,20 @@ use crate::session::Departure;
 /// An overlay of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overlay {
-    /// The keys.
     Help {
-        /// The first line that is shown.
         top: usize,
     },
     /// A question answered by a line of text.
     Ask {
-        /// The question.
         ask: Ask,
-        /// The text typed so far.
         typed: String,
     },
     /// One of a few.
     Choose(Choice),
-    /// The list of outputs.
     Outputs(Picker),
     /// Every action.
     Palette(Picker),
-    /// The breakpoints.
     Stops {
-        /// The one that is marked.
         selected: usize,
     },
     /// The changes of blessing, and the question whether to make them.
@@ -35,21 +28,17 @@ pub enum Overlay {
         title: String,
         /// The change, in lines that are safe to show.
         lines: Vec<String>,
-        /// The first line that is shown.
         top: usize,
     },
     /// A finding about the template, and its repair.
     Finding {
-        /// Which one.
         index: usize,
-        /// The first line that is shown.
         top: usize,
         /// The findings of which it was drawn as one: `F` applies what is on the screen, or nothing.
         version: usize,
     },
     /// A text to read.
     Text {
-        /// Its heading.
         title: String,
         /// The expected value, shown above the lines.
         departure: Option<Departure>,
@@ -60,7 +49,6 @@ pub enum Overlay {
     },
 }
 
-/// The question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Stop,
@@ -76,7 +64,6 @@ pub enum Choice {
 }
 
 impl Ask {
-    /// The question.
     pub fn words(self) -> &'static str {
         match self {
             Ask::Stop => "Stop at open, chunk, close, malformed, a field's name, a number of characters or /pattern/",
@@ -104,7 +91,6 @@ impl Choice {
         }
     }
 
-    /// The heading.
     pub fn title(self) -> &'static str {
         match self {
             Choice::Chunking => "Cut the output",

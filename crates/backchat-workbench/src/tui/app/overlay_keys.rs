@@ -11,7 +11,6 @@ use crate::session::{ChunkRule, Chunking};
 use backchat_parser::parser::Chunks;
 
 impl App {
-    /// Handles a key while an overlay is open.
     pub(super) fn overlay_key(&mut self, key: KeyEvent) -> Option<Effect> {
         let overlay = self.layout.overlay.take()?;
         if key.code == KeyCode::Esc {
@@ -130,7 +129,6 @@ impl App {
         }
     }
 
-    /// Handles the mouse while an overlay is open.
     pub(super) fn overlay_mouse(&mut self, kind: MouseEventKind, place: Cell) -> (bool, Option<Effect>) {
         let by: isize = match kind {
             MouseEventKind::ScrollDown => 3,

@@ -27,7 +27,6 @@ pub fn commands(typed: &str) -> Vec<Command> {
 }
 
 impl Command {
-    /// Its description.
     pub fn words(self) -> String {
         match self {
             Command::Go(Position::Character(offset)) => format!("go to character {offset}"),
@@ -37,7 +36,6 @@ impl Command {
         }
     }
 
-    /// Its keys.
     pub fn keys(self) -> String {
         match self {
             Command::Go(_) => String::new(),

@@ -2,10 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The state of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picker {
-    /// The text typed so far.
     pub typed: String,
     /// The index of the selected row among those that match.
     pub selected: usize,
@@ -54,7 +52,6 @@ impl Picker {
         self.selected = 0;
     }
 
-    /// Moves the selection by some rows.
     pub fn move_by(&mut self, rows: isize, count: usize) {
         self.selected = self.selected.saturating_add_signed(rows).min(count.saturating_sub(1));
     }

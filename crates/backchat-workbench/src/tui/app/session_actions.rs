@@ -17,7 +17,6 @@ impl App {
         Some(Effect::Edit { file, line })
     }
 
-    /// Derives again and shows the changes.
     pub(super) fn derive(&mut self) {
         match self.session.derive() {
             Ok(Some(change)) => {
@@ -37,7 +36,6 @@ impl App {
         }
     }
 
-    /// Writes the message into the fixture.
     pub(super) fn bless(&mut self) {
         if let Err(problem) = self.session.bless() {
             self.show_problem("Bless", &problem);

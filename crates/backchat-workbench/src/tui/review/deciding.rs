@@ -112,7 +112,6 @@ impl Review<'_> {
         self.notify("undone".to_owned());
     }
 
-    /// Goes back to the case before.
     pub(super) fn back(&mut self) {
         let from = if self.is_over { self.decisions.len() } else { self.index };
         let is_shown = |index: &usize| self.decisions.get(*index) != Some(&Some(Decision::Settled));

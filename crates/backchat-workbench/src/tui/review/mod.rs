@@ -55,7 +55,6 @@ pub struct Change {
 /// A section of a case that would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its name.
     pub name: &'static str,
     /// The expectation; empty if the case has none.
     pub expected: String,
@@ -63,7 +62,6 @@ pub struct Section {
     pub found: String,
 }
 
-/// The decision about a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The expectation was written.
@@ -85,7 +83,6 @@ pub enum ReviewEffect {
     Open(usize),
     /// Restore the terminal and suspend the process.
     Suspend,
-    /// Redraw everything.
     Redraw,
 }
 
@@ -96,11 +93,9 @@ pub enum Ended {
     Done,
     /// The user wants to see this case in the workbench.
     Open(usize),
-    /// A signal came.
     Signal(i32),
 }
 
-/// The state of the review.
 pub struct Review<'d> {
     docket: &'d mut dyn Docket,
     index: usize,
@@ -158,12 +153,10 @@ impl<'d> Review<'d> {
         &self.decisions
     }
 
-    /// The title of a case.
     pub fn name(&self, index: usize) -> &str {
         self.docket.names().get(index).map_or("", String::as_str)
     }
 
-    /// Whether every case is decided.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -191,7 +184,6 @@ impl<'d> Review<'d> {
         true
     }
 
-    /// Shows a notice until the next key.
     pub fn notify(&mut self, message: String) {
         self.notice = Some(message);
     }

@@ -34,7 +34,6 @@ const KEYS: [(&str, &str); 10] = [
 const LAST_KEYS: [(&str, &str); 3] = [("enter", "leave"), ("u", "undo"), ("b", "back")];
 
 impl Review<'_> {
-    /// Draws the whole screen.
     pub fn draw(&mut self, out: &mut Frame<'_>) {
         let area = out.area();
         if area.is_empty() {

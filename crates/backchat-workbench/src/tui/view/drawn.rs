@@ -6,7 +6,6 @@ use ratatui::text::Line;
 use super::super::panes::Pane;
 use super::wrapping::Wrapping;
 
-/// The last drawing.
 #[derive(Default)]
 pub struct Drawn {
     pub streams: Vec<StreamPlace>,
@@ -132,7 +131,6 @@ pub struct ShownMessage {
     pub comparison: Vec<Line<'static>>,
 }
 
-/// The cache key of the message.
 #[derive(PartialEq, Eq)]
 pub struct MessageKey {
     pub recording: u64,
@@ -142,7 +140,6 @@ pub struct MessageKey {
     pub departs: bool,
 }
 
-/// A line of the message.
 pub struct MessageRow {
     /// The key of the message it belongs to.
     pub key: String,

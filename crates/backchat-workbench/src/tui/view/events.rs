@@ -185,7 +185,6 @@ impl Shown<'_> {
         self.is_first() && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
     }
 
-    /// Whether there is a finding about the template at an event.
     fn has_finding(&self, event: usize) -> bool {
         self.is_first() && self.app.session.findings_at(event).next().is_some()
     }

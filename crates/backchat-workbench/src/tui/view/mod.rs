@@ -20,7 +20,6 @@ use super::panes::Pane;
 use cells::{halves, put};
 
 impl App {
-    /// Draws the whole screen.
     pub fn draw(&mut self, out: &mut Frame<'_>) {
         draw(out, self);
     }

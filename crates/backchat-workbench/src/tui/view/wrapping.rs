@@ -43,17 +43,14 @@ impl Wrapping {
         }
     }
 
-    /// How many rows there are.
     pub fn count(&self) -> usize {
         self.rows.len()
     }
 
-    /// The row of a byte.
     pub fn row_of(&self, byte: usize) -> usize {
         self.rows.partition_point(|row| *row as usize <= byte).saturating_sub(1)
     }
 
-    /// The bytes of a row.
     pub fn row(&self, row: usize) -> std::ops::Range<usize> {
         let length = self.text.as_ref().map_or(0, |text| text.len());
         let at = |row: usize| self.rows.get(row).map_or(length, |at| *at as usize);
