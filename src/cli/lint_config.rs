@@ -115,11 +115,7 @@ impl ConfigReader<'_> {
                 let level = item.as_str().and_then(level);
                 match (lint::rule(name), level) {
                     (Some(rule), Some(level)) => config.levels.push((rule.id, level)),
-                    (None, _) => self.complain(
-                        item,
-                        format!("unknown rule `{name}`"),
-                        "`backchat lint --explain` lists the rules",
-                    ),
+                    (None, _) => self.unknown_rule(item, name),
                     (_, None) => self.complain(
                         item,
                         format!("`{name}` has no level"),
@@ -150,11 +146,7 @@ impl ConfigReader<'_> {
             for (name, item) in rules {
                 match lint::rule(&name) {
                     Some(rule) => ids.push(rule.id),
-                    None => self.complain(
-                        item,
-                        format!("unknown rule `{name}`"),
-                        "`backchat lint --explain` lists the rules",
-                    ),
+                    None => self.unknown_rule(item, &name),
                 }
             }
             match table.get("file").and_then(Item::as_str) {
@@ -206,6 +198,10 @@ impl ConfigReader<'_> {
                 &format!("choose one of {}", names.join(", ")),
             );
         }
+    }
+
+    fn unknown_rule(&mut self, item: &Item, name: &str) {
+        self.complain(item, format!("unknown rule `{name}`"), "`backchat lint --explain` lists the rules");
     }
 
     fn complain(&mut self, item: &Item, message: String, help: &str) {

@@ -8,7 +8,7 @@ use super::derive::exit_code;
 use super::report::LinkedReport;
 use super::{Failure, Global, input};
 use backchat_chat::source;
-use backchat_core::diagnostic::{Diagnostic, escape, shortened};
+use backchat_core::diagnostic::{escape, shortened};
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Options, Proven, Status};
 use backchat_workbench::answers::samples;
@@ -60,11 +60,8 @@ pub struct Prove {
 
 impl Prove {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let inputs = [Some(&self.template), Some(&self.chat_template), self.samples.as_ref()];
-        if inputs.into_iter().flatten().filter(|input| *input == "-").count() > 1 {
-            let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
-            return Err(diagnostic.help("pass a file for all inputs but one").into());
-        }
+        let inputs = [Some(self.template.as_str()), Some(&self.chat_template), self.samples.as_deref()];
+        input::stdin_once(inputs, "pass a file for all inputs but one")?;
         let opened = input::template(&self.template)?;
         let template = opened.loaded.template;
         let source = source::open(&self.chat_template, self.template_name.as_deref())?;

@@ -91,11 +91,8 @@ const MASK_RULES: &Names<MaskRule> = &[
 
 impl Render {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let inputs = [&self.source, &self.messages, &self.tools, &self.jsonl];
-        if inputs.into_iter().flatten().filter(|input| *input == "-").count() > 1 {
-            let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
-            return Err(diagnostic.help("pass one of the inputs as a file").into());
-        }
+        let inputs = [&self.source, &self.messages, &self.tools, &self.jsonl].map(Option::as_deref);
+        input::stdin_once(inputs, "pass one of the inputs as a file")?;
         match &self.jsonl {
             Some(file) => self.render_rows(file, global),
             None => self.render_messages(global),

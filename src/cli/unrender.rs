@@ -8,7 +8,7 @@ use super::chat_options::{Budget, OutputFormat, Selected};
 use super::known::Known;
 use super::{Failure, Global, chat_rows, input};
 use backchat_chat::{ChatTemplate, RenderOptions};
-use backchat_core::diagnostic::{Diagnostic, escape};
+use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
 use backchat_probe::chats::{Chat, Unrenderer};
 use backchat_workbench::answers::{self, compile};
@@ -59,10 +59,7 @@ impl Unrender {
 
     fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
         let name = self.source.as_deref().unwrap_or("-");
-        if name == "-" && self.text == "-" {
-            let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
-            return Err(diagnostic.help("pass the template or the text as a file").into());
-        }
+        input::stdin_once([Some(name), Some(&self.text)], "pass the template or the text as a file")?;
         let source = self.selected.open(name)?;
         let template = compile(&source)?;
         let variables = self.selected.given.variables(&source);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::parse::Asked;
+use crate::cli::parse::{Asked, Reader};
 use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
@@ -79,20 +79,42 @@ impl Fixtures<'_> {
 
     /// The template of a row, its name in a fixture, and its file if it has none.
     fn template(&self, file: &Path, row: &Value) -> Option<(Template, String, Option<Carried>)> {
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let opened = |name: &str| {
-            let template = input::template(name).ok()?.loaded.template;
-            Some((template, input::path_from(folder, Path::new(name)), None))
+        let template = template_of(row, self.asked)?;
+        let named = |name: &str| {
+            let folder = file.parent().unwrap_or(Path::new(""));
+            (input::path_from(folder, Path::new(name)), None)
         };
-        match row.get("template") {
-            Some(Value::String(name)) => opened(name),
-            None => opened(self.template?),
+        let (name, own) = match row.get("template") {
+            Some(Value::String(name)) => named(name),
+            None => named(self.template?),
             Some(carried) => {
-                let template = Template::from_value(carried).ok()?.template;
                 let own = file.with_extension("template.json");
                 let name = own.file_name()?.to_string_lossy().into_owned();
-                Some((template, name, Some((own, format!("{}\n", carried.to_pretty("  "))))))
+                (
+                    name,
+                    Some((
+                        own,
+                        format!(
+                            "{}
+",
+                            carried.to_pretty("  ")
+                        ),
+                    )),
+                )
             }
-        }
+        };
+        Some((template, name, own))
+    }
+}
+
+/// The response template for a row: the one that it contains or names, or else that of the command line.
+pub fn template_of(row: &Value, asked: &Asked) -> Option<Template> {
+    match row.get("template") {
+        Some(Value::String(name)) => Some(input::template(name).ok()?.loaded.template),
+        Some(carried) => Some(Template::from_value(carried).ok()?.template),
+        None => match &asked.template {
+            Some(Reader::Template(template)) => Some(template.clone()),
+            _ => None,
+        },
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use self::fixtures::Fixtures;
+use self::fixtures::{Fixtures, template_of};
 use self::reader::Worker;
 use super::chat_options::OutputFormat;
 use super::parse::{Asked, Doubts, Reader, load};
@@ -18,7 +18,6 @@ use super::report::LinkedReport;
 use super::{Failure, Global, input, note, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::Value;
-use backchat_parser::template::Template;
 use backchat_workbench::audit::{Gate, Limit, Tally};
 use backchat_workbench::report;
 
@@ -158,17 +157,5 @@ impl Audit {
             }
         }
         is_exceeded
-    }
-}
-
-/// The response template for a row: the one that it contains or names, or else that of the command line.
-fn template_of(row: &Value, asked: &Asked) -> Option<Template> {
-    match row.get("template") {
-        Some(Value::String(name)) => Some(input::template(name).ok()?.loaded.template),
-        Some(carried) => Some(Template::from_value(carried).ok()?.template),
-        None => match &asked.template {
-            Some(Reader::Template(template)) => Some(template.clone()),
-            _ => None,
-        },
     }
 }

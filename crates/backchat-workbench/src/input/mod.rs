@@ -206,6 +206,14 @@ pub fn name(path: &str) -> &str {
     if path == "-" { "<stdin>" } else { path }
 }
 
+/// The error if several inputs are standard input, which can be read only once.
+pub fn stdin_once<'i>(inputs: impl IntoIterator<Item = Option<&'i str>>, help: &str) -> Result<(), Diagnostic> {
+    match inputs.into_iter().filter(|input| *input == Some("-")).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Diagnostic::error("input-read-twice", "standard input is named more than once").help(help)),
+    }
+}
+
 /// The error about a file that cannot be read.
 pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
