@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::compare::fits;
-use super::fixture::{Actual, ActualChat, Case, ChatCase, FixtureFile, rewrite};
+use super::fixture::{Actual, ActualChat, Case, ChatCase, FixtureFile, rewrite, section_text};
 use super::output_case::OUT_OF_TIME;
 use super::suite::{Entry, Meaning, Report, Status};
 use backchat_core::diagnostic::Severity;
@@ -89,41 +89,19 @@ impl Pending<'_> {
 
     /// The sections that would change.
     pub fn sections(&self) -> Vec<PendingSection> {
-        let all = match self {
-            Self::Output(case, new) => {
-                let said = &case.expected;
-                let mut all = vec![(
-                    "message",
-                    said.message.as_ref().map(|said| Value::Object(said.value.clone())),
-                    new.message.clone().map(Value::Object),
-                )];
-                let error = said.error.as_ref().map_or(&[][..], |error| &error.value);
-                all.push(("error", lines(error), lines(&new.error)));
-                if let Some(problems) = &said.problems {
-                    all.push(("problems", lines(&problems.value), lines(&new.problems)));
-                }
-                if let Some(events) = &said.events {
-                    all.push(("events", some(&events.value), some(&new.events)));
-                }
-                all
-            }
-            Self::Chat(case, new) => {
-                let said = case.messages.as_ref().map(|said| Value::List(said.value.clone()));
-                let mut all = vec![("messages", said, Some(Value::List(new.messages.clone())))];
-                if let Some(tools) = &case.tools {
-                    all.push(("tools", Some(tools.value.clone()), new.tools.clone()));
-                }
-                all
-            }
+        let (said, new) = match self {
+            Self::Output(Case { expected: said, .. }, new) => (said.to_actual().sections(said), new.sections(said)),
+            Self::Chat(case, new) => (case.sections(), new.sections(case)),
         };
-        let differ = all.into_iter().filter(|(_, expected, found)| expected != found);
-        differ
+        let both = said.into_iter().zip(new).map(|((name, expected), (_, found))| (name, expected, found));
+        both.filter(|(_, expected, found)| expected != found)
             .map(|(name, expected, found)| {
                 let aligned = match (&expected, &found) {
                     (Some(expected), Some(found)) => Some(in_order_of(expected, found).into_owned()),
                     _ => found,
                 };
-                PendingSection { name, expected: text(name, expected.as_ref()), found: text(name, aligned.as_ref()) }
+                let text = |value: Option<Value>| value.map_or_else(String::new, |value| section_text(name, &value));
+                PendingSection { name, expected: text(expected), found: text(aligned) }
             })
             .collect()
     }
@@ -145,52 +123,15 @@ pub fn written(file: &FixtureFile, pending: &[Pending<'_>]) -> String {
 fn new_expectation(case: &Case, meaning: &Actual, which: Which) -> Option<Actual> {
     let expected = &case.expected;
     let nothing_said = expected.message.is_none() && (expected.error.is_none() || meaning.message.is_some());
-    let mut new = meaning.clone();
-    let said = expected.error.as_ref().map_or(&[][..], |error| &error.value);
-    if said.len() == meaning.error.len() && said.iter().zip(&meaning.error).all(|(said, found)| fits(said, found)) {
-        new.error = said.to_vec();
+    let (said, mut new) = (expected.to_actual(), meaning.clone());
+    if said.error.len() == new.error.len() && said.error.iter().zip(&new.error).all(|(said, found)| fits(said, found)) {
+        new.error.clone_from(&said.error);
     }
     match which {
         Which::New if !nothing_said => None,
-        Which::New => {
-            if let Some(error) = &expected.error {
-                new.error = error.value.clone();
-            }
-            if let Some(problems) = &expected.problems {
-                new.problems = problems.value.clone();
-            }
-            if let Some(events) = &expected.events {
-                new.events = events.value.clone();
-            }
-            Some(new)
-        }
-        Which::All => {
-            let is_said = expected.message.as_ref().map(|message| &message.value) == new.message.as_ref()
-                && said == new.error.as_slice()
-                && expected.problems.as_ref().is_none_or(|problems| problems.value == new.problems)
-                && expected.events.as_ref().is_none_or(|events| events.value == new.events);
-            (!is_said).then_some(new)
-        }
-    }
-}
-
-fn some(values: &[Value]) -> Option<Value> {
-    (!values.is_empty()).then(|| Value::List(values.to_vec()))
-}
-
-fn lines(lines: &[String]) -> Option<Value> {
-    some(&lines.iter().map(|line| line.as_str().into()).collect::<Vec<Value>>())
-}
-
-/// A section's value as the file writes it: events, errors and problems one per line, the rest as indented JSON.
-fn text(section: &str, value: Option<&Value>) -> String {
-    match (section, value) {
-        (_, None) => String::new(),
-        ("error" | "problems", Some(Value::List(lines))) => {
-            lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
-        }
-        ("events", Some(Value::List(events))) => events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n"),
-        (_, Some(value)) => value.to_pretty("  "),
+        Which::New if expected.error.is_some() => Some(Actual { message: new.message, ..said }),
+        Which::New => Some(Actual { message: new.message, error: new.error, ..said }),
+        Which::All => (new.sections(expected) != said.sections(expected)).then_some(new),
     }
 }
 
