@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read};
 
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter};
 
 use super::{Line, MAX_SPARE};
 
@@ -13,7 +13,7 @@ pub(super) const BLOCK: usize = 256 * 1024;
 /// Reads blocks.
 pub(super) struct Blocks {
     reader: Box<dyn Read + Send>,
-    /// The beginning of a line whose end is not read yet.
+    /// Lines that no block has taken yet, and the beginning of one whose end is not read.
     rest: Vec<u8>,
     /// How many lines and blocks have been read.
     lines: u64,
@@ -38,36 +38,35 @@ impl Blocks {
         Self { reader, rest: Vec::new(), lines: 0, turn: 0, ended: false }
     }
 
-    /// The lines available now; waits for more only if there is no complete line among them.
+    /// The first `most` of the lines available now; waits for more only if there is no complete line among them.
     ///
     /// They replace the contents of `bytes`. After an error there is nothing more.
-    pub fn next_block(&mut self, mut bytes: Vec<u8>) -> io::Result<Option<Block>> {
-        if self.ended {
-            return Ok(None);
-        }
+    pub fn next_block(&mut self, mut bytes: Vec<u8>, most: usize) -> io::Result<Option<Block>> {
         bytes.clear();
         bytes.append(&mut self.rest);
-        loop {
-            let before = bytes.len();
-            if let Err(error) = self.read_more(&mut bytes) {
-                self.ended = true;
-                return Err(error);
+        let mut searched = 0;
+        while !self.ended {
+            let lines = memchr_iter(b'\n', bytes.get(searched..).unwrap_or_default()).take(most);
+            if let Some((before, end)) = lines.enumerate().last() {
+                let end = searched + end;
+                self.rest.extend_from_slice(bytes.get(end + 1..).unwrap_or_default());
+                bytes.truncate(end);
+                return Ok(Some(self.block(bytes, before as u64 + 1, 1)));
             }
-            let read = bytes.get(before..).unwrap_or_default();
-            if read.is_empty() {
-                self.ended = true;
-                return Ok((!bytes.is_empty()).then(|| self.block(bytes, 0)));
-            }
-            if let Some(end) = memrchr(b'\n', read) {
-                self.rest.extend(bytes.drain(before + end + 1..));
-                bytes.pop();
-                return Ok(Some(self.block(bytes, 1)));
+            searched = bytes.len();
+            match self.read_more(&mut bytes) {
+                Ok(read) => self.ended = read == 0,
+                Err(error) => {
+                    self.ended = true;
+                    return Err(error);
+                }
             }
         }
+        Ok((!bytes.is_empty()).then(|| self.block(bytes, 1, 0)))
     }
 
-    /// Appends what one read gives; nothing at the end.
-    fn read_more(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+    /// Appends what one read gives, and returns how much that is; nothing at the end.
+    fn read_more(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         let before = bytes.len();
         bytes.resize(before + BLOCK, 0);
         let read = loop {
@@ -77,14 +76,14 @@ impl Blocks {
             }
         };
         bytes.truncate(before + read.as_ref().map_or(0, |read| *read));
-        read.map(drop)
+        read
     }
 
-    /// The block of these lines, whose last one has an end of that many bytes.
-    fn block(&mut self, bytes: Vec<u8>, end: u64) -> Block {
+    /// The block of so many lines, whose last one has an end of that many bytes.
+    fn block(&mut self, bytes: Vec<u8>, lines: u64, end: u64) -> Block {
         let block = Block { turn: self.turn, length: bytes.len() as u64 + end, first: self.lines + 1, bytes };
         self.turn += 1;
-        self.lines += memchr_iter(b'\n', &block.bytes).count() as u64 + 1;
+        self.lines += lines;
         block
     }
 }
@@ -126,12 +125,12 @@ mod tests {
     }
 
     /// The lines of each block with their numbers, and the length of the block.
-    fn read(pieces: &[&'static str]) -> Vec<String> {
+    fn read(pieces: &[&'static str], most: usize) -> Vec<String> {
         let mut blocks = Blocks::new(Box::new(Pieces(pieces.iter().copied().collect())));
         let mut read = Vec::new();
         let mut spare = b"left over".to_vec();
         loop {
-            match blocks.next_block(std::mem::take(&mut spare)) {
+            match blocks.next_block(std::mem::take(&mut spare), most) {
                 Ok(Some(block)) => {
                     let mut listed = format!("{} of {}:", block.turn, block.length);
                     spare = block.for_each_line(|line| {
@@ -156,7 +155,17 @@ mod tests {
             (&["a\nb", "!", "c\n"], &["0 of 2: 1=a", "gone"]),
         ];
         for (pieces, expected) in cases {
-            assert_eq!(read(pieces), expected, "{pieces:?}");
+            assert_eq!(read(pieces, usize::MAX), expected, "{pieces:?}");
         }
+    }
+
+    #[test]
+    fn a_block_has_no_more_lines_than_asked_for() {
+        let pieces = &["a\nb\n\nc\nd", "e\n", "f"];
+        assert_eq!(
+            read(pieces, 1),
+            ["0 of 2: 1=a", "1 of 2: 2=b", "2 of 1: 3=", "3 of 2: 4=c", "4 of 3: 5=de", "5 of 1: 6=f"]
+        );
+        assert_eq!(read(pieces, 3), ["0 of 5: 1=a 2=b 3=", "1 of 2: 4=c", "2 of 3: 5=de", "3 of 1: 6=f"]);
     }
 }

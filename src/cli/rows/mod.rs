@@ -13,6 +13,7 @@ use std::io::{self, Read};
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::progress::Progress;
 use super::{Failure, Global};
@@ -48,6 +49,12 @@ pub struct Tally {
 /// Buffers larger than this are not reused, or the memory of one long row would be kept to the end.
 const MAX_SPARE: usize = 4 * blocks::BLOCK;
 
+/// A block that took less than this is followed by a larger one.
+const SHORT: Duration = Duration::from_millis(2);
+
+/// A block that took more than this is followed by a smaller one, unless it was a single row.
+const LONG: Duration = Duration::from_millis(50);
+
 enum Fault {
     Read(io::Error),
     Write(io::Error),
@@ -82,6 +89,16 @@ where
     })
 }
 
+/// How many lines a worker takes at once, after a block of `lines` has taken it that long: many where a row takes
+/// microseconds, and one where it takes milliseconds, or few workers would have all the rows of a short file.
+fn next_lines(lines: usize, taken: Duration) -> usize {
+    match taken {
+        taken if taken < SHORT => lines.saturating_mul(8),
+        taken if taken > LONG => (lines / 8).max(1),
+        _ => lines,
+    }
+}
+
 /// Answers blocks until there are no more or the output is closed.
 fn work<A>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout>, mut answerer: A)
 where
@@ -89,8 +106,9 @@ where
 {
     let _stops = turns.stop_on_panic();
     let mut spare = Vec::new();
+    let mut lines = 1;
     loop {
-        let block = match blocks.lock().unwrap_or_else(PoisonError::into_inner).next_block(spare) {
+        let block = match blocks.lock().unwrap_or_else(PoisonError::into_inner).next_block(spare, lines) {
             Ok(Some(block)) => block,
             Ok(None) => return,
             Err(error) => return turns.fail(Fault::Read(error)),
@@ -98,12 +116,14 @@ where
         let Some(mut text) = turns.wait_for_room(block.turn) else { return };
         let (turn, length) = (block.turn, block.length);
         let mut tally = Tally::default();
+        let begun = Instant::now();
         spare = block.for_each_line(|line| {
             if !line.bytes.trim_ascii().is_empty() {
                 tally.rows += 1;
                 tally.failed += u64::from(answerer(line, &mut text) == Outcome::Failed);
             }
         });
+        lines = next_lines(lines, begun.elapsed());
         turns.deliver(turn, Answers { text, tally, length });
     }
 }
