@@ -252,11 +252,9 @@ impl<'a> Answerer<'a> {
     /// Appends the answer to a row, one line of JSON.
     pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> Outcome {
         let (id, mut row) = Row::read(line.number, line.bytes);
-        let mut answer = Object::new();
-        answer.insert("id", id);
-        if let Ok(row) = &mut row {
-            answer.extend(std::mem::take(&mut row.others));
-        }
+        // The entries of the row have room for what the answer adds.
+        let mut answer = row.as_mut().map(|row| std::mem::take(&mut row.others)).unwrap_or_default();
+        answer.insert_at(0, "id", id);
         let mut recording = self.asked.events.then(|| Recording { spans: self.asked.spans, ..Recording::default() });
         let done = row.and_then(|row| self.run(row, recording.as_mut()));
         if let Ok(Done::Finished(finished, _)) = &done {
