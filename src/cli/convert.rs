@@ -43,7 +43,7 @@ pub struct Convert {
     #[arg(long)]
     write: bool,
     /// With --write, remove the response schema from the file
-    #[arg(long, requires = "write")]
+    #[arg(long, requires = "write", conflicts_with_all = ["output", "jsonl", "explain"])]
     remove: bool,
     /// Print or write the template even if it has losses that are not improvements
     #[arg(long)]

@@ -44,7 +44,7 @@ pub struct Doctor {
     #[arg(value_parser = known_values::fact(), hide_possible_values = true)]
     require: Vec<String>,
     /// Examine one template per row of a JSON Lines file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "report"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "report", "playground"])]
     jsonl: Option<String>,
     #[command(flatten)]
     selected: Selected,

@@ -42,7 +42,7 @@ pub struct Render {
     #[arg(long, value_name = "FILE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
     messages: Option<String>,
     /// Pass these tools to the template: a JSON list
-    #[arg(long, value_name = "FILE", requires = "messages")]
+    #[arg(long, value_name = "FILE", requires = "messages", conflicts_with = "jsonl")]
     tools: Option<String>,
     /// Render the rows of a JSON Lines file
     #[arg(long, value_name = "FILE")]

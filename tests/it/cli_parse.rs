@@ -326,6 +326,15 @@ fn what_makes_an_answer_doubtful_is_said_beside_it() {
 }
 
 #[test]
+fn strict_fails_on_any_doubt_about_one_output() {
+    let path = template("strict.json");
+    for (text, plain, strict) in [("Hi", 0, 0), ("hm</think>Hi", 0, 1), ("<call>{oops}</call>", 1, 1)] {
+        assert_eq!(code(&parse(&[&path], text)), plain, "{text}");
+        assert_eq!(code(&parse(&[&path, "--strict"], text)), strict, "{text}");
+    }
+}
+
+#[test]
 fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
     let path = template("closers.json");
     let text = r#"<call>{"t": "\"</call>"}</call>"#;

@@ -24,6 +24,24 @@ fn what_is_not_understood_cannot_run() {
 }
 
 #[test]
+fn an_option_that_would_have_no_effect_is_refused() {
+    for arguments in [
+        &["render", "a.jinja", "--jsonl", "rows", "--tools", "t"][..],
+        &["convert", "schema", "--output", "o", "--remove"],
+        &["check", "--bless", "--from", "r"],
+        &["check", "--list", "--set", "a=1"],
+        &["check", "--new", "model", "--force"],
+        &["derive", "model", "--write", "--resume"],
+        &["derive", "--jsonl", "rows", "--playground", "p"],
+        &["doctor", "--jsonl", "rows", "--playground", "p"],
+    ] {
+        let output = backchat(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains("cannot be used with"), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn help_and_version_are_answers() {
     let help = backchat(&["schema", "--help"]);
     assert_eq!(help.status.code(), Some(0));

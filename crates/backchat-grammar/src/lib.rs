@@ -59,7 +59,7 @@ pub use turn::{Presence, Reasoning};
 use std::sync::Arc;
 
 use answer::AnswerFormat;
-use backchat_core::diagnostic::Diagnostic;
+use backchat_core::diagnostic::{self, Diagnostic};
 use backchat_core::json::{Object, Value};
 use backchat_derive::wire::{Wire, WireParts, structure};
 use backchat_parser::template::Template;
@@ -323,6 +323,8 @@ impl Builder {
                     // A tool that cannot be called is left out. One with a schema that is too much can be.
                     let is_left_out = !fault.problem.is_limit && (fault.of_wire || wants == Wants::Perhaps);
                     let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
+                    // What nests too deep has a path of as many names.
+                    let place = diagnostic::shortened(place, 200);
                     let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
                     if is_left_out {
                         notes.push(Note {

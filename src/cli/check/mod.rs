@@ -44,7 +44,7 @@ pub struct Check {
     #[arg(value_parser = one_of(BLESS))]
     bless: Option<Which>,
     /// Bless even if the variable CI is set
-    #[arg(long, requires = "bless")]
+    #[arg(long, requires = "bless", conflicts_with = "new")]
     force: bool,
     /// Print the names of the cases and check nothing
     #[arg(long)]
@@ -70,10 +70,11 @@ pub struct Check {
     new: Option<String>,
     /// With --new, make one case of each distinct complete output in this file instead, such as one that `backchat
     /// serve --record` wrote
-    #[arg(long, value_name = "RECORD", requires = "new")]
+    #[arg(long, value_name = "RECORD", requires = "new", conflicts_with_all = ["bless", "list", "filter"])]
     from: Option<String>,
     /// With --new, set a chat template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "new", conflicts_with = "from")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "new")]
+    #[arg(conflicts_with_all = ["from", "bless", "list", "filter"])]
     set: Vec<(String, Value)>,
     #[command(flatten)]
     outputs: Outputs,

@@ -56,7 +56,7 @@ pub struct Derive {
     #[arg(skip)]
     source: String,
     /// Derive from rows of a JSON Lines file: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report", "playground"])]
     jsonl: Option<String>,
     /// Write the draft to a file; with several sources, write each draft into this folder as soon as it is ready
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
@@ -78,7 +78,7 @@ pub struct Derive {
     #[arg(long)]
     partial: bool,
     /// With several sources, skip those whose draft is already in the folder
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "output", conflicts_with_all = ["write", "jsonl", "explain"])]
     resume: bool,
     /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]

@@ -40,8 +40,9 @@ Examples:
 
 Pass the prompt with --prefix: it often ends with the delimiter that opens the first region.
 
-Exit codes: 0 parsed; 1 parsed, but a region is malformed, a required field is missing, or in
-reference mode transformers would have raised an error; 2 could not run.
+Exit codes: 0 parsed; 1 parsed, but a region is malformed, a required field is missing, with
+--strict there is any other problem or note, or in reference mode transformers would have raised
+an error; 2 could not run.
 With --jsonl: 0 if every row is answered, even by an error; with --strict, 1 if any row has
 `missing`, `malformed`, `problems` or `notes`.")]
 pub struct Parse {
@@ -101,8 +102,8 @@ pub struct Parse {
     /// Check the arguments of calls against the JSON schemas of their tools
     #[arg(long)]
     validate: bool,
-    /// Exit with 1 if any row has `missing`, `malformed`, `problems` or `notes`
-    #[arg(long, requires = "jsonl")]
+    /// Exit with 1 if the answer, or any row, has `missing`, `malformed`, `problems` or `notes`
+    #[arg(long)]
     strict: bool,
     /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?, "reasoning"?,
     /// "tools_off"?, "recover"?, "validate"?}, or with {"token_ids", "prompt_ids"?, "tokenizer"?, "policy"?,
@@ -274,7 +275,10 @@ impl Parse {
             }
         }
         drop(out);
-        Ok(report(&done, &recording, asked.mode, (input::name(path), text), global))
+        let is_clean = report(&done, &recording, asked.mode, (input::name(path), text), global);
+        let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
+        let is_good = done.as_ref().is_ok_and(is_whole) && (is_clean || !self.strict);
+        Ok(ExitCode::from(u8::from(!is_good)))
     }
 
     /// Warns about missing inputs that matter.
@@ -292,14 +296,14 @@ impl Parse {
     }
 }
 
-/// Reports doubts about the answer, with positions in the text of a file.
+/// Reports doubts about the answer, with positions in the text of a file; returns whether there are none.
 fn report(
     done: &Result<Finished, RowError>,
     recording: &Recording,
     mode: Mode,
     (file, text): (&str, String),
     global: &Global,
-) -> ExitCode {
+) -> bool {
     let mut diagnostics = show::malformed(recording, &text, file);
     diagnostics.extend(show::unclosed(recording, &text, file));
     diagnostics.extend(show::problems(recording, &text, file));
@@ -310,11 +314,11 @@ fn report(
         }
         Err(error) => diagnostics.push(show::failed(error, mode, file)),
     }
-    if !diagnostics.is_empty() && !global.is_quiet() {
+    let is_clean = diagnostics.is_empty();
+    if !is_clean && !global.is_quiet() {
         Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, text) }.report(global);
     }
-    let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
-    ExitCode::from(if done.as_ref().is_ok_and(is_whole) { 0 } else { 1 })
+    is_clean
 }
 
 /// An output of token ids.
