@@ -11,9 +11,8 @@ use super::known_values::{Names, named, one_of};
 use super::{Failure, Global, chat_rows, input, rows, special_tokens};
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderOptions};
-use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape};
+use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, line_column};
 use backchat_core::json::{self, Object, Value};
-use backchat_core::text::slice;
 use backchat_derive::derive;
 use backchat_derive::wire::Wire;
 use backchat_grammar::{
@@ -465,9 +464,7 @@ fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
             false
         }
         Fed::Broken { at, expected } => {
-            let before = slice(text, ..at);
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+            let (line, column) = line_column(text, at);
             let expected = if expected.is_empty() { "the end".to_owned() } else { expected.join(", ") };
             writeln!(out, "line {line}, column {column}: expected {}", escape(&expected))?;
             false

@@ -10,9 +10,8 @@ use backchat_core::json::{Object, Value};
 use backchat_core::python;
 use backchat_parser::parser::{EventRef, ParseError, Parser, Problem};
 use backchat_parser::template::{ContentSpec, Field};
+use backchat_probe::probe::REASONING_KEYS;
 
-/// The names under which a message may keep reasoning.
-const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 const CALLS: &str = "tool_calls";
 
 /// The most text of one answer, in bytes.
@@ -306,7 +305,7 @@ impl State {
 
 /// A delta of a field that the protocol has; other fields are in the record.
 fn send(name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
-    if REASONING.contains(&name) {
+    if REASONING_KEYS.contains(&name) {
         sink(Delta::Reasoning(text));
     } else if name == "content" {
         sink(Delta::Content(text));

@@ -2,7 +2,7 @@
 
 use super::fixture::Case;
 use super::round_trip::Chat;
-use backchat_core::diagnostic::Diagnostic;
+use backchat_core::diagnostic::{Diagnostic, line_column};
 use backchat_grammar::{Fed, Request};
 use backchat_parser::template::Template;
 
@@ -30,9 +30,7 @@ pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> 
         Fed::Ok { may_end: false } if cut.is_none() => Ok(()),
         Fed::Ok { may_end: false } => Err("the grammar does not let the output end here".to_owned()),
         Fed::Broken { at, expected } => {
-            let read = case.output.get(..at).unwrap_or(&case.output);
-            let line = read.matches('\n').count() + 1;
-            let column = read.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+            let (line, column) = line_column(&case.output, at);
             let expected = if expected.is_empty() { "the end".to_owned() } else { expected.join(", ") };
             Err(format!("the grammar rejects the output at line {line}, column {column}: expected {expected}"))
         }
