@@ -10,7 +10,7 @@ use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use backchat_derive::derive::{self, Status};
 use backchat_derive::wire::{Wire, WireParts};
-use backchat_parser::pattern::Part;
+use backchat_parser::pattern::PatternPart;
 use backchat_parser::template::{ContentSpec, Delimiter, Field, Shape, Template};
 
 /// The most texts that a delimiter may match here.
@@ -241,9 +241,9 @@ fn unreadable(field: &Field, delimiter: &Delimiter) -> Diagnostic {
     cannot(&format!("what opens `{}` has no plainest text: {}", field.name, delimiter.pattern().source()))
 }
 
-fn parts(delimiter: &Delimiter) -> Vec<Part> {
+fn parts(delimiter: &Delimiter) -> Vec<PatternPart> {
     match delimiter.literals() {
-        Some(literals) => literals.first().map(|text| Part::Text(text.clone())).into_iter().collect(),
+        Some(literals) => literals.first().map(|text| PatternPart::Text(text.clone())).into_iter().collect(),
         None => delimiter.pattern().outline(),
     }
 }
@@ -256,13 +256,13 @@ fn texts(delimiter: &Delimiter) -> Vec<String> {
     }
 }
 
-fn texts_of(parts: &[Part]) -> Vec<String> {
+fn texts_of(parts: &[PatternPart]) -> Vec<String> {
     let mut all = vec![String::new()];
     for part in parts {
         let ends = match part {
-            Part::Text(text) | Part::Run { sample: text, .. } => vec![text.clone()],
-            Part::Group { parts, .. } | Part::Many(parts) => texts_of(parts),
-            Part::Either(branches) => branches.iter().flat_map(|branch| texts_of(branch)).collect(),
+            PatternPart::Text(text) | PatternPart::Run { sample: text, .. } => vec![text.clone()],
+            PatternPart::Group { parts, .. } | PatternPart::Many(parts) => texts_of(parts),
+            PatternPart::Either(branches) => branches.iter().flat_map(|branch| texts_of(branch)).collect(),
             _ => continue,
         };
         let joined = all.iter().flat_map(|text| ends.iter().map(move |end| format!("{text}{end}")));
@@ -273,19 +273,24 @@ fn texts_of(parts: &[Part]) -> Vec<String> {
 }
 
 /// The simplest text of a pattern as Jinja, with values in place of groups; `None` if a part has no such text.
-fn written(parts: &[Part], group: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+fn written(parts: &[PatternPart], group: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     for part in parts {
         match part {
-            Part::Text(text) | Part::Run { sample: text, .. } => out += &literal(text),
-            Part::Group { name, parts, .. } => match name.as_deref().and_then(group) {
+            PatternPart::Text(text) | PatternPart::Run { sample: text, .. } => out += &literal(text),
+            PatternPart::Group { name, parts, .. } => match name.as_deref().and_then(group) {
                 Some(value) => out += &format!("{{{{ {value} }}}}"),
                 None => out += &written(parts, group)?,
             },
-            Part::Many(parts) => out += &written(parts, group)?,
-            Part::Either(branches) => out += &written(branches.first()?, group)?,
-            Part::Space | Part::Start | Part::End | Part::Maybe(_) | Part::Ahead(_) | Part::NotAhead(_) => {}
-            Part::Other => return None,
+            PatternPart::Many(parts) => out += &written(parts, group)?,
+            PatternPart::Either(branches) => out += &written(branches.first()?, group)?,
+            PatternPart::Space
+            | PatternPart::Start
+            | PatternPart::End
+            | PatternPart::Maybe(_)
+            | PatternPart::Ahead(_)
+            | PatternPart::NotAhead(_) => {}
+            PatternPart::Other => return None,
         }
     }
     Some(out)

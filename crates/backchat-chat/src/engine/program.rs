@@ -78,13 +78,13 @@ pub(crate) type Scope = Range<Slot>;
 /// A name: the variables it may refer to, innermost first, and what it refers to if none of them is set.
 #[derive(Debug)]
 pub(crate) struct Name {
-    pub(crate) places: Box<[Place]>,
+    pub(crate) upvalues: Box<[Upvalue]>,
     pub(crate) otherwise: Otherwise,
 }
 
-/// A variable of an enclosing function, that many declarations further out.
+/// A variable of an enclosing function, declared this many functions further out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Upvalue {
     pub(crate) out: usize,
     pub(crate) slot: Slot,
 }
@@ -103,12 +103,12 @@ pub(crate) enum Otherwise {
 
 #[derive(Debug)]
 pub(crate) struct Expression {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ExpressionKind,
     pub(crate) span: Span,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ExpressionKind {
     Constant(Value),
     Name(Name),
     List(Box<[Expression]>),

@@ -50,7 +50,7 @@ type Result<T> = std::result::Result<T, Problem>;
 
 /// Reads the templates and special tokens of a GGUF file, of which the magic number has been read.
 pub(super) fn read(file: File, name: &str) -> std::result::Result<Candidates, SourceError> {
-    let result = Reader::new(file).and_then(|mut reader| reader.metadata(name));
+    let result = GgufReader::new(file).and_then(|mut reader| reader.metadata(name));
     let found = result.map_err(|problem| match problem {
         Problem::Io(error) => super::unreadable(name, &error),
         Problem::Format(message, at) => {
@@ -67,7 +67,7 @@ pub(super) fn read(file: File, name: &str) -> std::result::Result<Candidates, So
     Ok(found)
 }
 
-struct Reader {
+struct GgufReader {
     input: BufReader<File>,
     at: u64,
     len: u64,
@@ -75,7 +75,7 @@ struct Reader {
     narrow: bool,
 }
 
-impl Reader {
+impl GgufReader {
     fn new(file: File) -> Result<Self> {
         let len = file.metadata()?.len();
         Ok(Self { input: BufReader::with_capacity(1 << 18, file), at: MAGIC.len() as u64, len, narrow: false })

@@ -5,7 +5,7 @@ use super::marks::{self, Context, Mark};
 use crate::schema::{Additional, Node, Parser, Substitution, parse_node};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
-use backchat_parser::pattern::{Part, Pattern, escape_literal, source_of};
+use backchat_parser::pattern::{Pattern, PatternPart, escape_literal, source_of};
 
 /// How calls are written, and the shape of the result.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(super) enum CallSyntax {
     Parts { before: String, between: String, after: String },
 }
 
-type Place<'p> = Option<(&'p Part, Context)>;
+type Place<'p> = Option<(&'p PatternPart, Context)>;
 
 /// Whether a node reads a list of calls.
 pub(super) fn is_list(node: &Node) -> bool {
@@ -105,7 +105,7 @@ pub(super) fn read(
         (Some((group, context)), _) | (None, Some((group, context))) => (group, context, true),
         (None, None) => return Err(cannot("list that no pattern reads")),
     };
-    let Part::Group { parts, .. } = group else { return Err(cannot("x-regex-iterator")) };
+    let PatternPart::Group { parts, .. } = group else { return Err(cannot("x-regex-iterator")) };
     let is_last_bare = context.at_end && !context.close.is_empty();
     let mut calls = match &item.parser {
         Some(parser) if item.substitutions.is_empty() => {
@@ -127,16 +127,16 @@ pub(super) fn read(
 }
 
 /// Whether a group takes any text.
-fn takes_all(group: &Part) -> bool {
-    let is_any = |part: &Part| matches!(part, Part::Run { any: true, .. } | Part::Space);
-    matches!(group, Part::Group { parts, .. } if parts.iter().all(is_any))
+fn takes_all(group: &PatternPart) -> bool {
+    let is_any = |part: &PatternPart| matches!(part, PatternPart::Run { any: true, .. } | PatternPart::Space);
+    matches!(group, PatternPart::Group { parts, .. } if parts.iter().all(is_any))
 }
 
 /// The marks around the whole list, if another pattern takes the calls out of it.
-fn section(node: &Node, outer: Option<&(&Part, Context)>) -> Option<(Mark, Mark)> {
-    let around = |group: &Part, context: &Context| {
+fn section(node: &Node, outer: Option<&(&PatternPart, Context)>) -> Option<(Mark, Mark)> {
+    let around = |group: &PatternPart, context: &Context| {
         let inside = match group {
-            Part::Group { parts, .. } => marks::beginning(parts).zip(marks::ending(parts)),
+            PatternPart::Group { parts, .. } => marks::beginning(parts).zip(marks::ending(parts)),
             _ => None,
         };
         inside.or_else(|| context.open.first().cloned().zip(context.close.first().cloned()))
@@ -148,18 +148,19 @@ fn section(node: &Node, outer: Option<&(&Part, Context)>) -> Option<(Mark, Mark)
 }
 
 /// The surroundings of JSON, whose own brackets bound it where no mark does.
-fn bounded(group: &Part, mut context: Context, repeats: bool, foreign: &dyn Fn(&Mark) -> bool) -> Context {
-    let Part::Group { parts, .. } = group else { return context };
+fn bounded(group: &PatternPart, mut context: Context, repeats: bool, foreign: &dyn Fn(&Mark) -> bool) -> Context {
+    let PatternPart::Group { parts, .. } = group else { return context };
     context.open.retain(|mark| !foreign(mark));
-    let text = |part: Option<&Part>| match part {
-        Some(Part::Text(text)) => text.trim().to_owned(),
+    let text = |part: Option<&PatternPart>| match part {
+        Some(PatternPart::Text(text)) => text.trim().to_owned(),
         _ => String::new(),
     };
-    let visible = || parts.iter().filter(|part| !matches!(part, Part::Space | Part::Start | Part::End));
+    let visible =
+        || parts.iter().filter(|part| !matches!(part, PatternPart::Space | PatternPart::Start | PatternPart::End));
     let last = text(visible().next_back()).chars().next_back().filter(|c| matches!(c, ']' | '}'));
     let json = if last == Some(']') { r"(?=\[\s*(?:\{|\]))" } else { r#"(?=[\[{]\s*["{])"# };
     if context.open.is_empty() {
-        let start = if context.at_start || matches!(parts.first(), Some(Part::Start)) { r"^\s*" } else { "" };
+        let start = if context.at_start || matches!(parts.first(), Some(PatternPart::Start)) { r"^\s*" } else { "" };
         context.open = vec![Mark::Pattern { source: format!("{start}{json}"), sample: String::new() }];
     } else if context.open_optional {
         let open: Vec<String> = context.open.iter().map(Mark::source).collect();
@@ -222,11 +223,11 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
     let entries = Value::from([(name_key, "{name}".into()), (arguments_key, "{content}".into())]);
     let shape = super::shape::spelled(&renamed, &entries);
     let (_, around) =
-        marks::context(&outline, &|part| matches!(part, Part::Group { number, .. } if *number == arguments))
+        marks::context(&outline, &|part| matches!(part, PatternPart::Group { number, .. } if *number == arguments))
             .ok_or_else(cannot)?;
     let place = outline
         .iter()
-        .position(|part| matches!(part, Part::Group { number, .. } if *number == arguments))
+        .position(|part| matches!(part, PatternPart::Group { number, .. } if *number == arguments))
         .ok_or_else(cannot)?;
     let head = outline.get(..place).ok_or_else(cannot)?;
     let header = source_of(head, &|group, _| (group == name).then(|| "name".to_owned())).ok_or_else(cannot)?;
@@ -249,7 +250,7 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
 }
 
 /// Calls whose name and arguments patterns take apart.
-fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, Loss> {
+fn from_parts(item: &Node, inside: &[PatternPart], context: Context) -> Result<Calls, Loss> {
     let function = item
         .children()
         .into_iter()
@@ -260,7 +261,8 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
     let arguments = function.property("arguments").ok_or_else(|| taken.cannot("call without arguments"))?;
     let name = function.property("name").ok_or_else(|| taken.cannot("call without a name"))?;
     let parts = outline(function).or_else(|| outline(item)).unwrap_or_else(|| inside.to_vec());
-    let is_arguments = |part: &Part| matches!(part, Part::Group { name: Some(name), .. } if name == "arguments");
+    let is_arguments =
+        |part: &PatternPart| matches!(part, PatternPart::Group { name: Some(name), .. } if name == "arguments");
     match parts.iter().position(is_arguments).filter(|_| marks::named(&parts, "name").is_some()) {
         Some(place) => taken.by_one_pattern(&parts, place, arguments),
         None => taken.by_two_patterns(name, arguments),
@@ -268,7 +270,7 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
 }
 
 /// The parts of a node's pattern, if it has one.
-fn outline(node: &Node) -> Option<Vec<Part>> {
+fn outline(node: &Node) -> Option<Vec<PatternPart>> {
     match node.regex.as_ref().map(|regex| &regex.pattern) {
         Some(Ok(pattern)) => Some(pattern.outline()),
         _ => None,
@@ -316,7 +318,7 @@ impl TakenApart<'_> {
     }
 
     /// One pattern with a group for each; the arguments are the part at this place.
-    fn by_one_pattern(&self, parts: &[Part], place: usize, arguments: &Node) -> Result<Calls, Loss> {
+    fn by_one_pattern(&self, parts: &[PatternPart], place: usize, arguments: &Node) -> Result<Calls, Loss> {
         let cannot = || self.cannot("x-regex of a call");
         let (head, _) = parts.split_at(place);
         let mut captures = own_texts(self.item, self.function).map(|(name, _)| name.clone()).collect::<Vec<_>>();
@@ -346,7 +348,9 @@ impl TakenApart<'_> {
         };
         let (group, around) = marks::only(&parts).ok_or_else(|| self.cannot("x-regex of the arguments"))?;
         let bracket = match group {
-            Part::Group { parts, .. } => marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '['])),
+            PatternPart::Group { parts, .. } => {
+                marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '[']))
+            }
             _ => None,
         };
         let written = format!("{before}n{between}");
@@ -359,7 +363,8 @@ impl TakenApart<'_> {
             // The end of the name opens the arguments.
             (Some(open), _) if is_open_behind(open) => (tail, between),
             (Some(open), _) => {
-                let is_spaced = parts.windows(2).any(|pair| matches!(pair, [Part::Space, Part::Group { .. }]));
+                let is_spaced =
+                    parts.windows(2).any(|pair| matches!(pair, [PatternPart::Space, PatternPart::Group { .. }]));
                 let space = if is_spaced { r"\s*" } else { "" };
                 let skipped = format!("(?:{not_close}.)*?{}{space}", open.source());
                 let skipped = if around.open_optional { format!("(?:{skipped})?") } else { skipped };
@@ -382,11 +387,11 @@ impl TakenApart<'_> {
     /// The pattern of the name as one that begins where a call does, with the call's other texts.
     fn name_header(&self, name: &Node) -> Result<NameHeader, Loss> {
         let cannot = || self.cannot("x-regex of the name");
-        let source = |parts: &[Part]| source_of(parts, &|_, _| None).ok_or_else(cannot);
+        let source = |parts: &[PatternPart]| source_of(parts, &|_, _| None).ok_or_else(cannot);
         let parts = outline(name).ok_or_else(|| self.cannot("name that no pattern reads"))?;
-        let place = parts.iter().position(|part| matches!(part, Part::Group { .. })).ok_or_else(cannot)?;
+        let place = parts.iter().position(|part| matches!(part, PatternPart::Group { .. })).ok_or_else(cannot)?;
         let (head, from_group) = parts.split_at(place);
-        let [Part::Group { parts: taken, .. }, tail @ ..] = from_group else { return Err(cannot()) };
+        let [PatternPart::Group { parts: taken, .. }, tail @ ..] = from_group else { return Err(cannot()) };
         let taken = source(taken)?;
         let is_bounded = marks::beginning(tail).is_some();
         let taken = match (is_bounded, self.context.close.first()) {
@@ -401,14 +406,14 @@ impl TakenApart<'_> {
         let mut header = String::new();
         let own = own_texts(self.item, self.function);
         for (name, parts) in own.filter_map(|(name, node)| Some((name, outline(node)?))) {
-            let number = parts.iter().position(|part| matches!(part, Part::Group { .. }));
+            let number = parts.iter().position(|part| matches!(part, PatternPart::Group { .. }));
             let read = number.and_then(|_| source_of(&parts, &|_, _| Some(name.clone())));
             if let Some(read) = read {
                 header.push_str(&format!("(?={}{read})", self.before_mark(&parts)));
                 captures.push(name.clone());
             }
         }
-        let plain = |parts: &[Part]| marks::sample(parts, &|_, _| String::new());
+        let plain = |parts: &[PatternPart]| marks::sample(parts, &|_, _| String::new());
         Ok(NameHeader {
             header: format!("{header}{}{}(?P<name>{taken})", self.before_mark(head), source(head)?),
             tail: source(tail)?,
@@ -425,10 +430,10 @@ impl TakenApart<'_> {
     }
 
     /// Text before the mark of a pattern, which matches anywhere in the call.
-    fn before_mark(&self, parts: &[Part]) -> String {
+    fn before_mark(&self, parts: &[PatternPart]) -> String {
         let not_close = self.not_close();
         match parts.first() {
-            None | Some(Part::Start) => String::new(),
+            None | Some(PatternPart::Start) => String::new(),
             Some(_) if not_close.is_empty() => r"\s*".to_owned(),
             Some(_) => format!("(?:{not_close}.)*?"),
         }
@@ -529,7 +534,7 @@ fn group_length(inside: &str) -> Option<usize> {
 
 impl Calls {
     /// Closes a call with the end of its arguments and then its own end.
-    fn close_with(&mut self, group: &Part, around: &Context) {
+    fn close_with(&mut self, group: &PatternPart, around: &Context) {
         let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else {
             return self.end(around, Some(group));
         };
@@ -543,12 +548,12 @@ impl Calls {
     }
 
     /// Closes a call without a closing mark: at the bracket of its arguments, or before the next part.
-    fn end(&mut self, around: &Context, arguments: Option<&Part>) {
+    fn end(&mut self, around: &Context, arguments: Option<&PatternPart>) {
         if !self.close.is_empty() {
             return;
         }
         let last = arguments.and_then(|group| match group {
-            Part::Group { parts, .. } => marks::ending(parts)?.sample().trim_end().chars().next_back(),
+            PatternPart::Group { parts, .. } => marks::ending(parts)?.sample().trim_end().chars().next_back(),
             _ => None,
         });
         match last.filter(|last| matches!(last, '}' | ']')) {

@@ -1,6 +1,6 @@
 //! The marks around a group of a pattern, which open and close the text it captures.
 
-use backchat_parser::pattern::{Part, escape_literal, source_of};
+use backchat_parser::pattern::{PatternPart, escape_literal, source_of};
 
 /// The beginning or end of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,19 +60,19 @@ pub(super) struct Context {
     pub at_start: bool,
 }
 
-type Step<'p> = (&'p [Part], usize);
+type Step<'p> = (&'p [PatternPart], usize);
 
 /// The parts that a part may hold, one list for each way.
-fn inside(part: &Part) -> Vec<&[Part]> {
+fn inside(part: &PatternPart) -> Vec<&[PatternPart]> {
     match part {
-        Part::Group { parts, .. } | Part::Maybe(parts) | Part::Many(parts) => vec![parts],
-        Part::Either(branches) => branches.iter().map(Vec::as_slice).collect(),
+        PatternPart::Group { parts, .. } | PatternPart::Maybe(parts) | PatternPart::Many(parts) => vec![parts],
+        PatternPart::Either(branches) => branches.iter().map(Vec::as_slice).collect(),
         _ => Vec::new(),
     }
 }
 
 /// The way to a group, from the outermost level: at each the parts, and which of them.
-fn path_to<'p>(parts: &'p [Part], is: &dyn Fn(&Part) -> bool) -> Option<Vec<Step<'p>>> {
+fn path_to<'p>(parts: &'p [PatternPart], is: &dyn Fn(&PatternPart) -> bool) -> Option<Vec<Step<'p>>> {
     for (index, part) in parts.iter().enumerate() {
         if is(part) {
             return Some(vec![(parts, index)]);
@@ -88,7 +88,10 @@ fn path_to<'p>(parts: &'p [Part], is: &dyn Fn(&Part) -> bool) -> Option<Vec<Step
 }
 
 /// The group that a condition picks, and its surroundings.
-pub(super) fn context<'p>(parts: &'p [Part], is: &dyn Fn(&Part) -> bool) -> Option<(&'p Part, Context)> {
+pub(super) fn context<'p>(
+    parts: &'p [PatternPart],
+    is: &dyn Fn(&PatternPart) -> bool,
+) -> Option<(&'p PatternPart, Context)> {
     let path = path_to(parts, is)?;
     let (last, index) = path.last()?;
     let group = last.get(*index)?;
@@ -100,32 +103,32 @@ pub(super) fn context<'p>(parts: &'p [Part], is: &dyn Fn(&Part) -> bool) -> Opti
 }
 
 /// The group of that name.
-pub(super) fn named<'p>(parts: &'p [Part], wanted: &str) -> Option<(&'p Part, Context)> {
-    context(parts, &|part| matches!(part, Part::Group { name: Some(name), .. } if name == wanted))
+pub(super) fn named<'p>(parts: &'p [PatternPart], wanted: &str) -> Option<(&'p PatternPart, Context)> {
+    context(parts, &|part| matches!(part, PatternPart::Group { name: Some(name), .. } if name == wanted))
 }
 
 /// The first group.
-pub(super) fn only(parts: &[Part]) -> Option<(&Part, Context)> {
-    context(parts, &|part| matches!(part, Part::Group { .. }))
+pub(super) fn only(parts: &[PatternPart]) -> Option<(&PatternPart, Context)> {
+    context(parts, &|part| matches!(part, PatternPart::Group { .. }))
 }
 
-pub(super) fn holds_group(parts: &[Part]) -> bool {
-    path_to(parts, &|part| matches!(part, Part::Group { .. })).is_some()
+pub(super) fn holds_group(parts: &[PatternPart]) -> bool {
+    path_to(parts, &|part| matches!(part, PatternPart::Group { .. })).is_some()
 }
 
 fn before(path: &[Step<'_>], context: &mut Context) {
     for (parts, index) in path.iter().rev() {
         for (at, part) in parts.iter().enumerate().take(*index).rev() {
             let marks: Vec<Option<Mark>> = match part {
-                Part::Space | Part::Ahead(_) | Part::NotAhead(_) => continue,
-                Part::Text(text) if text.trim().is_empty() => continue,
-                Part::Text(_) => vec![ending(parts.get(..=at).unwrap_or(parts))],
-                Part::Maybe(inside) if !holds_group(inside) => vec![ending(inside), None],
-                Part::Either(branches) if !branches.iter().any(|branch| holds_group(branch)) => {
+                PatternPart::Space | PatternPart::Ahead(_) | PatternPart::NotAhead(_) => continue,
+                PatternPart::Text(text) if text.trim().is_empty() => continue,
+                PatternPart::Text(_) => vec![ending(parts.get(..=at).unwrap_or(parts))],
+                PatternPart::Maybe(inside) if !holds_group(inside) => vec![ending(inside), None],
+                PatternPart::Either(branches) if !branches.iter().any(|branch| holds_group(branch)) => {
                     branches.iter().map(|branch| ending(branch)).collect()
                 }
                 part => {
-                    context.at_start = matches!(part, Part::Start);
+                    context.at_start = matches!(part, PatternPart::Start);
                     return;
                 }
             };
@@ -142,26 +145,26 @@ fn after(path: &[Step<'_>], context: &mut Context) {
         let mut at = index + 1;
         while let Some((rest, part)) = parts.get(at..).and_then(|rest| Some((rest, rest.first()?))) {
             match part {
-                Part::Space | Part::NotAhead(_) | Part::Start => {}
-                Part::Text(text) if text.trim().is_empty() => {}
-                Part::Text(_) | Part::Run { any: false, .. } => {
+                PatternPart::Space | PatternPart::NotAhead(_) | PatternPart::Start => {}
+                PatternPart::Text(text) if text.trim().is_empty() => {}
+                PatternPart::Text(_) | PatternPart::Run { any: false, .. } => {
                     context.close.extend(beginning(rest));
                     return;
                 }
-                Part::Ahead(inside) => ahead(inside, context),
-                Part::Maybe(inside) | Part::Many(inside) if holds_group(inside) => {
+                PatternPart::Ahead(inside) => ahead(inside, context),
+                PatternPart::Maybe(inside) | PatternPart::Many(inside) if holds_group(inside) => {
                     context.ahead.extend(beginning(inside));
-                    if matches!(part, Part::Many(_)) {
+                    if matches!(part, PatternPart::Many(_)) {
                         return;
                     }
                 }
-                Part::Maybe(inside) => {
+                PatternPart::Maybe(inside) => {
                     context.ahead.extend(beginning(inside).filter(|_| opens_a_group(parts, at)));
                     if !opens_a_group(parts, at) {
                         context.close.extend(beginning(inside));
                     }
                 }
-                Part::Either(branches) => {
+                PatternPart::Either(branches) => {
                     context.at_end = branches.iter().any(|branch| ends(branch));
                     for branch in branches {
                         match beginning(branch) {
@@ -172,7 +175,7 @@ fn after(path: &[Step<'_>], context: &mut Context) {
                     }
                     return;
                 }
-                Part::Group { parts: inside, .. } => {
+                PatternPart::Group { parts: inside, .. } => {
                     context.ahead.extend(beginning(inside));
                     return;
                 }
@@ -184,72 +187,74 @@ fn after(path: &[Step<'_>], context: &mut Context) {
 }
 
 /// Whether what comes right after a part is a group, so that the part opens it.
-fn opens_a_group(parts: &[Part], at: usize) -> bool {
-    let mut rest = parts.iter().skip(at + 1).filter(|part| !matches!(part, Part::Space));
-    matches!(rest.next(), Some(Part::Group { .. }))
+fn opens_a_group(parts: &[PatternPart], at: usize) -> bool {
+    let mut rest = parts.iter().skip(at + 1).filter(|part| !matches!(part, PatternPart::Space));
+    matches!(rest.next(), Some(PatternPart::Group { .. }))
 }
 
-fn ahead(parts: &[Part], context: &mut Context) {
+fn ahead(parts: &[PatternPart], context: &mut Context) {
     match parts {
-        [Part::Either(branches)] => branches.iter().for_each(|branch| ahead(branch, context)),
+        [PatternPart::Either(branches)] => branches.iter().for_each(|branch| ahead(branch, context)),
         parts => context.ahead.extend(beginning(parts)),
     }
 }
 
-fn ends(parts: &[Part]) -> bool {
-    parts.iter().all(|part| matches!(part, Part::End | Part::Space))
+fn ends(parts: &[PatternPart]) -> bool {
+    parts.iter().all(|part| matches!(part, PatternPart::End | PatternPart::Space))
 }
 
 /// The marks of every negative look-ahead.
-fn excluded(parts: &[Part], marks: &mut Vec<Mark>) {
+fn excluded(parts: &[PatternPart], marks: &mut Vec<Mark>) {
     for part in parts {
         match part {
-            Part::NotAhead(inside) => marks.extend(beginning(inside)),
+            PatternPart::NotAhead(inside) => marks.extend(beginning(inside)),
             part => inside(part).into_iter().for_each(|parts| excluded(parts, marks)),
         }
     }
 }
 
 /// The mark that parts begin with, unless it is white space alone.
-pub(super) fn beginning(parts: &[Part]) -> Option<Mark> {
+pub(super) fn beginning(parts: &[PatternPart]) -> Option<Mark> {
     let mut parts = parts;
-    while let [Part::Space | Part::Start | Part::NotAhead(_), rest @ ..] = parts {
+    while let [PatternPart::Space | PatternPart::Start | PatternPart::NotAhead(_), rest @ ..] = parts {
         parts = rest;
     }
     match parts {
-        [Part::Maybe(inside) | Part::Many(inside) | Part::Group { parts: inside, .. }, ..] => beginning(inside),
+        [PatternPart::Maybe(inside) | PatternPart::Many(inside) | PatternPart::Group { parts: inside, .. }, ..] => {
+            beginning(inside)
+        }
         parts => {
             let length = parts.iter().take_while(|part| is_exact(part)).count();
             let run = parts.get(..length)?;
-            let end = run.iter().rposition(|part| matches!(part, Part::Text(_)))?;
+            let end = run.iter().rposition(|part| matches!(part, PatternPart::Text(_)))?;
             mark(run.get(..=end)?).map(Mark::trimmed).filter(|mark| *mark != Mark::Literal(String::new()))
         }
     }
 }
 
 /// The mark that parts end with.
-pub(super) fn ending(parts: &[Part]) -> Option<Mark> {
+pub(super) fn ending(parts: &[PatternPart]) -> Option<Mark> {
     let mut parts = parts;
-    while let [rest @ .., Part::Space] = parts {
+    while let [rest @ .., PatternPart::Space] = parts {
         parts = rest;
     }
-    if let [.., Part::Maybe(inside) | Part::Group { parts: inside, .. }] = parts {
+    if let [.., PatternPart::Maybe(inside) | PatternPart::Group { parts: inside, .. }] = parts {
         return ending(inside);
     }
     let length = parts.iter().rev().take_while(|part| is_exact(part)).count();
     let run = parts.get(parts.len() - length..)?;
-    let start = run.iter().position(|part| matches!(part, Part::Text(_)))?;
+    let start = run.iter().position(|part| matches!(part, PatternPart::Text(_)))?;
     mark(run.get(start..)?)
 }
 
 /// Whether a part can be in a mark: characters of a set that ends somewhere.
-fn is_exact(part: &Part) -> bool {
-    matches!(part, Part::Text(_) | Part::Run { any: false, .. })
+fn is_exact(part: &PatternPart) -> bool {
+    matches!(part, PatternPart::Text(_) | PatternPart::Run { any: false, .. })
 }
 
-fn mark(parts: &[Part]) -> Option<Mark> {
+fn mark(parts: &[PatternPart]) -> Option<Mark> {
     match parts {
-        [Part::Text(text)] => Some(Mark::Literal(text.clone())),
+        [PatternPart::Text(text)] => Some(Mark::Literal(text.clone())),
         parts => Some(Mark::Pattern {
             source: source_of(parts, &|_, _| None)?,
             sample: sample(parts, &|_, _| String::new()),
@@ -278,25 +283,25 @@ pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
 }
 
 /// Whether a group is greedy, so that the last of the marks after it ends it.
-pub(super) fn is_greedy(group: &Part) -> bool {
-    let Part::Group { parts, .. } = group else { return false };
+pub(super) fn is_greedy(group: &PatternPart) -> bool {
+    let PatternPart::Group { parts, .. } = group else { return false };
     let mut runs = parts.iter().filter_map(|part| match part {
-        Part::Run { source, any: true, .. } => Some(source),
+        PatternPart::Run { source, any: true, .. } => Some(source),
         _ => None,
     });
     runs.next_back().is_some_and(|source| !source.ends_with('?'))
 }
 
 /// The shortest text that parts match; groups are filled in.
-pub(super) fn sample(parts: &[Part], fill: &dyn Fn(usize, Option<&str>) -> String) -> String {
+pub(super) fn sample(parts: &[PatternPart], fill: &dyn Fn(usize, Option<&str>) -> String) -> String {
     let mut out = String::new();
     for part in parts {
         match part {
-            Part::Text(text) => out.push_str(text),
-            Part::Run { sample, .. } => out.push_str(sample),
-            Part::Group { number, name, .. } => out.push_str(&fill(*number, name.as_deref())),
-            Part::Many(inside) => out.push_str(&sample(inside, fill)),
-            Part::Either(branches) => {
+            PatternPart::Text(text) => out.push_str(text),
+            PatternPart::Run { sample, .. } => out.push_str(sample),
+            PatternPart::Group { number, name, .. } => out.push_str(&fill(*number, name.as_deref())),
+            PatternPart::Many(inside) => out.push_str(&sample(inside, fill)),
+            PatternPart::Either(branches) => {
                 if let Some(branch) = branches.iter().find(|branch| !ends(branch)) {
                     out.push_str(&sample(branch, fill));
                 }

@@ -5,7 +5,7 @@ use super::calls::{self, Calls};
 use super::marks::{self, Context, Mark};
 use crate::schema::{Node, Schema, Substitution};
 use backchat_core::json::{Object, Value};
-use backchat_parser::pattern::Part;
+use backchat_parser::pattern::PatternPart;
 
 /// A field of text.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
     Ok(plan)
 }
 
-fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, required: bool) -> Result<(), Loss> {
+fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>, required: bool) -> Result<(), Loss> {
     let path = node.json_path();
     let own = compiled(node)?;
     let from_root = root.and_then(|parts| marks::named(parts, name));
@@ -115,7 +115,7 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, requir
         }
         // A pattern whose groups are the name and the arguments is the call as a whole.
         let whole = own.clone().filter(|parts| marks::named(parts, "name").is_some());
-        let whole = whole.map(|parts| Part::Group { number: 0, name: None, parts });
+        let whole = whole.map(|parts| PatternPart::Group { number: 0, name: None, parts });
         let place = match &whole {
             Some(whole) => Some((whole, Context::default())),
             None => own.as_deref().and_then(marks::only),
@@ -163,18 +163,18 @@ fn dropped(substitution: &Substitution) -> Vec<Mark> {
     let Some(pattern) = substitution.regex.pattern.as_ref().ok().filter(|_| is_empty) else { return Vec::new() };
     let outline = pattern.outline();
     let branches = match outline.as_slice() {
-        [Part::Either(branches)] => branches.iter().map(Vec::as_slice).collect(),
+        [PatternPart::Either(branches)] => branches.iter().map(Vec::as_slice).collect(),
         parts => vec![parts],
     };
-    let text = |parts: &[Part]| match parts {
-        [Part::Text(text)] if !text.trim().is_empty() => Some(Mark::Literal(text.clone())),
+    let text = |parts: &[PatternPart]| match parts {
+        [PatternPart::Text(text)] if !text.trim().is_empty() => Some(Mark::Literal(text.clone())),
         _ => None,
     };
     branches.into_iter().filter_map(text).collect()
 }
 
 /// The outline of a node's `x-regex`, or else of its iterator.
-fn compiled(node: &Node) -> Result<Option<Vec<Part>>, Loss> {
+fn compiled(node: &Node) -> Result<Option<Vec<PatternPart>>, Loss> {
     let Some(regex) = node.iterator.as_ref().or(node.regex.as_ref()) else { return Ok(None) };
     match &regex.pattern {
         Ok(pattern) => Ok(Some(pattern.outline())),

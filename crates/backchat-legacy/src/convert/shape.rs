@@ -3,7 +3,7 @@
 
 use crate::schema::{Node, Parser, Substitution, parse_node};
 use backchat_core::json::{Object, Value};
-use backchat_parser::pattern::Part;
+use backchat_parser::pattern::PatternPart;
 
 /// The findings.
 pub(super) struct Shape {
@@ -105,7 +105,7 @@ fn is_rename(substitution: &Substitution) -> bool {
 fn renamed_keys(substitution: &Substitution) -> Vec<String> {
     let outline = substitution.regex.pattern.as_ref().map(|pattern| pattern.outline()).unwrap_or_default();
     let texts = outline.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
+        PatternPart::Text(text) => Some(text.as_str()),
         _ => None,
     });
     texts.flat_map(words).collect()

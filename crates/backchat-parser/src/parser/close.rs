@@ -34,7 +34,7 @@ struct Closing<'c> {
 }
 
 /// What the text of a region gives.
-struct Reading {
+struct RegionValue {
     /// The value; `None` if a policy drops the call because the end of the text truncates it.
     value: Result<Option<Value>, NoValue>,
     deviations: Vec<Deviation>,
@@ -125,8 +125,8 @@ impl Parser {
         let first_call = calls.map_or(0, <[Value]>::len);
         let closing = Closing { region, field, plan: known, body, closer, at_end, number, first_call };
         let unclosed = self.look_at_end(&closing, &plan, &template, may_close, sink);
-        let reading = self.read_body(&closing, &plan, unclosed.as_ref().is_some_and(|problem| problem.at_end));
-        self.settle(closing, reading, unclosed, sink)
+        let read = self.read_body(&closing, &plan, unclosed.as_ref().is_some_and(|problem| problem.at_end));
+        self.settle(closing, read, unclosed, sink)
     }
 
     /// Reports problems of text that gives no call; returns the problem of a region that nothing closed.
@@ -172,12 +172,12 @@ impl Parser {
     }
 
     /// Reads the text of a region; `is_cut` says that the end of the text cut it.
-    fn read_body(&self, closing: &Closing<'_>, plan: &Plan, is_cut: bool) -> Reading {
+    fn read_body(&self, closing: &Closing<'_>, plan: &Plan, is_cut: bool) -> RegionValue {
         let Closing { region, field, body, closer, at_end, .. } = closing;
         let text = closing.text(&self.buffer);
         let Some(call) = plan.roles.call(region.field).filter(|_| self.mode == Mode::Stable) else {
             let value = message::value_of(field, text, &region.captures, self.tools.as_deref(), self.mode);
-            return Reading { value: value.map(Some), deviations: Vec::new(), later: None, is_unfinished: is_cut };
+            return RegionValue { value: value.map(Some), deviations: Vec::new(), later: None, is_unfinished: is_cut };
         };
         let request = Request {
             tools: self.tools.as_deref().filter(|tools| !tools.is_empty()),
@@ -196,18 +196,18 @@ impl Parser {
         } else if call.is_json && !at_end && read.value.is_err() {
             later = LaterCloser::find(region.field, text, closer.start);
         }
-        Reading { value: read.value.map_err(Into::into), deviations, later, is_unfinished: read.is_unfinished }
+        RegionValue { value: read.value.map_err(Into::into), deviations, later, is_unfinished: read.is_unfinished }
     }
 
     /// Adds the value of a region to the message, or returns why there is none.
     fn settle(
         &mut self,
         closing: Closing<'_>,
-        reading: Reading,
+        read: RegionValue,
         unclosed: Option<Problem>,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
-        let Reading { value, deviations, later, is_unfinished } = reading;
+        let RegionValue { value, deviations, later, is_unfinished } = read;
         let Closing { field, plan, closer: span, body, .. } = closing;
         let value = match value {
             Ok(Some(value)) => value,

@@ -1,6 +1,6 @@
 //! Which closers are a field's own: those that do not end every field, as the mark at the end of a turn does.
 
-use crate::pattern::Part;
+use crate::pattern::PatternPart;
 use crate::template::{Delimiter, Field};
 
 /// The marks that end the turn, and so every region: those that every close ends at. A close may take a bracket before
@@ -21,17 +21,19 @@ fn marks(delimiter: &Delimiter) -> Vec<String> {
     marks
 }
 
-fn ends(parts: &[Part], marks: &mut Vec<String>) {
+fn ends(parts: &[PatternPart], marks: &mut Vec<String>) {
     match parts.iter().rfind(is_seen) {
-        Some(Part::Text(text)) => {
+        Some(PatternPart::Text(text)) => {
             let text = text.trim();
             // A line break is no mark: text has some, too.
             if !text.is_empty() && !marks.iter().any(|mark| mark == text) {
                 marks.push(text.to_owned());
             }
         }
-        Some(Part::Group { parts, .. } | Part::Many(parts) | Part::Ahead(parts)) => ends(parts, marks),
-        Some(Part::Either(branches)) => branches.iter().for_each(|branch| ends(branch, marks)),
+        Some(PatternPart::Group { parts, .. } | PatternPart::Many(parts) | PatternPart::Ahead(parts)) => {
+            ends(parts, marks)
+        }
+        Some(PatternPart::Either(branches)) => branches.iter().for_each(|branch| ends(branch, marks)),
         _ => {}
     }
 }
@@ -50,17 +52,17 @@ fn alternatives(delimiter: &Delimiter) -> Vec<Option<String>> {
     }
 }
 
-fn of_parts(parts: &[Part]) -> Vec<Option<String>> {
+fn of_parts(parts: &[PatternPart]) -> Vec<Option<String>> {
     match parts.iter().filter(is_seen).collect::<Vec<_>>().as_slice() {
-        [Part::Text(text)] => vec![Some(text.trim().to_owned())],
-        [Part::Group { parts, .. }] => of_parts(parts),
-        [Part::Either(branches)] => branches.iter().flat_map(|branch| of_parts(branch)).collect(),
+        [PatternPart::Text(text)] => vec![Some(text.trim().to_owned())],
+        [PatternPart::Group { parts, .. }] => of_parts(parts),
+        [PatternPart::Either(branches)] => branches.iter().flat_map(|branch| of_parts(branch)).collect(),
         _ => vec![None],
     }
 }
 
-fn is_seen(part: &&Part) -> bool {
-    !matches!(part, Part::Space)
+fn is_seen(part: &&PatternPart) -> bool {
+    !matches!(part, PatternPart::Space)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::content::recovery::CallForm;
 use crate::parser::closers;
-use crate::pattern::{Part, Pattern};
+use crate::pattern::{Pattern, PatternPart};
 use crate::template::{ContentSpec, Field, Regions, Shape};
 
 /// The roles of a template's fields.
@@ -100,19 +100,19 @@ impl BodyStart {
 
 /// The characters that a match begins with, blanks left out, if they are literal.
 fn first_characters(pattern: &Pattern) -> Option<Vec<char>> {
-    fn of_parts(parts: &[Part]) -> Option<Vec<char>> {
+    fn of_parts(parts: &[PatternPart]) -> Option<Vec<char>> {
         for (place, part) in parts.iter().enumerate() {
             match part {
-                Part::Space => {}
-                Part::Text(text) if text.trim_start().is_empty() => {}
-                Part::Text(text) => return Some(text.trim_start().chars().take(1).collect()),
-                Part::Group { parts: inside, .. } | Part::Many(inside) => return of_parts(inside),
-                Part::Maybe(inside) => {
+                PatternPart::Space => {}
+                PatternPart::Text(text) if text.trim_start().is_empty() => {}
+                PatternPart::Text(text) => return Some(text.trim_start().chars().take(1).collect()),
+                PatternPart::Group { parts: inside, .. } | PatternPart::Many(inside) => return of_parts(inside),
+                PatternPart::Maybe(inside) => {
                     let mut all = of_parts(inside).unwrap_or_default();
                     all.extend(of_parts(parts.get(place + 1..)?)?);
                     return Some(all);
                 }
-                Part::Either(branches) => {
+                PatternPart::Either(branches) => {
                     let all: Option<Vec<_>> = branches.iter().map(|branch| of_parts(branch)).collect();
                     return all.map(|all| all.concat());
                 }

@@ -38,12 +38,12 @@ pub(super) struct TokenFeed {
     read: usize,
     unread: usize,
     /// Ids that the tokenizer lacks, with their places, and how many there were.
-    unknown: Vec<(Place, u32)>,
+    unknown: Vec<(IdPosition, u32)>,
     unknown_count: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum IdPosition {
     Prompt(usize),
     Answer(usize),
 }
@@ -133,7 +133,7 @@ impl TokenFeed {
             Prompt::Ids(ids) => {
                 let mut text = String::new();
                 for (place, id) in ids.iter().enumerate() {
-                    feed.push(*id, Place::Prompt(place), &mut text);
+                    feed.push(*id, IdPosition::Prompt(place), &mut text);
                 }
                 text
             }
@@ -171,7 +171,7 @@ impl TokenFeed {
         }
     }
 
-    fn push(&mut self, id: u32, place: Place, out: &mut String) {
+    fn push(&mut self, id: u32, place: IdPosition, out: &mut String) {
         let known = self.stream.push(self.tokens.tokens(), id, &mut InLetters { tokens: &self.tokens, out });
         if !known {
             self.unknown_count += 1;
@@ -211,7 +211,7 @@ impl TokenFeed {
                 self.unread += 1;
                 continue;
             }
-            let place = Place::Answer(self.read);
+            let place = IdPosition::Answer(self.read);
             self.read += 1;
             self.stopped = self.is_stop(*id);
             let before = out.len();
@@ -367,8 +367,8 @@ impl TokenFeed {
         let mut notes: Vec<String> = Vec::new();
         for (place, id) in &self.unknown {
             let place = match place {
-                Place::Prompt(place) => format!("place {place} of the prompt"),
-                Place::Answer(place) => format!("place {place}"),
+                IdPosition::Prompt(place) => format!("place {place} of the prompt"),
+                IdPosition::Answer(place) => format!("place {place}"),
             };
             notes.push(format!("unknown-id: the tokenizer lacks the id {id} at {place}, which adds no text"));
         }

@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::program::{Inst, Program, Run, SHORT_RUN};
-use super::read_regex::Reading;
+use super::read_regex::ParsedPattern;
 use super::tree::{Assertion, Greed, Node};
 
 /// Groups repeated a counted number of times are written out up to this many instructions, and counted beyond.
@@ -19,11 +19,11 @@ enum Piece<'n> {
 }
 
 impl Program {
-    pub fn compile(reading: &Reading) -> Self {
-        let calls = has_call(&reading.node);
-        let plain = !calls && !has_memory(&reading.node);
-        let mut compiler = Compiler { program: Self::empty(reading.groups as usize * 2), plain, calls };
-        compiler.node(&reading.node, false);
+    pub fn compile(parsed: &ParsedPattern) -> Self {
+        let calls = has_call(&parsed.node);
+        let plain = !calls && !has_memory(&parsed.node);
+        let mut compiler = Compiler { program: Self::empty(parsed.groups as usize * 2), plain, calls };
+        compiler.node(&parsed.node, false);
         if calls {
             compiler.push(Inst::Return { group: 0 });
         }

@@ -89,8 +89,8 @@ impl Pattern {
     /// Its constructs.
     pub fn shape(&self) -> Shape {
         let mut shape = Shape::default();
-        if let Ok(reading) = self.reading() {
-            shape.walk(&reading.node);
+        if let Ok(parsed) = self.parsed() {
+            shape.walk(&parsed.node);
         }
         shape.read_text(self.source());
         shape.constructs.sort_unstable();

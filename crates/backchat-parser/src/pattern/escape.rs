@@ -4,7 +4,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read_regex::Reader;
+use super::read_regex::PatternReader;
 use super::tree::{Assertion, Node};
 
 /// One member of a character set.
@@ -13,7 +13,7 @@ enum Member {
     Set(ClassUnicode),
 }
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     /// The text after a backslash outside of a set.
     pub(super) fn escape(&mut self) -> Result<Node, PatternError> {
         let place = self.place();

@@ -30,9 +30,9 @@ impl Pattern {
     /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats
     /// are taken the minimum number of times and up to twice more; the text of a look-ahead is written after the match.
     pub fn examples(&self) -> Vec<String> {
-        let Ok(reading) = self.reading() else { return Vec::new() };
-        let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0, work: &Cell::new(MOST_WORK) }
-            .expand(&reading.node, vec![Draft::default()])
+        let Ok(parsed) = self.parsed() else { return Vec::new() };
+        let mut texts: Vec<String> = Expander { root: &parsed.node, depth: 0, work: &Cell::new(MOST_WORK) }
+            .expand(&parsed.node, vec![Draft::default()])
             .into_iter()
             .map(|draft| draft.text)
             .collect();

@@ -2,10 +2,10 @@
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read_regex::Reader;
+use super::read_regex::PatternReader;
 use super::tree::Node;
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     pub(super) fn group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
         if let Some(verb) = self.rest().strip_prefix('*') {
             return Err(if verb.starts_with(|c: char| c.is_ascii_uppercase()) {

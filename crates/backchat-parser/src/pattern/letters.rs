@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use super::class::Class;
-use super::read_regex::Reading;
+use super::read_regex::ParsedPattern;
 use super::tree::Node;
 
 /// The first letter. The letters are of plane 13, in which Unicode assigns no characters.
@@ -216,11 +216,11 @@ pub(super) struct Speller<'l> {
 }
 
 impl<'l> Speller<'l> {
-    pub fn new(letters: &'l Letters, reading: &Reading) -> Self {
+    pub fn new(letters: &'l Letters, parsed: &ParsedPattern) -> Self {
         Self {
             letters,
-            kept_groups: reading.names.iter().map(|(_, group)| *group).collect(),
-            keeps_all: asks_for_groups(&reading.node),
+            kept_groups: parsed.names.iter().map(|(_, group)| *group).collect(),
+            keeps_all: asks_for_groups(&parsed.node),
             spelled: BTreeSet::new(),
         }
     }
@@ -251,15 +251,15 @@ impl<'l> Speller<'l> {
         let mut items = Vec::new();
         flatten(node, &mut items);
         let mut written = Vec::new();
-        let mut run: Vec<Part<'_>> = Vec::new();
+        let mut run: Vec<RunPart<'_>> = Vec::new();
         for item in items {
             match self.texts(item) {
                 Some(texts) => match (run.last_mut(), texts.as_slice()) {
-                    (Some(Part { texts: before, node: None }), [text]) => {
+                    (Some(RunPart { texts: before, node: None }), [text]) => {
                         before.iter_mut().for_each(|before| before.push_str(text));
                     }
-                    (_, [_]) => run.push(Part { texts, node: None }),
-                    _ => run.push(Part { texts, node: Some(item) }),
+                    (_, [_]) => run.push(RunPart { texts, node: None }),
+                    _ => run.push(RunPart { texts, node: Some(item) }),
                 },
                 None => {
                     self.end_run(&mut run, &mut written)?;
@@ -279,7 +279,7 @@ impl<'l> Speller<'l> {
     }
 
     /// Writes parts that follow each other: each by itself, unless a marker begins in one and ends in another.
-    fn end_run(&mut self, run: &mut Vec<Part<'_>>, written: &mut Vec<Node>) -> Result<(), TooManyWays> {
+    fn end_run(&mut self, run: &mut Vec<RunPart<'_>>, written: &mut Vec<Node>) -> Result<(), TooManyWays> {
         let parts = std::mem::take(run);
         let ways = parts.iter().try_fold(1_usize, |ways, part| ways.checked_mul(part.texts.len()));
         if parts.len() > 1 {
@@ -364,8 +364,8 @@ impl<'l> Speller<'l> {
     }
 
     /// Whether a marker can begin in one of the parts and end in another.
-    fn crosses(&self, parts: &[Part<'_>]) -> bool {
-        fn goes_on(rest: &str, parts: &[Part<'_>]) -> bool {
+    fn crosses(&self, parts: &[RunPart<'_>]) -> bool {
+        fn goes_on(rest: &str, parts: &[RunPart<'_>]) -> bool {
             let Some((part, others)) = parts.split_first() else { return false };
             part.texts.iter().any(|text| {
                 text.starts_with(rest) || rest.strip_prefix(text.as_str()).is_some_and(|rest| goes_on(rest, others))
@@ -384,7 +384,7 @@ impl<'l> Speller<'l> {
 }
 
 /// One part of a run of literals.
-struct Part<'n> {
+struct RunPart<'n> {
     texts: Vec<String>,
     /// The part as it was read, if it has alternatives.
     node: Option<&'n Node>,

@@ -44,7 +44,7 @@ use tree::Node;
 
 pub use constructs::{Construct, Explosion};
 pub(crate) use letters::{Letters, TooManyWays};
-pub use outline::{Part, source_of};
+pub use outline::{PatternPart, source_of};
 pub(crate) use prefilter::LeadingRun;
 pub use regular::{Regular, of_delimiter, of_schema};
 pub use scan::Taken;
@@ -78,7 +78,7 @@ enum Dialect {
 }
 
 impl Dialect {
-    fn read(self, source: &str) -> Result<read_regex::Reading, PatternError> {
+    fn read(self, source: &str) -> Result<read_regex::ParsedPattern, PatternError> {
         match self {
             Dialect::Regex => read_regex::read(source),
             Dialect::Re => read_re::read(source),
@@ -156,36 +156,43 @@ impl Pattern {
         Ok(Self::compiled(source.to_owned(), dialect, None, dialect.read(source)?))
     }
 
-    fn compiled(source: String, dialect: Dialect, letters: Option<Arc<Letters>>, reading: read_regex::Reading) -> Self {
+    fn compiled(
+        source: String,
+        dialect: Dialect,
+        letters: Option<Arc<Letters>>,
+        parsed: read_regex::ParsedPattern,
+    ) -> Self {
         Self {
             parts: Arc::new(Parts {
                 source,
                 dialect,
                 letters,
-                prefilter: Prefilter::new(&reading.node),
-                can_be_empty: reading.node.can_be_empty(),
-                reach_behind: reading.node.reach_behind(),
-                program: Program::compile(&reading),
-                names: reading.names.into_iter().map(|(name, group)| (name.into(), group)).collect(),
+                prefilter: Prefilter::new(&parsed.node),
+                can_be_empty: parsed.node.can_be_empty(),
+                reach_behind: parsed.node.reach_behind(),
+                program: Program::compile(&parsed),
+                names: parsed.names.into_iter().map(|(name, group)| (name.into(), group)).collect(),
             }),
         }
     }
 
     /// The pattern for texts in which markers are letters.
     pub(crate) fn in_letters(&self, letters: &Arc<Letters>) -> Result<Self, TooManyWays> {
-        let Ok(mut reading) = self.reading() else { return Ok(self.clone()) };
-        reading.node = letters::Speller::new(letters, &reading).node(&reading.node)?;
-        Ok(Self::compiled(self.source().to_owned(), self.parts.dialect, Some(letters.clone()), reading))
+        let Ok(mut parsed) = self.parsed() else { return Ok(self.clone()) };
+        parsed.node = letters::Speller::new(letters, &parsed).node(&parsed.node)?;
+        Ok(Self::compiled(self.source().to_owned(), self.parts.dialect, Some(letters.clone()), parsed))
     }
 
     /// The maximal literal texts of the pattern.
     pub(crate) fn texts(&self) -> Vec<String> {
-        fn collect(parts: &[Part], texts: &mut Vec<String>) {
+        fn collect(parts: &[PatternPart], texts: &mut Vec<String>) {
             for part in parts {
                 match part {
-                    Part::Text(text) => texts.push(text.clone()),
-                    Part::Group { parts, .. } | Part::Maybe(parts) | Part::Many(parts) => collect(parts, texts),
-                    Part::Either(branches) => branches.iter().for_each(|branch| collect(branch, texts)),
+                    PatternPart::Text(text) => texts.push(text.clone()),
+                    PatternPart::Group { parts, .. } | PatternPart::Maybe(parts) | PatternPart::Many(parts) => {
+                        collect(parts, texts)
+                    }
+                    PatternPart::Either(branches) => branches.iter().for_each(|branch| collect(branch, texts)),
                     _ => {}
                 }
             }
@@ -197,9 +204,9 @@ impl Pattern {
 
     /// The markers that the pattern spells, by their places among the letters.
     pub(crate) fn markers(&self, letters: &Letters) -> Result<BTreeSet<usize>, TooManyWays> {
-        let Ok(reading) = self.reading() else { return Ok(BTreeSet::new()) };
-        let mut speller = letters::Speller::new(letters, &reading);
-        speller.node(&reading.node)?;
+        let Ok(parsed) = self.parsed() else { return Ok(BTreeSet::new()) };
+        let mut speller = letters::Speller::new(letters, &parsed);
+        speller.node(&parsed.node)?;
         Ok(speller.spelled)
     }
 
@@ -212,8 +219,8 @@ impl Pattern {
             sorted.iter().map(|literal| Node::Concat(literal.chars().map(Node::Char).collect())).collect();
         let node = if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) };
         let source = sorted.iter().map(|literal| escape_literal(literal)).collect::<Vec<_>>().join("|");
-        let reading = read_regex::Reading { node, groups: 1, names: Vec::new() };
-        Self::compiled(source, Dialect::Regex, None, reading)
+        let parsed = read_regex::ParsedPattern { node, groups: 1, names: Vec::new() };
+        Self::compiled(source, Dialect::Regex, None, parsed)
     }
 
     /// The pattern as it was written.
@@ -274,14 +281,14 @@ impl Pattern {
     }
 
     /// The pattern as a tree.
-    fn reading(&self) -> Result<read_regex::Reading, PatternError> {
-        let mut reading = self.parts.dialect.read(&self.parts.source)?;
+    fn parsed(&self) -> Result<read_regex::ParsedPattern, PatternError> {
+        let mut parsed = self.parts.dialect.read(&self.parts.source)?;
         if let Some(letters) = &self.parts.letters
-            && let Ok(node) = letters::Speller::new(letters, &reading).node(&reading.node)
+            && let Ok(node) = letters::Speller::new(letters, &parsed).node(&parsed.node)
         {
-            reading.node = node;
+            parsed.node = node;
         }
-        Ok(reading)
+        Ok(parsed)
     }
 
     pub fn named_groups(&self) -> &[(Arc<str>, u32)] {

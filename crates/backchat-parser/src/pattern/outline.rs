@@ -6,7 +6,7 @@ use super::{Pattern, escape_literal};
 
 /// One part of a pattern, in the detail needed to find marks.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum PatternPart {
     /// Exact characters.
     Text(String),
     /// White space, or none.
@@ -18,15 +18,15 @@ pub enum Part {
     Group {
         number: usize,
         name: Option<String>,
-        parts: Vec<Part>,
+        parts: Vec<PatternPart>,
     },
     /// May be absent.
-    Maybe(Vec<Part>),
+    Maybe(Vec<PatternPart>),
     /// Once or more.
-    Many(Vec<Part>),
-    Either(Vec<Vec<Part>>),
-    Ahead(Vec<Part>),
-    NotAhead(Vec<Part>),
+    Many(Vec<PatternPart>),
+    Either(Vec<Vec<PatternPart>>),
+    Ahead(Vec<PatternPart>),
+    NotAhead(Vec<PatternPart>),
     /// Characters of a set: as a pattern, an example, and whether it matches any character.
     Run {
         source: String,
@@ -39,9 +39,9 @@ pub enum Part {
 
 impl Pattern {
     /// The parts of the pattern, from left to right.
-    pub fn outline(&self) -> Vec<Part> {
-        match self.reading() {
-            Ok(reading) => Outliner { names: &reading.names }.sequence(&reading.node),
+    pub fn outline(&self) -> Vec<PatternPart> {
+        match self.parsed() {
+            Ok(parsed) => Outliner { names: &parsed.names }.sequence(&parsed.node),
             Err(_) => Vec::new(),
         }
     }
@@ -49,29 +49,29 @@ impl Pattern {
 
 /// Parts as a pattern again, in the dialect of response templates; `name` gives the names of groups. `None` if
 /// a part has no such form.
-pub fn source_of(parts: &[Part], name: &dyn Fn(usize, Option<&str>) -> Option<String>) -> Option<String> {
+pub fn source_of(parts: &[PatternPart], name: &dyn Fn(usize, Option<&str>) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     for part in parts {
-        let inside = |parts: &[Part]| source_of(parts, name);
+        let inside = |parts: &[PatternPart]| source_of(parts, name);
         match part {
-            Part::Text(text) => out.push_str(&escape_literal(text).replace('\n', r"\n")),
-            Part::Space => out.push_str(r"\s*"),
-            Part::Start => {}
-            Part::End => out.push('$'),
-            Part::Group { number, name: own, parts } => match name(*number, own.as_deref()) {
+            PatternPart::Text(text) => out.push_str(&escape_literal(text).replace('\n', r"\n")),
+            PatternPart::Space => out.push_str(r"\s*"),
+            PatternPart::Start => {}
+            PatternPart::End => out.push('$'),
+            PatternPart::Group { number, name: own, parts } => match name(*number, own.as_deref()) {
                 Some(name) => out.push_str(&format!("(?P<{name}>{})", inside(parts)?)),
                 None => out.push_str(&format!("(?:{})", inside(parts)?)),
             },
-            Part::Maybe(parts) => out.push_str(&format!("(?:{})?", inside(parts)?)),
-            Part::Many(parts) => out.push_str(&format!("(?:{})+", inside(parts)?)),
-            Part::Either(branches) => {
+            PatternPart::Maybe(parts) => out.push_str(&format!("(?:{})?", inside(parts)?)),
+            PatternPart::Many(parts) => out.push_str(&format!("(?:{})+", inside(parts)?)),
+            PatternPart::Either(branches) => {
                 let branches: Option<Vec<String>> = branches.iter().map(|branch| inside(branch)).collect();
                 out.push_str(&format!("(?:{})", branches?.join("|")));
             }
-            Part::Ahead(parts) => out.push_str(&format!("(?={})", inside(parts)?)),
-            Part::NotAhead(parts) => out.push_str(&format!("(?!{})", inside(parts)?)),
-            Part::Run { source, .. } => out.push_str(source),
-            Part::Other => return None,
+            PatternPart::Ahead(parts) => out.push_str(&format!("(?={})", inside(parts)?)),
+            PatternPart::NotAhead(parts) => out.push_str(&format!("(?!{})", inside(parts)?)),
+            PatternPart::Run { source, .. } => out.push_str(source),
+            PatternPart::Other => return None,
         }
     }
     Some(out)
@@ -82,8 +82,8 @@ struct Outliner<'n> {
 }
 
 impl Outliner<'_> {
-    fn sequence(&self, node: &Node) -> Vec<Part> {
-        let mut parts: Vec<Part> = Vec::new();
+    fn sequence(&self, node: &Node) -> Vec<PatternPart> {
+        let mut parts: Vec<PatternPart> = Vec::new();
         let nodes = match node {
             Node::Concat(items) => items.as_slice(),
             node => std::slice::from_ref(node),
@@ -91,8 +91,8 @@ impl Outliner<'_> {
         for node in nodes {
             match (node, parts.last_mut()) {
                 (Node::Empty, _) => {}
-                (Node::Char(c), Some(Part::Text(text))) => text.push(*c),
-                (Node::Char(c), _) => parts.push(Part::Text(c.to_string())),
+                (Node::Char(c), Some(PatternPart::Text(text))) => text.push(*c),
+                (Node::Char(c), _) => parts.push(PatternPart::Text(c.to_string())),
                 (Node::Concat(_), _) => parts.extend(self.sequence(node)),
                 _ => parts.push(self.part(node)),
             }
@@ -100,34 +100,34 @@ impl Outliner<'_> {
         parts
     }
 
-    fn part(&self, node: &Node) -> Part {
+    fn part(&self, node: &Node) -> PatternPart {
         match node {
-            Node::Assert(Assertion::Start) => Part::Start,
-            Node::Assert(Assertion::End | Assertion::EndOrFinalNewline) => Part::End,
-            Node::Class(class) if is_space(class) => Part::Space,
+            Node::Assert(Assertion::Start) => PatternPart::Start,
+            Node::Assert(Assertion::End | Assertion::EndOrFinalNewline) => PatternPart::End,
+            Node::Class(class) if is_space(class) => PatternPart::Space,
             Node::Class(class) => run(class, ""),
             Node::Group { index, node } => {
                 let name = self.names.iter().find(|(_, group)| group == index).map(|(name, _)| name.clone());
-                Part::Group { number: *index as usize, name, parts: self.sequence(node) }
+                PatternPart::Group { number: *index as usize, name, parts: self.sequence(node) }
             }
-            Node::Alternate(items) => Part::Either(items.iter().map(|item| self.sequence(item)).collect()),
+            Node::Alternate(items) => PatternPart::Either(items.iter().map(|item| self.sequence(item)).collect()),
             Node::Atomic(node) => match self.sequence(node) {
-                parts if parts.len() == 1 => parts.into_iter().next().unwrap_or(Part::Other),
-                parts => Part::Either(vec![parts]),
+                parts if parts.len() == 1 => parts.into_iter().next().unwrap_or(PatternPart::Other),
+                parts => PatternPart::Either(vec![parts]),
             },
             Node::Look { node, behind: false, negate } => {
                 let parts = self.sequence(node);
-                if *negate { Part::NotAhead(parts) } else { Part::Ahead(parts) }
+                if *negate { PatternPart::NotAhead(parts) } else { PatternPart::Ahead(parts) }
             }
             Node::Repeat { node, min, max, greed } => match &**node {
-                Node::Char(c) if c.is_whitespace() => Part::Space,
-                Node::Class(class) if is_space(class) => Part::Space,
+                Node::Char(c) if c.is_whitespace() => PatternPart::Space,
+                Node::Class(class) if is_space(class) => PatternPart::Space,
                 Node::Class(class) => run(class, &quantifier(*min, *max, *greed)),
-                node if *min == 0 && *max == Some(1) => Part::Maybe(self.sequence(node)),
-                node if *min == 0 => Part::Maybe(vec![Part::Many(self.sequence(node))]),
-                node => Part::Many(self.sequence(node)),
+                node if *min == 0 && *max == Some(1) => PatternPart::Maybe(self.sequence(node)),
+                node if *min == 0 => PatternPart::Maybe(vec![PatternPart::Many(self.sequence(node))]),
+                node => PatternPart::Many(self.sequence(node)),
             },
-            _ => Part::Other,
+            _ => PatternPart::Other,
         }
     }
 }
@@ -155,11 +155,11 @@ fn is_space(class: &Class) -> bool {
     !printable && (class.contains(' ') || class.contains('\n')) && !class.contains('é')
 }
 
-fn run(class: &Class, quantifier: &str) -> Part {
+fn run(class: &Class, quantifier: &str) -> PatternPart {
     let any = class.is_any();
     let sample = ['x', '1', '_', ' '].into_iter().find(|&c| class.contains(c)).or_else(|| class.first());
     let sample = if quantifier.starts_with(['*', '?']) { String::new() } else { sample.into_iter().collect() };
-    Part::Run { source: set(class) + quantifier, sample, any }
+    PatternPart::Run { source: set(class) + quantifier, sample, any }
 }
 
 /// How many characters beyond ASCII a set names.

@@ -17,11 +17,12 @@ pub(super) struct Prefilter {
     pub bytes: Bytes,
     /// Whether a match can begin after the last character.
     pub at_end: bool,
-    kind: Kind,
+    starts: Starts,
 }
 
+/// Where a match can begin.
 #[derive(Clone, Debug)]
-enum Kind {
+enum Starts {
     /// Anywhere.
     Any,
     /// At the beginning of the text only.
@@ -191,49 +192,49 @@ impl Prefilter {
     }
 
     /// The filter; `special` builds one if neither a byte nor literals identify a match.
-    fn with(node: &Node, special: impl Fn(&Node) -> Option<Kind>) -> Self {
+    fn with(node: &Node, special: impl Fn(&Node) -> Option<Starts>) -> Self {
         let mut found = Beginning::default();
         if found.add(node) || found.anything {
-            return Self { bytes: Bytes::new([true; 256]), at_end: true, kind: Kind::Any };
+            return Self { bytes: Bytes::new([true; 256]), at_end: true, starts: Starts::Any };
         }
-        let kind = if begins_the_text(node) {
-            Kind::First
+        let starts = if begins_the_text(node) {
+            Starts::First
         } else {
             Literals::find(node)
-                .map(|literals| Kind::Literals(Box::new(literals)))
+                .map(|literals| Starts::Literals(Box::new(literals)))
                 .or_else(|| special(node))
-                .unwrap_or_else(|| Kind::Byte { then: second_bytes(node) })
+                .unwrap_or_else(|| Starts::Byte { then: second_bytes(node) })
         };
-        Self { bytes: Bytes::new(found.table), at_end: found.at_end, kind }
+        Self { bytes: Bytes::new(found.table), at_end: found.at_end, starts }
     }
 
     /// Whether a match can begin at the beginning of the text only.
     pub fn is_first(&self) -> bool {
-        matches!(self.kind, Kind::First)
+        matches!(self.starts, Starts::First)
     }
 
     /// The text that a match may have before the first of its [identifying bytes](Self::identifying_bytes).
     pub fn leading_run(&self) -> Option<&LeadingRun> {
-        match &self.kind {
-            Kind::Run { run, .. } => Some(run),
+        match &self.starts {
+            Starts::Run { run, .. } => Some(run),
             _ => None,
         }
     }
 
     /// The possible bytes after the leading run of a match.
     pub fn identifying_bytes(&self) -> &Bytes {
-        match &self.kind {
-            Kind::Run { then, .. } => &then.bytes,
+        match &self.starts {
+            Starts::Run { then, .. } => &then.bytes,
             _ => &self.bytes,
         }
     }
 
     /// Whether these two bytes can follow the leading run of a match.
     pub fn may_begin(&self, first: u8, second: u8) -> bool {
-        match &self.kind {
-            Kind::Run { then, .. } => then.may_begin(first, second),
-            Kind::Byte { then: Some(then) } => self.bytes.has(first) && then.has(second),
-            Kind::Literals(literals) => literals.all.iter().any(|literal| match *literal.text {
+        match &self.starts {
+            Starts::Run { then, .. } => then.may_begin(first, second),
+            Starts::Byte { then: Some(then) } => self.bytes.has(first) && then.has(second),
+            Starts::Literals(literals) => literals.all.iter().any(|literal| match *literal.text {
                 [one] => one == first,
                 [one, other, ..] => (one, other) == (first, second),
                 [] => true,
@@ -245,16 +246,16 @@ impl Prefilter {
     /// The first position from `at` on at which a match could begin. `run_end` remembers the end of a run across calls.
     pub fn next(&self, hay: Haystack<'_>, at: usize, run_end: &mut usize) -> Option<usize> {
         let bytes = hay.bytes_after(at);
-        let found = match &self.kind {
-            Kind::Any if !bytes.is_empty() => Some(at),
-            Kind::Any => None,
-            Kind::First if at == 0 && bytes.first().is_some_and(|&byte| self.bytes.has(byte)) => Some(0),
-            Kind::First => None,
-            Kind::Byte { then: None } => self.bytes.find(bytes).map(|offset| at + offset),
-            Kind::Byte { then: Some(then) } => self.next_pair(then, hay, at),
-            Kind::Literals(literals) => literals.next(&self.bytes, hay, at),
-            Kind::Run { .. } if at < *run_end => Some(at),
-            Kind::Run { run, then } => {
+        let found = match &self.starts {
+            Starts::Any if !bytes.is_empty() => Some(at),
+            Starts::Any => None,
+            Starts::First if at == 0 && bytes.first().is_some_and(|&byte| self.bytes.has(byte)) => Some(0),
+            Starts::First => None,
+            Starts::Byte { then: None } => self.bytes.find(bytes).map(|offset| at + offset),
+            Starts::Byte { then: Some(then) } => self.next_pair(then, hay, at),
+            Starts::Literals(literals) => literals.next(&self.bytes, hay, at),
+            Starts::Run { .. } if at < *run_end => Some(at),
+            Starts::Run { run, then } => {
                 let found = then.next(hay, at, &mut 0);
                 match found.or_else(|| (hay.edge != Edge::End).then(|| hay.end())) {
                     Some(end) => {
@@ -486,7 +487,7 @@ fn begins_the_text(node: &Node) -> bool {
 
 /// The filter of a pattern such as `\s*<x>`, `\s{0,4}<x>` or `(?:<a>)?\s*\w+\s*<x>`: runs, and what cannot be part of
 /// any.
-fn run_then(node: &Node) -> Option<Kind> {
+fn run_then(node: &Node) -> Option<Starts> {
     let Node::Concat(items) = node else { return None };
     let may_lead = |item: &&Node| run_of(item).is_some() || option_of(item).is_some();
     let leading = items.iter().take(LeadingRun::MOST).take_while(may_lead).count();
@@ -505,8 +506,9 @@ fn run_then(node: &Node) -> Option<Kind> {
         let then = Node::Alternate(options.chain([Node::Concat(rest.to_vec())]).collect());
         // A run after the runs is not looked for: patterns may have any number of them.
         let then = Prefilter::with(&then, |_| None);
-        let apart = !then.at_end && !matches!(then.kind, Kind::Any) && !Bytes::new(within.table).touches(&then.bytes);
-        apart.then(|| Kind::Run { run, then: Box::new(then) })
+        let apart =
+            !then.at_end && !matches!(then.starts, Starts::Any) && !Bytes::new(within.table).touches(&then.bytes);
+        apart.then(|| Starts::Run { run, then: Box::new(then) })
     })
 }
 

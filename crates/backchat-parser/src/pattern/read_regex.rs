@@ -11,7 +11,7 @@ use backchat_core::text::slice;
 const MAX_DEPTH: usize = 200;
 
 /// A pattern read from its text.
-pub(super) struct Reading {
+pub(super) struct ParsedPattern {
     pub node: Node,
     /// How many groups are numbered, the whole match (number 0) included.
     pub groups: u32,
@@ -19,19 +19,19 @@ pub(super) struct Reading {
     pub names: Vec<(String, u32)>,
 }
 
-pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
-    read_with(Reader::new(source))
+pub(super) fn read(source: &str) -> Result<ParsedPattern, PatternError> {
+    read_with(PatternReader::new(source))
 }
 
 /// Reads a `pattern` of JSON Schema: letters and digits are those of ASCII, and the dot is not a newline.
-pub(super) fn read_of_schema(source: &str) -> Result<Reading, PatternError> {
-    let mut reader = Reader::new(source);
+pub(super) fn read_of_schema(source: &str) -> Result<ParsedPattern, PatternError> {
+    let mut reader = PatternReader::new(source);
     reader.flags.ascii = true;
     reader.flags.dot_all = false;
     read_with(reader)
 }
 
-fn read_with(mut reader: Reader<'_>) -> Result<Reading, PatternError> {
+fn read_with(mut reader: PatternReader<'_>) -> Result<ParsedPattern, PatternError> {
     let node = reader.alternation()?;
     if reader.peek() == Some(')') {
         return Err(reader.error("this `)` closes no group"));
@@ -51,7 +51,7 @@ fn read_with(mut reader: Reader<'_>) -> Result<Reading, PatternError> {
     resolve_tests(&mut node, &reader.tests);
     let mut names: Vec<(String, u32)> = reader.names.into_iter().collect();
     names.sort_by_key(|(_, group)| *group);
-    Ok(Reading { node, groups: reader.groups, names })
+    Ok(ParsedPattern { node, groups: reader.groups, names })
 }
 
 /// Puts the group numbers into conditions and calls that named a group before it was read.
@@ -88,7 +88,7 @@ pub(super) struct Flags {
     pub full_case: bool,
 }
 
-pub(super) struct Reader<'p> {
+pub(super) struct PatternReader<'p> {
     source: &'p str,
     pub(super) at: usize,
     pub(super) flags: Flags,
@@ -106,7 +106,7 @@ pub(super) struct Reader<'p> {
     pub(super) behind: usize,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> PatternReader<'p> {
     fn new(source: &'p str) -> Self {
         let flags = Flags {
             ignore_case: false,

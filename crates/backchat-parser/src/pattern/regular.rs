@@ -2,7 +2,7 @@
 
 use super::PatternError;
 use super::class::Class;
-use super::read_regex::{self, Reading};
+use super::read_regex::{self, ParsedPattern};
 use super::tree::{Assertion, Node};
 
 /// A set of texts built of classes of characters.
@@ -58,14 +58,14 @@ impl Regular {
 
 /// The texts that a delimiter matches; whether it must be at the beginning of the text.
 pub fn of_delimiter(source: &str) -> Result<(Regular, bool), PatternError> {
-    let reading = read_regex::read(source)?;
-    let anchored = matches!(first(&reading.node), Some(Node::Assert(Assertion::Start)));
-    Ok((generous(&reading.node), anchored))
+    let parsed = read_regex::read(source)?;
+    let anchored = matches!(first(&parsed.node), Some(Node::Assert(Assertion::Start)));
+    Ok((generous(&parsed.node), anchored))
 }
 
 /// The texts that a `pattern` of JSON Schema accepts, not anchored unless it says so; `None` if it is not regular.
 pub fn of_schema(source: &str) -> Result<Option<Regular>, PatternError> {
-    let Reading { node, .. } = read_regex::read_of_schema(source)?;
+    let ParsedPattern { node, .. } = read_regex::read_of_schema(source)?;
     Ok(anchored(&node, true, true))
 }
 

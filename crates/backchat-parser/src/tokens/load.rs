@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::decoder::{Decoder, prepends_after_added};
 use super::error::TokensError;
-use super::reader::Reader;
+use super::reader::TokenizerReader;
 use super::table::{Builder, Tokens};
 use backchat_core::json::{self, Value};
 
@@ -20,7 +20,7 @@ impl Tokens {
 }
 
 fn load(text: &str) -> Result<Tokens, TokensError> {
-    let mut reader = Reader::new(text);
+    let mut reader = TokenizerReader::new(text);
     if reader.peek() != Some(b'{') {
         return Err(other_format(text));
     }
@@ -50,7 +50,7 @@ fn load(text: &str) -> Result<Tokens, TokensError> {
 }
 
 /// A value that is small in every tokenizer, or whose parts are all needed.
-fn small(reader: &mut Reader<'_>, path: &str) -> Result<Value, TokensError> {
+fn small(reader: &mut TokenizerReader<'_>, path: &str) -> Result<Value, TokensError> {
     json::read(reader.value()?).map_err(|error| TokensError::at(path, error.message()))
 }
 
@@ -71,7 +71,7 @@ fn other_format(text: &str) -> TokensError {
 
 /// The tokens of the model: a map of names to ids, or for Unigram a list of names with their scores.
 fn vocabulary(model: &str, builder: &mut Builder) -> Result<(), TokensError> {
-    let mut reader = Reader::new(model);
+    let mut reader = TokenizerReader::new(model);
     if reader.peek() != Some(b'{') {
         return Err(TokensError::at("model", "it is not an object"));
     }
@@ -92,7 +92,7 @@ fn vocabulary(model: &str, builder: &mut Builder) -> Result<(), TokensError> {
     if found { Ok(()) } else { Err(TokensError::at("model", "it has no `vocab`")) }
 }
 
-fn names_to_ids(reader: &mut Reader<'_>, builder: &mut Builder) -> Result<(), TokensError> {
+fn names_to_ids(reader: &mut TokenizerReader<'_>, builder: &mut Builder) -> Result<(), TokensError> {
     reader.expect(b'{')?;
     let mut first = true;
     while reader.more(b'}', &mut first)? {
@@ -104,7 +104,7 @@ fn names_to_ids(reader: &mut Reader<'_>, builder: &mut Builder) -> Result<(), To
     Ok(())
 }
 
-fn names_in_order(reader: &mut Reader<'_>, builder: &mut Builder) -> Result<(), TokensError> {
+fn names_in_order(reader: &mut TokenizerReader<'_>, builder: &mut Builder) -> Result<(), TokensError> {
     reader.expect(b'[')?;
     let mut first = true;
     let mut id = 0;
@@ -116,7 +116,7 @@ fn names_in_order(reader: &mut Reader<'_>, builder: &mut Builder) -> Result<(), 
     Ok(())
 }
 
-fn name_with_score<'t>(reader: &mut Reader<'t>, id: u32) -> Result<Cow<'t, str>, TokensError> {
+fn name_with_score<'t>(reader: &mut TokenizerReader<'t>, id: u32) -> Result<Cow<'t, str>, TokensError> {
     if reader.peek() != Some(b'[') {
         return Err(TokensError::at(format!("model.vocab[{id}]"), "it is not a list of a name and a score"));
     }

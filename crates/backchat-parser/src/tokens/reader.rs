@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use super::error::TokensError;
 use backchat_core::text::slice;
 
-pub(super) struct Reader<'t> {
+pub(super) struct TokenizerReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TokenizerReader<'t> {
     pub fn new(text: &'t str) -> Self {
         // Python's writers of JSON put no byte order mark there, editors do.
         Self { text, at: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 } }
@@ -210,15 +210,15 @@ mod tests {
             (r#""x\\" }"#, r#""x\\""#, " }"),
             ("null", "null", ""),
         ] {
-            let mut reader = Reader::new(text);
+            let mut reader = TokenizerReader::new(text);
             assert_eq!(reader.value().unwrap(), value, "{text}");
             assert_eq!(reader.text.get(reader.at..), Some(rest), "{text}");
         }
         for text in ["[", "[\"", r#""\"#, "", ",", r#"{"a": [}"#] {
-            assert!(Reader::new(text).value().is_err(), "{text}");
+            assert!(TokenizerReader::new(text).value().is_err(), "{text}");
         }
         let deep = "[".repeat(1_000_000);
-        assert!(Reader::new(&deep).value().is_err());
+        assert!(TokenizerReader::new(&deep).value().is_err());
     }
 
     #[test]
@@ -228,10 +228,10 @@ mod tests {
             (r#""\ud83d""#, "\u{fffd}"),
             (r#""\ude00\ud83dx""#, "\u{fffd}\u{fffd}x"),
         ] {
-            assert_eq!(Reader::new(text).string().unwrap(), string, "{text}");
+            assert_eq!(TokenizerReader::new(text).string().unwrap(), string, "{text}");
         }
         for text in [r#""\x""#, r#""\u12""#, "\"", "a"] {
-            assert!(Reader::new(text).string().is_err(), "{text}");
+            assert!(TokenizerReader::new(text).string().is_err(), "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use backchat_core::diagnostic::Place;
 use backchat_core::json::Path;
 use backchat_legacy::schema::source::OpenedSchema;
 use backchat_legacy::schema::{Node, Schema};
-use backchat_parser::pattern::{Part, Pattern};
+use backchat_parser::pattern::{Pattern, PatternPart};
 
 /// A schema under lint.
 pub(super) struct SchemaSubject<'s> {
@@ -58,11 +58,11 @@ impl<'s> SchemaSubject<'s> {
 }
 
 /// Whether a pattern takes any literal text but white space.
-pub(super) fn has_text(parts: &[Part]) -> bool {
+pub(super) fn has_text(parts: &[PatternPart]) -> bool {
     parts.iter().any(|part| match part {
-        Part::Text(text) => !text.trim().is_empty(),
-        Part::Group { parts, .. } | Part::Maybe(parts) | Part::Many(parts) => has_text(parts),
-        Part::Either(branches) => branches.iter().any(|branch| has_text(branch)),
+        PatternPart::Text(text) => !text.trim().is_empty(),
+        PatternPart::Group { parts, .. } | PatternPart::Maybe(parts) | PatternPart::Many(parts) => has_text(parts),
+        PatternPart::Either(branches) => branches.iter().any(|branch| has_text(branch)),
         _ => false,
     })
 }

@@ -4,7 +4,9 @@ use minijinja::Value;
 
 use super::{Compiler, LOOP, SELF};
 use crate::builtins::{filters, names, tests};
-use crate::engine::program::{Argument, Arguments, Attribute, Condition, Expression, Kind, Link, LinkKind, LoopField};
+use crate::engine::program::{
+    Argument, Arguments, Attribute, Condition, Expression, ExpressionKind, Link, LinkKind, LoopField,
+};
 use crate::jinja::syntax::tree::{self, BinaryOp, Expr, ExprKind, Literal, Span, UnaryOp};
 use crate::values::{build, format, number, operators};
 
@@ -40,12 +42,12 @@ fn attribute(name: &str) -> Attribute {
 /// An expression with one more operation.
 fn linked(mut expression: Expression, kind: LinkKind, span: &Span) -> Expression {
     let link = Link { kind, span: span.clone() };
-    if let Kind::Chain(_, links) = &mut expression.kind {
+    if let ExpressionKind::Chain(_, links) = &mut expression.kind {
         links.push(link);
         expression.span = span.clone();
         return expression;
     }
-    Expression { kind: Kind::Chain(Box::new(expression), vec![link]), span: span.clone() }
+    Expression { kind: ExpressionKind::Chain(Box::new(expression), vec![link]), span: span.clone() }
 }
 
 fn literal(literal: &Literal) -> Value {
@@ -61,7 +63,7 @@ fn literal(literal: &Literal) -> Value {
 /// The values of constants, if these are all constants.
 fn constants(items: &[Expression]) -> Option<Vec<Value>> {
     let constant = |item: &Expression| match &item.kind {
-        Kind::Constant(value) => Some(value.clone()),
+        ExpressionKind::Constant(value) => Some(value.clone()),
         _ => None,
     };
     items.iter().map(constant).collect()
@@ -92,67 +94,69 @@ impl<'s> Compiler<'s> {
     }
 
     /// `loop.index` and the like, if the loop belongs to the same function.
-    fn loop_field(&self, expression: &Expr<'s>) -> Option<Kind> {
+    fn loop_field(&self, expression: &Expr<'s>) -> Option<ExpressionKind> {
         let ExprKind::Attribute(of, field) = &expression.kind else { return None };
         if !matches!(of.kind, ExprKind::Name(LOOP)) {
             return None;
         }
         let scope = self.around.last()?.scopes.iter().rev().find(|scope| scope.bound.contains_key(LOOP))?;
-        Some(Kind::Loop(scope.level?, LoopField::named(field)?))
+        Some(ExpressionKind::Loop(scope.level?, LoopField::named(field)?))
     }
 
     /// An expression that is not an operation on another value.
-    fn alone(&mut self, expression: &Expr<'s>) -> Kind {
+    fn alone(&mut self, expression: &Expr<'s>) -> ExpressionKind {
         match &expression.kind {
-            ExprKind::Name(name) => Kind::Name(self.name(name)),
-            ExprKind::Literal(constant) => Kind::Constant(literal(constant)),
+            ExprKind::Name(name) => ExpressionKind::Name(self.name(name)),
+            ExprKind::Literal(constant) => ExpressionKind::Constant(literal(constant)),
             ExprKind::List(items) => {
                 let items = self.expressions(items);
                 match constants(&items).and_then(|items| build::list(items).ok()) {
-                    Some(list) => Kind::Constant(list),
-                    None => Kind::List(items.into()),
+                    Some(list) => ExpressionKind::Constant(list),
+                    None => ExpressionKind::List(items.into()),
                 }
             }
             ExprKind::Tuple(items) => {
                 let items = self.expressions(items);
                 match constants(&items).and_then(|items| build::tuple(items).ok()) {
-                    Some(tuple) => Kind::Constant(tuple),
-                    None => Kind::Tuple(items.into()),
+                    Some(tuple) => ExpressionKind::Constant(tuple),
+                    None => ExpressionKind::Tuple(items.into()),
                 }
             }
-            ExprKind::Dict(entries) => {
-                Kind::Dict(entries.iter().map(|(key, value)| (self.expression(key), self.expression(value))).collect())
-            }
-            ExprKind::Unary(UnaryOp::Not, operand) => Kind::Not(Box::new(self.expression(operand))),
+            ExprKind::Dict(entries) => ExpressionKind::Dict(
+                entries.iter().map(|(key, value)| (self.expression(key), self.expression(value))).collect(),
+            ),
+            ExprKind::Unary(UnaryOp::Not, operand) => ExpressionKind::Not(Box::new(self.expression(operand))),
             ExprKind::Unary(operator, operand) => {
                 let operator = if *operator == UnaryOp::Neg { operators::neg } else { operators::pos };
                 let operand = self.expression(operand);
                 match &operand.kind {
-                    Kind::Constant(value) if let Ok(value) = operator(value) => Kind::Constant(value),
+                    ExpressionKind::Constant(value) if let Ok(value) = operator(value) => {
+                        ExpressionKind::Constant(value)
+                    }
                     _ => linked(operand, LinkKind::Unary(operator), &expression.span).kind,
                 }
             }
             ExprKind::Compare(first, rest) => {
                 let first = Box::new(self.expression(first));
                 let rest = rest.iter().map(|(operator, operand)| (*operator, self.expression(operand)));
-                Kind::Compare(first, rest.collect())
+                ExpressionKind::Compare(first, rest.collect())
             }
-            ExprKind::Concat(parts) => Kind::Concat(self.expressions(parts).into()),
-            ExprKind::Condition { test, then, otherwise } => Kind::Condition(Box::new(Condition {
+            ExprKind::Concat(parts) => ExpressionKind::Concat(self.expressions(parts).into()),
+            ExprKind::Condition { test, then, otherwise } => ExpressionKind::Condition(Box::new(Condition {
                 test: self.expression(test),
                 then: self.expression(then),
                 otherwise: otherwise.as_ref().map(|otherwise| self.expression(otherwise)),
             })),
             ExprKind::Test(of, test, _) if let ExprKind::Name(name) = &of.kind => {
-                Kind::Defined(self.name(name), test == "defined")
+                ExpressionKind::Defined(self.name(name), test == "defined")
             }
             ExprKind::Filter(None, name, arguments) => {
-                let captured = Expression { kind: Kind::Captured, span: expression.span.clone() };
+                let captured = Expression { kind: ExpressionKind::Captured, span: expression.span.clone() };
                 let filter = LinkKind::Filter(filters::find(name), name.as_str().into(), self.arguments(arguments));
                 linked(captured, filter, &expression.span).kind
             }
             // Everything else is an operation on a value, or an attribute of the loop.
-            _ => self.loop_field(expression).unwrap_or(Kind::Constant(Value::UNDEFINED)),
+            _ => self.loop_field(expression).unwrap_or(ExpressionKind::Constant(Value::UNDEFINED)),
         }
     }
 
@@ -163,22 +167,22 @@ impl<'s> Compiler<'s> {
             ExprKind::Binary(BinaryOp::And, operands) => {
                 let right = self.expression(&operands.1);
                 let kind = match left.kind {
-                    Kind::And(mut parts) => {
+                    ExpressionKind::And(mut parts) => {
                         parts.push(right);
-                        Kind::And(parts)
+                        ExpressionKind::And(parts)
                     }
-                    _ => Kind::And(vec![left, right]),
+                    _ => ExpressionKind::And(vec![left, right]),
                 };
                 return Expression { kind, span: span.clone() };
             }
             ExprKind::Binary(BinaryOp::Or, operands) => {
                 let right = self.expression(&operands.1);
                 let kind = match left.kind {
-                    Kind::Or(mut parts) => {
+                    ExpressionKind::Or(mut parts) => {
                         parts.push(right);
-                        Kind::Or(parts)
+                        ExpressionKind::Or(parts)
                     }
-                    _ => Kind::Or(vec![left, right]),
+                    _ => ExpressionKind::Or(vec![left, right]),
                 };
                 return Expression { kind, span: span.clone() };
             }

@@ -14,7 +14,8 @@ use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
 use super::program::{
-    Body, Expression, For, Function, FunctionId, Kind, LinkKind, Parameter, Program, Scoped, Statement, StatementKind,
+    Body, Expression, ExpressionKind, For, Function, FunctionId, LinkKind, Parameter, Program, Scoped, Statement,
+    StatementKind,
 };
 use crate::jinja::syntax::tree::{self, Expr, Parameters};
 
@@ -206,7 +207,7 @@ impl<'s> Compiler<'s> {
     fn call_block(&mut self, parameters: &Parameters<'s>, call: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
         let caller = self.macro_function(None, parameters, body);
         let mut call = self.expression(call);
-        if let Kind::Chain(_, links) = &mut call.kind
+        if let ExpressionKind::Chain(_, links) = &mut call.kind
             && let Some(LinkKind::Call(arguments) | LinkKind::Method(_, arguments)) =
                 links.last_mut().map(|link| &mut link.kind)
         {
@@ -282,7 +283,7 @@ impl<'s> Compiler<'s> {
         let span = over.span.clone();
         let id = self.functions.len();
         let id = self.declared(None, |compiler, function| {
-            let over = Expression { kind: Kind::Captured, span: span.clone() };
+            let over = Expression { kind: ExpressionKind::Captured, span: span.clone() };
             let inner = compiler.for_loop(target, over, only, Some(id), body, otherwise);
             function.body = vec![Statement { kind: StatementKind::For(Box::new(inner)), span }];
         });

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use super::symbols::Symbols;
 use super::{Compiler, LOOP, SELF};
 use crate::builtins::functions;
-use crate::engine::program::{Name, Otherwise, Place, Scope, Slot, Target};
+use crate::engine::program::{Name, Otherwise, Scope, Slot, Target, Upvalue};
 use crate::jinja::syntax::tree;
 
 /// A function whose body is being compiled.
@@ -105,12 +105,12 @@ impl<'s> Compiler<'s> {
     }
 
     pub(super) fn name(&mut self, text: &'s str) -> Name {
-        let mut places = Vec::new();
+        let mut upvalues = Vec::new();
         let (mut is_outside, mut is_hidden) = (false, false);
         'functions: for (out, around) in self.around.iter_mut().rev().enumerate() {
             for scope in around.scopes.iter_mut().rev() {
                 let Some(slot) = scope.bound.get(text).copied() else { continue };
-                places.push(Place { out, slot });
+                upvalues.push(Upvalue { out, slot });
                 // Inside a loop, `loop` is always set.
                 if text == LOOP && scope.level.is_some() {
                     scope.asks_for_loop = true;
@@ -134,7 +134,7 @@ impl<'s> Compiler<'s> {
                 None => Otherwise::Context(asked),
             }
         };
-        Name { places: places.into(), otherwise }
+        Name { upvalues: upvalues.into(), otherwise }
     }
 
     pub(super) fn target(&mut self, target: &tree::Target<'s>) -> Target {

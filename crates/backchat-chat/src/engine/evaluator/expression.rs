@@ -8,7 +8,7 @@ use super::Evaluator;
 use super::callable::{Blocks, Builtin};
 use crate::builtins::{filters, methods, tests};
 use crate::engine::limits;
-use crate::engine::program::{Arguments, Attribute, Expression, Kind, Link, LinkKind, Name, Otherwise};
+use crate::engine::program::{Arguments, Attribute, Expression, ExpressionKind, Link, LinkKind, Name, Otherwise};
 use crate::jinja::syntax::tree::CompareOp;
 use crate::values::containers::Dict;
 use crate::values::entries::{Entries, Key};
@@ -87,9 +87,9 @@ fn compare(operator: CompareOp, a: &Value, b: &Value) -> Result<bool> {
 impl<'r> Evaluator<'r> {
     pub(super) fn evaluate(&mut self, expression: &'r Expression) -> Result<Value> {
         match &expression.kind {
-            Kind::Constant(value) => Ok(value.clone()),
-            Kind::Name(name) => Ok(self.name(name)),
-            Kind::Loop(level, field) => Ok(self.loop_field(*level, *field)),
+            ExpressionKind::Constant(value) => Ok(value.clone()),
+            ExpressionKind::Name(name) => Ok(self.name(name)),
+            ExpressionKind::Loop(level, field) => Ok(self.loop_field(*level, *field)),
             _ => {
                 self.step()?;
                 let value = self.nested(|evaluator| evaluator.computed(expression));
@@ -100,17 +100,19 @@ impl<'r> Evaluator<'r> {
 
     pub(super) fn operand(&mut self, expression: &'r Expression) -> Result<Operand<'r>> {
         match &expression.kind {
-            Kind::Constant(value) => Ok(Operand::Constant(value)),
+            ExpressionKind::Constant(value) => Ok(Operand::Constant(value)),
             _ => self.evaluate(expression).map(Operand::Computed),
         }
     }
 
     fn computed(&mut self, expression: &'r Expression) -> Result<Value> {
         match &expression.kind {
-            Kind::Constant(_) | Kind::Name(_) | Kind::Loop(..) => self.evaluate(expression),
-            Kind::List(items) => charged(build::list(self.values(items)?)),
-            Kind::Tuple(items) => charged(build::tuple(self.values(items)?)),
-            Kind::Dict(entries) => {
+            ExpressionKind::Constant(_) | ExpressionKind::Name(_) | ExpressionKind::Loop(..) => {
+                self.evaluate(expression)
+            }
+            ExpressionKind::List(items) => charged(build::list(self.values(items)?)),
+            ExpressionKind::Tuple(items) => charged(build::tuple(self.values(items)?)),
+            ExpressionKind::Dict(entries) => {
                 self.steps_of(entries.len())?;
                 let mut made = Entries::default();
                 for (key, value) in entries {
@@ -120,9 +122,11 @@ impl<'r> Evaluator<'r> {
                 }
                 charged(build::dict(made))
             }
-            Kind::Not(_) | Kind::Compare(..) | Kind::Defined(..) => self.truth(expression).map(Value::from),
-            Kind::And(parts) | Kind::Or(parts) => {
-                let stops_at = matches!(expression.kind, Kind::Or(_));
+            ExpressionKind::Not(_) | ExpressionKind::Compare(..) | ExpressionKind::Defined(..) => {
+                self.truth(expression).map(Value::from)
+            }
+            ExpressionKind::And(parts) | ExpressionKind::Or(parts) => {
+                let stops_at = matches!(expression.kind, ExpressionKind::Or(_));
                 let mut value = Value::UNDEFINED;
                 for part in parts {
                     self.step()?;
@@ -133,20 +137,20 @@ impl<'r> Evaluator<'r> {
                 }
                 Ok(value)
             }
-            Kind::Concat(parts) => {
+            ExpressionKind::Concat(parts) => {
                 let parts = self.values(parts)?;
                 let join = if self.run.escapes() { operators::concat_escaped } else { operators::concat };
                 charged(join(parts.iter()))
             }
-            Kind::Condition(condition) => {
+            ExpressionKind::Condition(condition) => {
                 if self.truth(&condition.test)? {
                     self.evaluate(&condition.then)
                 } else {
                     condition.otherwise.as_ref().map_or(Ok(Value::UNDEFINED), |otherwise| self.evaluate(otherwise))
                 }
             }
-            Kind::Captured => Ok(self.captured.take().unwrap_or_default()),
-            Kind::Chain(first, links) => self.chain(first, links),
+            ExpressionKind::Captured => Ok(self.captured.take().unwrap_or_default()),
+            ExpressionKind::Chain(first, links) => self.chain(first, links),
         }
     }
 
@@ -163,8 +167,8 @@ impl<'r> Evaluator<'r> {
     pub(super) fn truth(&mut self, expression: &'r Expression) -> Result<bool> {
         self.step()?;
         match &expression.kind {
-            Kind::Not(operand) => self.truth(operand).map(|truth| !truth),
-            Kind::And(parts) => {
+            ExpressionKind::Not(operand) => self.truth(operand).map(|truth| !truth),
+            ExpressionKind::And(parts) => {
                 for part in parts {
                     if !self.truth(part)? {
                         return Ok(false);
@@ -172,7 +176,7 @@ impl<'r> Evaluator<'r> {
                 }
                 Ok(true)
             }
-            Kind::Or(parts) => {
+            ExpressionKind::Or(parts) => {
                 for part in parts {
                     if self.truth(part)? {
                         return Ok(true);
@@ -180,12 +184,12 @@ impl<'r> Evaluator<'r> {
                 }
                 Ok(false)
             }
-            Kind::Compare(first, rest) => {
+            ExpressionKind::Compare(first, rest) => {
                 let answer = self.nested(|evaluator| evaluator.comparison(first, rest));
                 self.at_span(&expression.span, answer)
             }
-            Kind::Defined(name, wanted) => Ok(self.is_defined(name) == *wanted),
-            Kind::Name(name) if let Some(value) = self.known(name) => Ok(value.is_true()),
+            ExpressionKind::Defined(name, wanted) => Ok(self.is_defined(name) == *wanted),
+            ExpressionKind::Name(name) if let Some(value) = self.known(name) => Ok(value.is_true()),
             _ => self.evaluate(expression).map(|value| value.is_true()),
         }
     }
@@ -237,10 +241,10 @@ impl<'r> Evaluator<'r> {
     /// The value of a chain's beginning, and the links that are left. An attribute of a variable needs no copy of the
     /// variable.
     fn begun(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<(Value, &'r [Link])> {
-        if let (Kind::Name(name), Some((link, rest))) = (&first.kind, links.split_first()) {
+        if let (ExpressionKind::Name(name), Some((link, rest))) = (&first.kind, links.split_first()) {
             let looked = match &link.kind {
                 LinkKind::Attribute(name_of) => self.known(name).map(|value| attribute(value, name_of)),
-                LinkKind::Item(key) if let Kind::Constant(key) = &key.kind => {
+                LinkKind::Item(key) if let ExpressionKind::Constant(key) = &key.kind => {
                     self.known(name).map(|value| item(value, key))
                 }
                 LinkKind::Call(arguments) => Some(self.called(name, arguments)),

@@ -18,7 +18,7 @@ use minijinja::Value;
 
 use super::context::Context;
 use super::limits;
-use super::program::{Body, Function, FunctionId, Name, Otherwise, Place, Program, Scope, Slot};
+use super::program::{Body, Function, FunctionId, Name, Otherwise, Program, Scope, Slot, Upvalue};
 use super::run::Run;
 use crate::jinja::syntax::tree::Span;
 use crate::origin::Origin;
@@ -209,17 +209,17 @@ impl<'r> Evaluator<'r> {
         Ok(())
     }
 
-    fn variable(&self, place: Place) -> Option<&Value> {
+    fn variable(&self, upvalue: Upvalue) -> Option<&Value> {
         let mut at = self.at;
-        for _ in 0..place.out {
+        for _ in 0..upvalue.out {
             at = self.activations.get(at)?.around;
         }
-        self.activations.get(at)?.slots.get(place.slot)?.as_ref()
+        self.activations.get(at)?.slots.get(upvalue.slot)?.as_ref()
     }
 
     /// The value of a name, if it is a variable that is set.
     fn known(&self, name: &'r Name) -> Option<&Value> {
-        if let Some(value) = name.places.iter().find_map(|place| self.variable(*place)) {
+        if let Some(value) = name.upvalues.iter().find_map(|upvalue| self.variable(*upvalue)) {
             return Some(value);
         }
         match name.otherwise {

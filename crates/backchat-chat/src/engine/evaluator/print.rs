@@ -4,7 +4,7 @@ use minijinja::Value;
 
 use super::Evaluator;
 use super::expression::{Operand, charged};
-use crate::engine::program::{Arguments, Expression, Kind, Link, LinkKind, Name};
+use crate::engine::program::{Arguments, Expression, ExpressionKind, Link, LinkKind, Name};
 use crate::jinja::syntax::tree::Span;
 use crate::values::{Result, operators};
 
@@ -31,8 +31,8 @@ impl<'r> Evaluator<'r> {
 
     fn printed(&mut self, expression: &'r Expression) -> Result<()> {
         match &expression.kind {
-            Kind::Constant(value) => self.print(value),
-            Kind::Concat(parts) => self.apart(|evaluator| {
+            ExpressionKind::Constant(value) => self.print(value),
+            ExpressionKind::Concat(parts) => self.apart(|evaluator| {
                 parts.iter().try_for_each(|part| {
                     let value = evaluator.operand(part)?;
                     evaluator.print(&value)?;
@@ -40,14 +40,14 @@ impl<'r> Evaluator<'r> {
                     Ok(())
                 })
             }),
-            Kind::Condition(condition) => {
+            ExpressionKind::Condition(condition) => {
                 if self.truth(&condition.test)? {
                     self.print_expression(&condition.then)
                 } else {
                     condition.otherwise.as_ref().map_or(Ok(()), |otherwise| self.print_expression(otherwise))
                 }
             }
-            Kind::Chain(first, links) => self.print_chain(first, links),
+            ExpressionKind::Chain(first, links) => self.print_chain(first, links),
             _ => {
                 let value = self.evaluate(expression)?;
                 self.print(&value)
@@ -68,7 +68,7 @@ impl<'r> Evaluator<'r> {
             return self.print(&value);
         };
         let printed = match (&first.kind, before) {
-            (Kind::Name(name), []) => self.print_called(name, arguments),
+            (ExpressionKind::Name(name), []) => self.print_called(name, arguments),
             _ => self.chain(first, links).and_then(|value| self.print(&value)),
         };
         self.at_span(span, printed)

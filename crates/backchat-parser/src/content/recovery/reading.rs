@@ -32,7 +32,7 @@ pub(crate) struct Request<'r> {
 
 /// A body of calls, read.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ReadCalls {
     /// The value; `None` if the call is dropped because the end of the text truncated it.
     pub value: Result<Option<Value>, Reason>,
     pub deviations: Vec<Deviation>,
@@ -82,13 +82,19 @@ struct Content {
 }
 
 /// Reads the body of a region of calls.
-pub(crate) fn read(field: &Field, form: &CallForm, body: &str, captures: &[Capture], request: Request<'_>) -> Reading {
-    let mut reader = Reader { field, form, body, captures, request, deviations: Vec::new(), is_unfinished: false };
+pub(crate) fn read(
+    field: &Field,
+    form: &CallForm,
+    body: &str,
+    captures: &[Capture],
+    request: Request<'_>,
+) -> ReadCalls {
+    let mut reader = CallReader { field, form, body, captures, request, deviations: Vec::new(), is_unfinished: false };
     let value = reader.read();
-    Reading { value, deviations: reader.deviations, is_unfinished: reader.is_unfinished }
+    ReadCalls { value, deviations: reader.deviations, is_unfinished: reader.is_unfinished }
 }
 
-struct Reader<'r> {
+struct CallReader<'r> {
     field: &'r Field,
     form: &'r CallForm,
     body: &'r str,
@@ -98,7 +104,7 @@ struct Reader<'r> {
     is_unfinished: bool,
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     fn read(&mut self) -> Result<Option<Value>, Reason> {
         let read = match &self.field.content {
             ContentSpec::Json(args) => self.json(args),
@@ -229,7 +235,7 @@ impl Reader<'_> {
     }
 
     fn read_tags(&mut self, args: &XmlInlineArgs) -> Result<Value, Reason> {
-        let strictly = tags::Reading { tool: None, head: None };
+        let strictly = tags::TagContext { tool: None, head: None };
         let mut tags = tags::read(self.body, args, strictly)?;
         let Request { tools, policies, is_delimited, is_cut, .. } = self.request;
         if !tags.is_bare || is_cut || tags.may_hold && tools.is_some() {
@@ -240,7 +246,7 @@ impl Reader<'_> {
                 Some((tools, known?))
             });
             let head = self.form.head(self.field);
-            let tolerant = tags::read(self.body, args, tags::Reading { tool, head })?;
+            let tolerant = tags::read(self.body, args, tags::TagContext { tool, head })?;
             self.tell_tags(&tolerant);
             // The end of the text does not end a value.
             if policies.contains(RecoveryPolicy::UnclosedTags) && (is_delimited || tolerant.ignored.is_empty()) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::content::Reason;
-use crate::pattern::{Part, Pattern, source_of};
+use crate::pattern::{Pattern, PatternPart, source_of};
 use crate::template::XmlInlineArgs;
 
 /// The part of a tag up to its value.
@@ -15,7 +15,8 @@ pub(super) struct TagHead {
 impl TagHead {
     pub fn new(args: &XmlInlineArgs) -> Option<Self> {
         let parts = args.tag_pattern.outline();
-        let is_value = |part: &Part| matches!(part, Part::Group { name: Some(name), .. } if name == "value");
+        let is_value =
+            |part: &PatternPart| matches!(part, PatternPart::Group { name: Some(name), .. } if name == "value");
         let before = parts.get(..parts.iter().position(is_value)?)?;
         let source = source_of(before, &|_, name| name.map(str::to_owned))?;
         let pattern = Pattern::new(&source).ok().filter(|pattern| !pattern.can_be_empty())?;

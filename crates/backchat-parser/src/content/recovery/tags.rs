@@ -31,9 +31,9 @@ struct Tag<'t> {
     span: Range<usize>,
 }
 
-/// How tags are read.
+/// What is known of the call whose tags are read.
 #[derive(Clone, Copy)]
-pub(super) struct Reading<'r> {
+pub(super) struct TagContext<'r> {
     /// The tool, if its arguments are known.
     pub tool: Option<(&'r Tools, &'r str)>,
     /// The beginning of a tag, where the value of a tag without its closer ends at the next one, or at the end.
@@ -41,7 +41,7 @@ pub(super) struct Reading<'r> {
 }
 
 /// Reads every tag of a body.
-pub(super) fn read(body: &str, args: &XmlInlineArgs, reading: Reading<'_>) -> Result<Tags, Reason> {
+pub(super) fn read(body: &str, args: &XmlInlineArgs, context: TagContext<'_>) -> Result<Tags, Reason> {
     let has_value = args.tag_pattern.names().any(|name| name == "value");
     let mut found = Vec::new();
     for tag in args.tag_pattern.matches(body) {
@@ -54,9 +54,9 @@ pub(super) fn read(body: &str, args: &XmlInlineArgs, reading: Reading<'_>) -> Re
     let given: Vec<&str> = found.iter().filter_map(|tag| tag.key).collect();
     let mut at = 0;
     for tag in &found {
-        tags.read_gap(body, at..tag.span.start, args, reading.head)?;
+        tags.read_gap(body, at..tag.span.start, args, context.head)?;
         at = tag.span.end;
-        let Some(inside) = reading.absorbed(tag, &given) else {
+        let Some(inside) = context.absorbed(tag, &given) else {
             tags.add(args, tag.key, tag.value)?;
             continue;
         };
@@ -71,7 +71,7 @@ pub(super) fn read(body: &str, args: &XmlInlineArgs, reading: Reading<'_>) -> Re
             tags.add(args, Some(key), if is_last { text } else { text.map(str::trim_end) })?;
         }
     }
-    tags.read_gap(body, at..body.len(), args, reading.head)?;
+    tags.read_gap(body, at..body.len(), args, context.head)?;
     Ok(tags)
 }
 
@@ -122,7 +122,7 @@ fn may_hold_tag(args: &XmlInlineArgs, value: &str) -> bool {
     pairs.into_iter().any(|pair| matches!(pair, [one, next] if args.tag_pattern.can_tell_with(*one, *next)))
 }
 
-impl Reading<'_> {
+impl TagContext<'_> {
     /// The heads in a tag's value, if all belong to other arguments of the tool that the call does not have.
     fn absorbed<'t>(&self, tag: &Tag<'t>, given: &[&str]) -> Option<Vec<(&'t str, Range<usize>)>> {
         let (tools, name) = self.tool?;

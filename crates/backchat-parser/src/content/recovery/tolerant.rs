@@ -25,7 +25,7 @@ pub(crate) fn read(body: &str, policies: Policies, delimited: bool) -> Option<To
         Some(inside) => (inside, Policies::from(RecoveryPolicy::JsonFence)),
         None => (body, Policies::none()),
     };
-    let mut reader = Reader { text: inside, at: 0, policies, delimited, used: fence, duplicates: Vec::new() };
+    let mut reader = TolerantReader { text: inside, at: 0, policies, delimited, used: fence, duplicates: Vec::new() };
     let value = reader.document()?;
     Some(Tolerated { value, used: reader.used, duplicates: reader.duplicates })
 }
@@ -37,7 +37,7 @@ fn fenced(body: &str) -> Option<&str> {
     Some(slice(inside, language..))
 }
 
-struct Reader<'t> {
+struct TolerantReader<'t> {
     text: &'t str,
     at: usize,
     policies: Policies,
@@ -68,7 +68,7 @@ impl Open {
     }
 }
 
-impl Reader<'_> {
+impl TolerantReader<'_> {
     fn document(&mut self) -> Option<Value> {
         self.skip_space();
         let value = self.value()?;

@@ -35,7 +35,7 @@ pub(super) trait Sink {
 
 /// The reader's state between two pieces of text.
 #[derive(Clone, Debug)]
-pub(super) struct Reader {
+pub(super) struct PartialJson {
     /// The key that each object is at, and nothing for each list.
     path: Vec<Option<String>>,
     expected: Expected,
@@ -76,7 +76,7 @@ enum Token {
     Word(String),
 }
 
-impl Default for Reader {
+impl Default for PartialJson {
     fn default() -> Self {
         Self {
             path: Vec::new(),
@@ -89,7 +89,7 @@ impl Default for Reader {
     }
 }
 
-impl Reader {
+impl PartialJson {
     /// Reads more of the text.
     pub fn push(&mut self, mut text: &str, sink: &mut impl Sink) {
         while self.expected != Expected::Broken
@@ -380,7 +380,7 @@ mod tests {
         ] {
             let want = json::read(text).unwrap().to_string();
             for (cut, _) in text.char_indices() {
-                let (mut reader, mut all) = (Reader::default(), All::default());
+                let (mut reader, mut all) = (PartialJson::default(), All::default());
                 reader.push(&text[..cut], &mut all);
                 assert!(want.starts_with(&all.0), "{:?} of {want:?}", all.0);
                 reader.push(&text[cut..], &mut all);
@@ -393,7 +393,7 @@ mod tests {
     fn nothing_is_said_after_what_is_not_json() {
         for text in ["[1 2", "{a", "[1,]x", "{\"a\":1,}", "\"\u{1}x", "tru,", "[01,", r#""\x"#, r#""\u12x"#, "1 2", "]"]
         {
-            let (mut reader, mut all) = (Reader::default(), All::default());
+            let (mut reader, mut all) = (PartialJson::default(), All::default());
             reader.push(text, &mut all);
             assert_eq!(reader.expected, Expected::Broken, "{text:?}");
             let before = all.0.clone();
@@ -401,7 +401,7 @@ mod tests {
             assert_eq!(all.0, before);
         }
         let deep = "[".repeat(MAX_DEPTH + 1);
-        let (mut reader, mut all) = (Reader::default(), All::default());
+        let (mut reader, mut all) = (PartialJson::default(), All::default());
         reader.push(&deep, &mut all);
         assert_eq!(reader.expected, Expected::Broken);
     }

@@ -13,8 +13,8 @@ pub(super) use shape::CallShape;
 
 use std::sync::Arc;
 
-use self::json::{Reader, Sink, Use};
-use self::shape::Part;
+use self::json::{PartialJson, Sink, Use};
+use self::shape::CallSource;
 use self::tags::Tags;
 use super::event::EventRef;
 use super::part::part;
@@ -50,7 +50,7 @@ pub(super) struct GrowingCalls {
 /// How the body is read.
 #[derive(Clone, Debug)]
 enum Body {
-    Json(Reader),
+    Json(PartialJson),
     Tags(Tags),
     /// Its calls are sent whole.
     Whole,
@@ -85,7 +85,7 @@ impl GrowingCalls {
         let body = match (&field.content, shape) {
             (_, None) => Body::Whole,
             (ContentSpec::XmlInline(_), Some(_)) => Body::Tags(Tags::default()),
-            _ => Body::Json(Reader::default()),
+            _ => Body::Json(PartialJson::default()),
         };
         let calls = Calls { shape: shape.cloned(), captures: captures.to_vec(), all: Vec::new(), is_open: false };
         Self { body, calls }
@@ -111,7 +111,7 @@ impl GrowingCalls {
     ) {
         match &mut self.body {
             Body::Whole => return,
-            Body::Json(reader) => reader.push(text, &mut Reading { calls: &mut self.calls, tools }),
+            Body::Json(reader) => reader.push(text, &mut CallValues { calls: &mut self.calls, tools }),
             Body::Tags(tags) => {
                 let (Some(call), ContentSpec::XmlInline(args)) = (self.calls.all.last_mut(), &field.content) else {
                     return;
@@ -155,8 +155,8 @@ impl GrowingCalls {
 impl Calls {
     /// Begins a call. Its captures from the open pattern are known at once.
     fn open(&mut self) {
-        let captured = |part: Option<&Part>| match part {
-            Some(Part::Capture(name)) => self.captures.iter().find(|capture| *capture.name == **name),
+        let captured = |part: Option<&CallSource>| match part {
+            Some(CallSource::Capture(name)) => self.captures.iter().find(|capture| *capture.name == **name),
             // Under `transform_each` an element may lack the key that a group has.
             _ => None,
         };
@@ -195,12 +195,12 @@ impl Call {
 }
 
 /// The values that the calls of a region take from the JSON of its body.
-struct Reading<'r> {
+struct CallValues<'r> {
     calls: &'r mut Calls,
     tools: Option<&'r Tools>,
 }
 
-impl Reading<'_> {
+impl CallValues<'_> {
     /// The keys from the call's root to a value; `None` for a value outside all calls.
     fn below<'p>(&self, path: &'p [Option<String>]) -> Option<Vec<&'p str>> {
         let inside = match (self.calls.shape.as_ref()?.each, path) {
@@ -216,14 +216,14 @@ fn is(keys: &[&str], path: &[String]) -> bool {
     keys.len() == path.len() && keys.iter().zip(path).all(|(key, step)| key == step)
 }
 
-impl Sink for Reading<'_> {
+impl Sink for CallValues<'_> {
     fn begins(&mut self, path: &[Option<String>]) -> Use {
         let Some(keys) = self.below(path) else { return Use::Enter };
         if keys.is_empty() && !self.calls.is_open {
             self.calls.open();
         }
         let Some(shape) = &self.calls.shape else { return Use::Enter };
-        let is_part = |part: &Part| matches!(part, Part::Path(path) if is(&keys, path));
+        let is_part = |part: &CallSource| matches!(part, CallSource::Path(path) if is(&keys, path));
         if is_part(&shape.name) || shape.id.as_ref().is_some_and(is_part) {
             return Use::Take;
         }
@@ -262,7 +262,7 @@ impl Sink for Reading<'_> {
     fn take(&mut self, path: &[Option<String>], value: Value) {
         let Some(keys) = self.below(path) else { return };
         let (Some(shape), Some(call)) = (&self.calls.shape, self.calls.all.last_mut()) else { return };
-        let is_part = |part: &Part| matches!(part, Part::Path(path) if is(&keys, path));
+        let is_part = |part: &CallSource| matches!(part, CallSource::Path(path) if is(&keys, path));
         if is_part(&shape.name) {
             // The first of two counts here; a second one changes arguments that were reported already.
             call.name = call.name.take().or_else(|| value.as_str().map(str::to_owned));

@@ -4,7 +4,7 @@ use crate::template::{ContentSpec, Field, Placeholder, Shape};
 
 /// Where a part of a call comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum CallSource {
     /// A named group of the open pattern.
     Capture(String),
     /// Keys to go down from the region's value, or from each element of it.
@@ -14,8 +14,8 @@ pub enum Part {
 /// The calls of a region.
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct CallShape {
-    pub(super) name: Part,
-    pub(super) id: Option<Part>,
+    pub(super) name: CallSource,
+    pub(super) id: Option<CallSource>,
     /// Keys to go down to the arguments.
     pub(super) arguments: Vec<String>,
     /// Whether the region is a list of calls.
@@ -37,17 +37,17 @@ impl CallShape {
             Shape::Object(function) => (part(function.get("name")?)?, part(function.get("arguments")?)?),
             // The wire has a whole function; its keys are those of the call.
             Shape::Placeholder(placeholder) => {
-                let Part::Path(path) = part_of(placeholder, each) else { return None };
-                let below = |key: &str| Part::Path(path.iter().cloned().chain([key.to_owned()]).collect());
+                let CallSource::Path(path) = part_of(placeholder, each) else { return None };
+                let below = |key: &str| CallSource::Path(path.iter().cloned().chain([key.to_owned()]).collect());
                 (below("name"), below("arguments"))
             }
             _ => return None,
         };
-        let Part::Path(arguments) = arguments else { return None };
+        let CallSource::Path(arguments) = arguments else { return None };
         let is_readable = match &field.content {
             ContentSpec::Json(args) => !args.allow_non_json && !args.unquoted_keys && args.string_delims.is_empty(),
             ContentSpec::XmlInline(args) => {
-                !args.merge_duplicates && !each && arguments.is_empty() && matches!(name, Part::Capture(_))
+                !args.merge_duplicates && !each && arguments.is_empty() && matches!(name, CallSource::Capture(_))
             }
             _ => false,
         };
@@ -55,11 +55,13 @@ impl CallShape {
     }
 }
 
-fn part_of(placeholder: &Placeholder, each: bool) -> Part {
+fn part_of(placeholder: &Placeholder, each: bool) -> CallSource {
     match (each, placeholder.name.as_str()) {
-        (false, "content") => Part::Path(placeholder.keys.clone()),
-        (false, name) => Part::Capture(name.to_owned()),
+        (false, "content") => CallSource::Path(placeholder.keys.clone()),
+        (false, name) => CallSource::Capture(name.to_owned()),
         // An element's keys come before the captures; only the element shows which of the two it is.
-        (true, name) => Part::Path([name.to_owned()].into_iter().chain(placeholder.keys.iter().cloned()).collect()),
+        (true, name) => {
+            CallSource::Path([name.to_owned()].into_iter().chain(placeholder.keys.iter().cloned()).collect())
+        }
     }
 }

@@ -13,7 +13,7 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read_regex::Reading;
+use super::read_regex::ParsedPattern;
 use super::tree::{Assertion, Greed, Node};
 use backchat_core::text::Cursor;
 
@@ -62,7 +62,7 @@ struct ReReader<'p> {
     depth: usize,
 }
 
-pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
+pub(super) fn read(source: &str) -> Result<ParsedPattern, PatternError> {
     let flags = ReFlags { ignore_case: false, multi_line: false, dot_all: true, verbose: false, ascii: false };
     let mut reader = ReReader {
         text: Cursor::new(source),
@@ -84,7 +84,7 @@ pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
     }
     let mut names: Vec<(String, u32)> = reader.names.into_iter().collect();
     names.sort_by_key(|(_, group)| *group);
-    Ok(Reading { node, groups: reader.groups.len() as u32, names })
+    Ok(ParsedPattern { node, groups: reader.groups.len() as u32, names })
 }
 
 impl<'p> ReReader<'p> {
