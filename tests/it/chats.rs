@@ -167,6 +167,20 @@ fn a_template_that_gets_no_blocks_says_which_text_is_in_the_way() {
 }
 
 #[test]
+fn a_template_that_renders_no_answer_is_refused_with_its_own_error() {
+    let source = "{% for m in messages %}{% if m.role == 'assistant' %}{{ raise_exception('users only') }}{% endif %}\
+                  <|{{ m.role }}|>{{ m.content }}{% endfor %}";
+    let wanted = "the template renders no conversation with an answer: users only (line 1 of the template)";
+    let blocks = add_generation_blocks(source, &Object::new(), &RenderOptions::default()).unwrap_err();
+    assert_eq!(blocks.message, wanted);
+    let silent = add_generation_blocks("Hi", &Object::new(), &RenderOptions::default()).unwrap_err();
+    assert_eq!(silent.message, "the template renders no conversation with an answer");
+    let refusal = "{{ raise_exception('closed') }}";
+    let unread = backchat::chats::unrender(&compiled(refusal), "<|user|>Hi").unwrap_err();
+    assert_eq!(unread.message, wanted.replace("users only", "closed"));
+}
+
+#[test]
 fn blocks_need_nothing_but_tags_where_the_source_has_places_for_them() {
     let tags = ["{%- generation %}", "{% generation %}", "{% endgeneration %}", "{% endgeneration +%}"];
     for (name, rewrites) in [("seed_oss", false), ("mistral_nemo", false), ("gpt_oss", true), ("granite_3_3", true)] {

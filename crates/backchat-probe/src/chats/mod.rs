@@ -15,9 +15,21 @@ mod token_mask;
 mod unrender;
 mod walk;
 
+use backchat_chat::{ChatTemplate, RenderOptions};
+use backchat_core::json::Object;
+
+use crate::probe::Prober;
+
 pub use chat::{Ambiguity, Chat, NotRendered, Offset};
 pub use generation::{NotPatched, Patched, add_generation_blocks, check_generation_blocks};
 pub(crate) use mask::mask_with;
 pub use mask::{Masked, Part, PartSpan, mask};
 pub use token_mask::{MaskPart, MaskRule, NotTheRender, TokenMask};
 pub use unrender::{Unrenderer, unrender};
+
+/// Says that the renders of a template teach nothing, and the error of the template if it has one.
+fn no_answer(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> String {
+    let error = Prober::with_options(template, variables, options.clone()).refuses_answers();
+    let reason = error.map(|error| format!(": {error}")).unwrap_or_default();
+    format!("the template renders no conversation with an answer{reason}")
+}

@@ -253,7 +253,8 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             // Of those that agree as far, one that is found whole.
             (agreed, agreed == frame.gap.len())
         }) else {
-            return NotRendered { at: 0, message: "the template renders no conversation".to_owned() };
+            let message = super::no_answer(self.template.borrow(), &self.variables, &self.options);
+            return NotRendered { at: 0, message };
         };
         let agreed = common_start(text, &frame.gap);
         let mut at = agreed.len();

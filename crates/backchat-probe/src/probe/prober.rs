@@ -67,8 +67,12 @@ struct Request<'r> {
 
 impl<'t> Prober<'t> {
     pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Self {
+        Self::with_options(template, variables, RenderOptions::default().now(now))
+    }
+
+    pub fn with_options(template: &'t ChatTemplate, variables: &'t Object, options: RenderOptions) -> Self {
         Self {
-            renderer: Renderer::new(template, RenderOptions::default().now(now)),
+            renderer: Renderer::new(template, options),
             variables,
             request_shape: RequestShape::USUAL,
             reasoning_input: None,

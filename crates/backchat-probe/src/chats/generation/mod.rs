@@ -193,7 +193,7 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
     let template = ChatTemplate::compile(source).map_err(|error| not(error.to_string()))?;
     let cases = cases(&template, variables, options);
     if cases.is_empty() {
-        return Err(not("the template renders no conversation with an answer".to_owned()));
+        return Err(not(super::no_answer(&template, variables, options)));
     }
     if template.has_generation_blocks() {
         return match prove(source, &cases, options, true) {
