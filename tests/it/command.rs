@@ -32,6 +32,7 @@ fn an_option_that_would_have_no_effect_is_refused() {
         &["check", "--list", "--set", "a=1"],
         &["check", "--new", "model", "--force"],
         &["derive", "model", "--write", "--resume"],
+        &["derive", "model", "--output", "o", "--partial"],
         &["derive", "--jsonl", "rows", "--playground", "p"],
         &["doctor", "--jsonl", "rows", "--playground", "p"],
     ] {

@@ -75,7 +75,8 @@ pub struct Derive {
     #[arg(long, conflicts_with_all = ["output", "write", "format", "explain"])]
     replay: bool,
     /// With --write, write the draft even if it is unproved
-    #[arg(long)]
+    #[arg(long, requires = "write", conflicts_with_all = ["output", "jsonl", "explain"])]
+    #[cfg_attr(feature = "tui", arg(conflicts_with = "replay"))]
     partial: bool,
     /// With several sources, skip those whose draft is already in the folder
     #[arg(long, requires = "output", conflicts_with_all = ["write", "jsonl", "explain"])]
