@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::parse::{Asked, Reader};
+use crate::cli::parse::{Asked, TemplateOrSchema};
 use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
@@ -113,7 +113,7 @@ pub fn template_of(row: &Value, asked: &Asked) -> Option<Template> {
         Some(Value::String(name)) => Some(input::template(name).ok()?.loaded.template),
         Some(carried) => Some(Template::from_value(carried).ok()?.template),
         None => match &asked.template {
-            Some(Reader::Template(template)) => Some(template.clone()),
+            Some(TemplateOrSchema::Template(template)) => Some(template.clone()),
             _ => None,
         },
     }

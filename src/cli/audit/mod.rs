@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use self::fixtures::{Fixtures, template_of};
 use self::reader::Worker;
 use super::chat_options::OutputFormat;
-use super::parse::{Asked, Doubts, Reader, load};
+use super::parse::{Asked, Doubts, TemplateOrSchema, load};
 use super::report::LinkedReport;
 use super::{Failure, Global, input, note, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
@@ -87,7 +87,7 @@ impl Audit {
             ..Asked::default()
         };
         asked.keeping.validate = self.validate;
-        if matches!(asked.template, Some(Reader::Schema(_))) {
+        if matches!(asked.template, Some(TemplateOrSchema::Schema(_))) {
             let problem = Diagnostic::error("audit-schema", "a response schema reports no problems");
             return Err(problem
                 .help("convert it with `backchat convert`, and audit with the response template")

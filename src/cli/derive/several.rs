@@ -27,7 +27,7 @@ const DEPTH: usize = 8;
 const MODEL_FILES: [&str; 4] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json", "chat_templates"];
 
 /// A chat template among several.
-pub(super) struct Item {
+pub(super) struct ChatSource {
     /// The source, as it is opened and shown.
     pub source: String,
     /// The path of its draft in the output folder, without an extension: its path in the searched folder, or its own
@@ -36,12 +36,12 @@ pub(super) struct Item {
 }
 
 /// Every source of the arguments: a folder that is not a model means the chat templates in it.
-pub(super) fn expand(sources: &[String]) -> Result<Vec<Item>, Failure> {
+pub(super) fn expand(sources: &[String]) -> Result<Vec<ChatSource>, Failure> {
     let mut found = Vec::new();
     for source in sources {
         let path = Path::new(source);
         if !path.is_dir() || is_model(path) {
-            found.push(Item { source: source.clone(), place: PathBuf::from(own_name(path)) });
+            found.push(ChatSource { source: source.clone(), place: PathBuf::from(own_name(path)) });
             continue;
         }
         let mut inside = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn expand(sources: &[String]) -> Result<Vec<Item>, Failure> {
         found.extend(
             inside
                 .into_iter()
-                .map(|file| Item { place: place_in(path, &file), source: file.to_string_lossy().into_owned() }),
+                .map(|file| ChatSource { place: place_in(path, &file), source: file.to_string_lossy().into_owned() }),
         );
     }
     Ok(found)
@@ -86,13 +86,13 @@ fn place_in(folder: &Path, file: &Path) -> PathBuf {
     }
 }
 
-fn draft_file(folder: &Path, item: &Item) -> PathBuf {
+fn draft_file(folder: &Path, item: &ChatSource) -> PathBuf {
     let name = item.place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     folder.join(item.place.with_file_name(format!("{name}.json")))
 }
 
 /// Two sources whose drafts would go to one file, detected before anything is derived.
-fn check_places(folder: &Path, items: &[Item]) -> Result<(), Failure> {
+fn check_places(folder: &Path, items: &[ChatSource]) -> Result<(), Failure> {
     let mut known: HashMap<PathBuf, &str> = HashMap::new();
     for item in items {
         let file = draft_file(folder, item);
@@ -120,7 +120,7 @@ fn check_places(folder: &Path, items: &[Item]) -> Result<(), Failure> {
 }
 
 /// Two sources whose pages would go to one file.
-fn check_pages(items: &[Item]) -> Result<(), Failure> {
+fn check_pages(items: &[ChatSource]) -> Result<(), Failure> {
     let mut known: HashMap<&Path, &str> = HashMap::new();
     for item in items {
         if let Some(other) = known.insert(&item.place, &item.source) {
@@ -156,7 +156,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<
 
 /// Derives from several sources. Each draft is written as soon as it is ready, and each line printed as soon as those
 /// before it are.
-pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -> Result<ExitCode, Failure> {
+pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Global) -> Result<ExitCode, Failure> {
     if command.page.is_asked() {
         command.page.check_target()?;
         check_pages(&items)?;
@@ -175,7 +175,7 @@ pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -
     let mut statuses = Vec::new();
     let mut charted = Vec::new();
     let mut worst = 0;
-    let derive = |item: &Item| {
+    let derive = |item: &ChatSource| {
         let began = Instant::now();
         let (derivation, took, page) = match command.open_one(&item.source) {
             Ok((opened, options)) => {
@@ -315,10 +315,10 @@ fn with_id(id: Value, derivation: &Derivation) -> Value {
 /// Runs a job for every source in parallel, and delivers the results in order, each as soon as possible. The first
 /// problem ends it.
 fn on_all_cores<R: Send>(
-    items: &[Item],
+    items: &[ChatSource],
     global: &Global,
-    job: impl Fn(&Item) -> R + Sync,
-    mut take: impl FnMut(&Item, R) -> Result<(), Failure>,
+    job: impl Fn(&ChatSource) -> R + Sync,
+    mut take: impl FnMut(&ChatSource, R) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (count, next) = (items.len(), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(count.max(1));

@@ -39,7 +39,7 @@ pub struct Asked {
     /// The default chunking.
     pub chunks: Chunks,
     /// The default template.
-    pub template: Option<Reader>,
+    pub template: Option<TemplateOrSchema>,
     /// The default prompt.
     pub prefix: Option<String>,
     /// The default tools.
@@ -72,12 +72,12 @@ pub struct Keeping {
 
 /// The template or schema that reads an output.
 #[derive(Clone)]
-pub enum Reader {
+pub enum TemplateOrSchema {
     Template(Template),
     Schema(Schema),
 }
 
-impl Reader {
+impl TemplateOrSchema {
     /// The content of a file.
     pub fn of(source: Source) -> Self {
         match source {
@@ -205,9 +205,9 @@ pub struct Answerer<'a> {
     asked: &'a Asked,
     doubts: &'a Doubts,
     /// The default template.
-    template: Option<Reader>,
+    template: Option<TemplateOrSchema>,
     /// Templates by their text, the oldest first.
-    templates: IndexMap<String, Result<Reader, RowError>>,
+    templates: IndexMap<String, Result<TemplateOrSchema, RowError>>,
     /// Templates for the ids of a tokenizer, by their text, the tokenizer and the policy, the oldest first.
     token_templates: IndexMap<(String, String, Policy), Result<TokenTemplate, RowError>>,
     /// The tools of the previous row: rows of one conversation, or of one job, share them.
@@ -235,7 +235,7 @@ const REMEMBERED: usize = 64;
 
 impl<'a> Answerer<'a> {
     pub fn new(asked: &'a Asked, doubts: &'a Doubts) -> Self {
-        let template = asked.template.as_ref().map(Reader::unshared);
+        let template = asked.template.as_ref().map(TemplateOrSchema::unshared);
         Self { asked, doubts, template, templates: IndexMap::new(), token_templates: IndexMap::new(), tools: None }
     }
 
@@ -288,16 +288,16 @@ impl<'a> Answerer<'a> {
         let is_whole = self.asked.is_whole() && row.chunks.is_none() && keeping == Keeping::default();
         let carried = row.template.as_ref().map(Value::to_string).unwrap_or_default();
         let template = match self.template(row.template)? {
-            Reader::Template(template) => template,
-            Reader::Schema(_) if row.ids.is_some() => {
+            TemplateOrSchema::Template(template) => template,
+            TemplateOrSchema::Schema(_) if row.ids.is_some() => {
                 return Err(RowError::load(
                     "a response schema reads text; give the row `text`, or a response template",
                 ));
             }
-            Reader::Schema(_) if !is_whole => {
+            TemplateOrSchema::Schema(_) if !is_whole => {
                 return Err(RowError::load(READS_WHOLE));
             }
-            Reader::Schema(schema) => return Ok(Done::Message(schema.parse(&row.text)?)),
+            TemplateOrSchema::Schema(schema) => return Ok(Done::Message(schema.parse(&row.text)?)),
         };
         let prefix = row.prefix?;
         let tools = self.tools(row.tools)?;
@@ -361,7 +361,7 @@ impl<'a> Answerer<'a> {
     }
 
     /// The template of a row, or else that of the command line.
-    fn template(&mut self, carried: Option<Value>) -> Result<Reader, RowError> {
+    fn template(&mut self, carried: Option<Value>) -> Result<TemplateOrSchema, RowError> {
         let Some(carried) = carried else {
             return self.template.clone().ok_or_else(|| {
                 RowError::load("the row has no `template`; add one to the row, or pass one on the command line")
@@ -376,9 +376,9 @@ impl<'a> Answerer<'a> {
         }
         let loaded = if schema::source::holds_schema(&carried) {
             let said = |found: Vec<Diagnostic>| RowError::load(in_one_line(&found));
-            Schema::from_value(&carried).map(|loaded| Reader::Schema(loaded.schema)).map_err(said)
+            Schema::from_value(&carried).map(|loaded| TemplateOrSchema::Schema(loaded.schema)).map_err(said)
         } else {
-            let loaded = Template::from_value(&carried).map(|loaded| Reader::Template(loaded.template));
+            let loaded = Template::from_value(&carried).map(|loaded| TemplateOrSchema::Template(loaded.template));
             loaded.map_err(|error| RowError::load(error.to_string()))
         };
         self.remember(text, &loaded);
@@ -386,19 +386,19 @@ impl<'a> Answerer<'a> {
     }
 
     /// The template in the file of that name. `lint` reports its warnings.
-    fn named(&mut self, path: &str) -> Result<Reader, RowError> {
+    fn named(&mut self, path: &str) -> Result<TemplateOrSchema, RowError> {
         let opened = if path == "-" {
             Err(RowError::load("`template` is `-`; a row cannot read its template from standard input"))
         } else {
             input::template_or_schema(path)
-                .map(Reader::of)
+                .map(TemplateOrSchema::of)
                 .map_err(|error| RowError::load(format!("{path}: {}", in_one_line(&error.diagnostics))))
         };
         self.remember(Value::from(path).to_string(), &opened);
         opened
     }
 
-    fn remember(&mut self, text: String, loaded: &Result<Reader, RowError>) {
+    fn remember(&mut self, text: String, loaded: &Result<TemplateOrSchema, RowError>) {
         if self.templates.len() >= REMEMBERED {
             self.templates.shift_remove_index(0);
         }

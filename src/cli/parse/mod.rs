@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub use self::answer::{Answerer, Asked, Doubts, Reader};
+pub use self::answer::{Answerer, Asked, Doubts, TemplateOrSchema};
 use self::answer::{AskedIds, Keeping, Recording};
 use self::output::{Beginning, Piece};
 use self::row_error::RowError;
@@ -177,7 +177,7 @@ impl Parse {
                 tokenizers: Tokenizers::default(),
             },
         };
-        if matches!(asked.template, Some(Reader::Schema(_))) {
+        if matches!(asked.template, Some(TemplateOrSchema::Schema(_))) {
             schema::check(&asked, global)?;
         }
         match &self.jsonl {
@@ -217,8 +217,10 @@ impl Parse {
             self.note_what_is_assumed(&asked);
         }
         let template = match &asked.template {
-            Some(Reader::Template(template)) => template,
-            Some(Reader::Schema(schema)) => return schema::one(schema, &Arriving::whole(path)?, path, global),
+            Some(TemplateOrSchema::Template(template)) => template,
+            Some(TemplateOrSchema::Schema(schema)) => {
+                return schema::one(schema, &Arriving::whole(path)?, path, global);
+            }
             None => return Ok(ExitCode::from(2)),
         };
         let prefix = asked.prefix.as_deref().unwrap_or("");
@@ -286,7 +288,7 @@ impl Parse {
         if self.output.is_none() && io::stdin().is_terminal() {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
-        let is_schema = matches!(asked.template, Some(Reader::Schema(_)));
+        let is_schema = matches!(asked.template, Some(TemplateOrSchema::Schema(_)));
         if !is_schema && asked.prefix.is_none() && self.prompt_ids.is_none() {
             note(
                 "without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes \
@@ -372,7 +374,7 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
 }
 
 /// The template or schema at a path. Its warnings are printed.
-pub fn load(path: &str, global: &Global) -> Result<Reader, Failure> {
+pub fn load(path: &str, global: &Global) -> Result<TemplateOrSchema, Failure> {
     let mut source = input::template_or_schema(path)?;
     let (diagnostics, sources) = match &mut source {
         Source::Template(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),
@@ -381,5 +383,5 @@ pub fn load(path: &str, global: &Global) -> Result<Reader, Failure> {
     if !diagnostics.is_empty() && !global.is_quiet() {
         Failure::Diagnostics { diagnostics, sources: sources.clone() }.report(global);
     }
-    Ok(Reader::of(source))
+    Ok(TemplateOrSchema::of(source))
 }

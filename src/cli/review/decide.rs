@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::file_change::FileChange;
-use super::{Item, Review, exit_code, reasons};
+use super::{OpenCase, Review, exit_code, reasons};
 use crate::cli::check::write_cases;
 use crate::cli::{Failure, Global, replay, signals};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, shell_word};
@@ -18,7 +18,7 @@ impl Review {
     /// Shows the differences one by one, writes accepted ones, and prints a summary.
     pub(super) fn decide(
         &self,
-        items: Vec<Item>,
+        items: Vec<OpenCase>,
         not_run: usize,
         settings: Settings,
         global: &Global,
@@ -54,13 +54,13 @@ impl Review {
 }
 
 /// The cases sorted so that those with the same difference follow the first of them; and the group of each.
-fn grouped(mut items: Vec<Item>) -> (Vec<Item>, Vec<usize>) {
+fn grouped(mut items: Vec<OpenCase>) -> (Vec<OpenCase>, Vec<usize>) {
     let mut kinds: HashMap<String, usize> = HashMap::new();
     for item in &items {
         let next = kinds.len();
         kinds.entry(item.difference.clone()).or_insert(next);
     }
-    let group = |item: &Item| kinds.get(&item.difference).copied().unwrap_or(0);
+    let group = |item: &OpenCase| kinds.get(&item.difference).copied().unwrap_or(0);
     items.sort_by_key(group);
     let groups = items.iter().map(group).collect();
     (items, groups)
@@ -80,7 +80,7 @@ fn is_settled(decision: Option<screen::Decision>) -> bool {
 struct Docket<'r> {
     review: &'r Review,
     settings: Settings,
-    items: Vec<Item>,
+    items: Vec<OpenCase>,
     names: Vec<String>,
     /// Cases of one group have the same difference.
     groups: Vec<usize>,

@@ -36,7 +36,7 @@ pub struct Review {
 }
 
 /// A case with a difference to decide about.
-struct Item {
+struct OpenCase {
     /// Its name in every report.
     id: String,
     #[cfg(feature = "tui")]
@@ -62,7 +62,7 @@ impl Review {
         }
         let reports = check::run(&entries, &Loaded::new(&entries), &settings, false, &|_| ());
         let not_run = reports.iter().filter(|report| report.status == Status::NotRun).count();
-        let items: Vec<Item> = reports.iter().filter_map(Item::pending).collect();
+        let items: Vec<OpenCase> = reports.iter().filter_map(OpenCase::pending).collect();
         #[cfg(feature = "tui")]
         if !items.is_empty() && super::replay::has_screen() {
             return self.decide(items, not_run, settings, global);
@@ -115,7 +115,7 @@ fn exit_code(pending: usize, not_run: usize) -> ExitCode {
     })
 }
 
-impl Item {
+impl OpenCase {
     fn pending(report: &Report<'_>) -> Option<Self> {
         #[cfg_attr(not(feature = "tui"), expect(unused_variables, reason = "nothing is grouped without a screen"))]
         let pending = report.undecided()?;

@@ -138,7 +138,7 @@ pub struct Report<'f> {
 
 /// The template or schema that reads the output of a case.
 #[derive(Debug)]
-enum Reader {
+enum TemplateOrSchema {
     Template(Template),
     Schema(Schema),
 }
@@ -146,7 +146,7 @@ enum Reader {
 /// Templates and chat templates that cases name, each loaded once.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    templates: HashMap<PathBuf, Result<Reader, Vec<Diagnostic>>>,
+    templates: HashMap<PathBuf, Result<TemplateOrSchema, Vec<Diagnostic>>>,
     chats: HashMap<PathBuf, Result<Chat, Vec<Diagnostic>>>,
     /// The readers of rendered chats, by [`Loaded::key`].
     unrenderers: HashMap<String, Unrenderer<Arc<ChatTemplate>>>,
@@ -163,8 +163,8 @@ impl Loaded {
                 && !loaded.templates.contains_key(file)
             {
                 let template = match source::open(&file.display().to_string()) {
-                    Ok(Source::Template(opened)) => Ok(Reader::Template(opened.loaded.template)),
-                    Ok(Source::Schema(opened)) => Ok(Reader::Schema(opened.loaded.schema)),
+                    Ok(Source::Template(opened)) => Ok(TemplateOrSchema::Template(opened.loaded.template)),
+                    Ok(Source::Schema(opened)) => Ok(TemplateOrSchema::Schema(opened.loaded.schema)),
                     Err(error) => {
                         loaded.sources.extend(error.sources);
                         Err(error.diagnostics)
@@ -201,8 +201,8 @@ impl Loaded {
     pub(crate) fn template_of(&self, case: &Case) -> Option<Template> {
         match &case.template {
             TemplateSource::File(file) => match self.templates.get(file)?.as_ref().ok()? {
-                Reader::Template(template) => Some(template.clone()),
-                Reader::Schema(_) => None,
+                TemplateOrSchema::Template(template) => Some(template.clone()),
+                TemplateOrSchema::Schema(_) => None,
             },
             TemplateSource::Inline(value) => Template::from_value(value).ok().map(|loaded| loaded.template),
         }
@@ -328,17 +328,17 @@ fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings
         },
     };
     let template = match template {
-        Reader::Template(template) => template,
-        Reader::Schema(schema) => return Ok(check_schema_case(case, text, schema, settings)),
+        TemplateOrSchema::Template(template) => template,
+        TemplateOrSchema::Schema(schema) => return Ok(check_schema_case(case, text, schema, settings)),
     };
     let chat = case.chat_template.as_ref().map(|file| loaded.chat(file, place())).transpose()?;
     Ok(check_case(case, text, template, chat, settings))
 }
 
-fn inline_reader(value: &Value) -> Result<Reader, Vec<Diagnostic>> {
+fn inline_reader(value: &Value) -> Result<TemplateOrSchema, Vec<Diagnostic>> {
     if backchat_legacy::schema::source::holds_schema(value) {
-        return Schema::from_value(value).map(|loaded| Reader::Schema(loaded.schema));
+        return Schema::from_value(value).map(|loaded| TemplateOrSchema::Schema(loaded.schema));
     }
     let loaded = Template::from_value(value);
-    loaded.map(|loaded| Reader::Template(loaded.template)).map_err(|error| error.diagnostics)
+    loaded.map(|loaded| TemplateOrSchema::Template(loaded.template)).map_err(|error| error.diagnostics)
 }

@@ -53,7 +53,9 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
             Source::Run(run) => {
                 // The field without `open` is in every part, and its findings are reported once.
                 let mut places = HashSet::new();
-                for finding in parts.iter().filter_map(subject::Part::subject).flat_map(|part| run(&part, rule)) {
+                for finding in
+                    parts.iter().filter_map(subject::PartialTemplate::subject).flat_map(|part| run(&part, rule))
+                {
                     let path = finding.place.as_ref().and_then(|place| place.path.clone());
                     if places.insert(path) {
                         found.push(finding);

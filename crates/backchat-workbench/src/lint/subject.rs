@@ -32,7 +32,7 @@ pub struct Subject<'t> {
 const FIELDS: usize = 16;
 
 /// Some fields of a template, as a template of their own.
-pub(super) struct Part<'s> {
+pub(super) struct PartialTemplate<'s> {
     whole: &'s Subject<'s>,
     template: Template,
 }
@@ -79,7 +79,7 @@ impl Side {
     }
 }
 
-impl Part<'_> {
+impl PartialTemplate<'_> {
     /// The part to lint, with places in the whole file.
     pub(super) fn subject(&self) -> Option<Subject<'_>> {
         let whole = self.whole;
@@ -128,7 +128,7 @@ impl<'t> Subject<'t> {
     }
 
     /// The fields in parts of bounded size, each with the field without `open`; none if one part is enough.
-    pub(super) fn parts(&self) -> Vec<Part<'_>> {
+    pub(super) fn parts(&self) -> Vec<PartialTemplate<'_>> {
         let opened: Vec<&Field> = self.template.fields().iter().filter(|field| field.open.is_some()).collect();
         if opened.len() <= FIELDS {
             return Vec::new();
@@ -137,7 +137,7 @@ impl<'t> Subject<'t> {
             let fields = fields.iter().copied().chain(self.template.implicit_field());
             let written: Object = fields.map(|field| (field.name.clone(), field.to_value())).collect();
             let template = Value::from([("start_anchor", "\u{1}".into()), ("fields", Value::Object(written))]);
-            Some(Part { whole: self, template: Template::from_value(&template).ok()?.template })
+            Some(PartialTemplate { whole: self, template: Template::from_value(&template).ok()?.template })
         };
         opened.chunks(FIELDS).filter_map(part).collect()
     }

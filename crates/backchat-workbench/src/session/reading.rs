@@ -77,7 +77,7 @@ pub(super) const LARGE: usize = 1 << 17;
 const FIRST: usize = 1 << 15;
 
 /// An output that is being read.
-pub(super) struct Reading {
+pub(super) struct BackgroundRead {
     task: Background<(), Read>,
     /// The byte up to which it was parsed; the task stops once only it holds this.
     reached: Arc<AtomicUsize>,
@@ -93,7 +93,7 @@ pub(super) struct Read {
     pub verdict: Verdict,
 }
 
-impl Reading {
+impl BackgroundRead {
     /// Starts to read an output.
     pub fn start(material: &Material, chunking: &Chunking, showing: Showing) -> Self {
         let reached = Arc::new(AtomicUsize::new(0));

@@ -1,7 +1,7 @@
 //! Records the open output, keeps the position across recordings, and finds where two sides or an expectation differ.
 
 use super::playback::{Showing, Side};
-use super::reading::{Extent, LARGE, Reading, Verdict, recordings};
+use super::reading::{BackgroundRead, Extent, LARGE, Verdict, recordings};
 use super::session::Session;
 use crate::replay::{Moment, Recording, TooLarge, first_difference, quoted};
 use backchat_core::diagnostic::Diagnostic;
@@ -215,7 +215,7 @@ impl Session {
         self.library.reading = None;
         let material = &self.library.material;
         let sides = recordings(material, chunking, showing, &text, extent, |_| true)?;
-        self.library.reading = (extent == Extent::Start).then(|| Reading::start(material, chunking, showing));
+        self.library.reading = (extent == Extent::Start).then(|| BackgroundRead::start(material, chunking, showing));
         Ok(sides)
     }
 

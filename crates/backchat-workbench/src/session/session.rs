@@ -5,7 +5,7 @@ use super::chunking::{ChunkRule, Chunking};
 use super::material::{Background, Inspection, Material, Proof};
 use super::outputs::{Arrival, Outputs};
 use super::playback::{Playback, Position, Showing, Side};
-use super::reading::{Reading, Verdict};
+use super::reading::{BackgroundRead, Verdict};
 use crate::input::Problem;
 use crate::replay::Recording;
 use backchat_parser::template::Template;
@@ -187,7 +187,7 @@ pub struct Library {
     /// Whether more of the open output may arrive.
     pub is_awaited: bool,
     /// The open output while it is read, if it is large.
-    pub(super) reading: Option<Reading>,
+    pub(super) reading: Option<BackgroundRead>,
     /// When more of it is read at the earliest.
     pub(super) rest_until: Option<Instant>,
 }
@@ -200,7 +200,7 @@ impl Library {
 
     /// How much of the open output was read, in percent, while it is read.
     pub fn percent_read(&self) -> Option<usize> {
-        self.reading.as_ref().map(Reading::percent)
+        self.reading.as_ref().map(BackgroundRead::percent)
     }
 }
 

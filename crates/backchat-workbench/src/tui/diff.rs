@@ -15,7 +15,7 @@ use backchat_probe::diff::{self, DiffOp};
 const CONTEXT: usize = 3;
 
 /// A part of the comparison.
-enum Part<'t> {
+enum DiffPart<'t> {
     Same(&'t [&'t str]),
     /// Omitted equal lines.
     Gap(usize),
@@ -29,18 +29,18 @@ pub fn rows(expected: &str, found: &str, width: usize, side_by_side: bool, theme
     let mut rows = Vec::new();
     for part in parts(&diff::operations(&old, &new), &old, &new) {
         match part {
-            Part::Gap(count) => rows.push(Line::styled(format!("  … {count} equal lines"), theme.quiet())),
-            Part::Same(lines) if side_by_side => {
+            DiffPart::Gap(count) => rows.push(Line::styled(format!("  … {count} equal lines"), theme.quiet())),
+            DiffPart::Same(lines) if side_by_side => {
                 let half = half(width);
                 for line in lines {
                     let cells = wrapped(" ", &[(line, Style::new())], half);
                     rows.extend(beside(cells.clone(), cells, half, theme));
                 }
             }
-            Part::Same(lines) => {
+            DiffPart::Same(lines) => {
                 rows.extend(lines.iter().flat_map(|line| wrapped(" ", &[(line, Style::new())], width)));
             }
-            Part::Changed(old, new) => {
+            DiffPart::Changed(old, new) => {
                 let pair = |at: usize| (old.get(at).copied(), new.get(at).copied());
                 let side = |sign, line: Option<&str>, other: Option<&str>, style: Style, width| match line {
                     Some(line) => wrapped(sign, &parted(line, other, style), width),
@@ -68,7 +68,7 @@ pub fn half(width: usize) -> usize {
     width.saturating_sub(1) / 2
 }
 
-fn parts<'t>(ops: &[DiffOp], old: &'t [&'t str], new: &'t [&'t str]) -> Vec<Part<'t>> {
+fn parts<'t>(ops: &[DiffOp], old: &'t [&'t str], new: &'t [&'t str]) -> Vec<DiffPart<'t>> {
     let mut parts = Vec::new();
     let lines = |all: &'t [&'t str], range: Range<usize>| {
         let found = all.get(range);
@@ -78,7 +78,7 @@ fn parts<'t>(ops: &[DiffOp], old: &'t [&'t str], new: &'t [&'t str]) -> Vec<Part
     let last = ops.len().saturating_sub(1);
     for (at, op) in ops.iter().enumerate() {
         if !matches!(op, DiffOp::Equal { .. }) {
-            parts.push(Part::Changed(lines(old, op.old_range()), lines(new, op.new_range())));
+            parts.push(DiffPart::Changed(lines(old, op.old_range()), lines(new, op.new_range())));
             continue;
         }
         let range = op.old_range();
@@ -86,12 +86,12 @@ fn parts<'t>(ops: &[DiffOp], old: &'t [&'t str], new: &'t [&'t str]) -> Vec<Part
         let (head, tail) = (if at == 0 { 0 } else { CONTEXT }, if at == last { 0 } else { CONTEXT });
         let gap = range.len().saturating_sub(head + tail);
         if gap < 2 {
-            parts.push(Part::Same(lines(old, range)));
+            parts.push(DiffPart::Same(lines(old, range)));
             continue;
         }
-        parts.push(Part::Same(lines(old, range.start..range.start + head)));
-        parts.push(Part::Gap(gap));
-        parts.push(Part::Same(lines(old, range.start + head + gap..range.end)));
+        parts.push(DiffPart::Same(lines(old, range.start..range.start + head)));
+        parts.push(DiffPart::Gap(gap));
+        parts.push(DiffPart::Same(lines(old, range.start + head + gap..range.end)));
     }
     parts
 }

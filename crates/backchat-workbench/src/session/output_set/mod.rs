@@ -79,7 +79,7 @@ pub struct Origin {
 /// The outputs of a command line.
 pub struct OutputSet {
     names: Vec<String>,
-    items: Vec<Item>,
+    items: Vec<OutputSource>,
     /// The template that replaces the one a case names.
     template: Option<String>,
     asked: Request,
@@ -105,7 +105,7 @@ const NO_OUTPUT: &str = "there is no output";
 type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
 
 /// An output.
-enum Item {
+enum OutputSource {
     /// A text; `-` is standard input.
     Text(String),
     /// One output, chunk by chunk as it was recorded.
@@ -141,7 +141,7 @@ impl OutputSet {
             (None, true) => set.add_cases(&asked.template)?,
             (Some(output), false) if is_recorded(output) => {
                 set.names.push(output.clone());
-                set.items.push(Item::Recorded(output.clone()));
+                set.items.push(OutputSource::Recorded(output.clone()));
             }
             (Some(output), false) if holds_cases(output) => set.add_cases(output)?,
             (output, false) => {
@@ -150,7 +150,7 @@ impl OutputSet {
                 set.is_typed = output == "-" && stdin == Stdin::Shown && io::stdin().is_terminal();
                 let name = if set.is_typed { "typed output" } else { input::name(&output) };
                 set.names.push(name.to_owned());
-                set.items.push(Item::Text(output));
+                set.items.push(OutputSource::Text(output));
             }
             (Some(output), true) => {
                 let message =
@@ -162,7 +162,7 @@ impl OutputSet {
         }
         let Request { prefix, tools, other, .. } = asked;
         let inputs = [set.template.as_deref(), prefix.as_deref(), tools.as_deref(), other.as_deref()];
-        let is_output = set.items.iter().any(|item| matches!(item, Item::Text(path) if path == "-"));
+        let is_output = set.items.iter().any(|item| matches!(item, OutputSource::Text(path) if path == "-"));
         let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + usize::from(is_output);
         if times > 1 {
             return Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
@@ -182,7 +182,7 @@ impl OutputSet {
     pub fn of_given(given: Vec<GeneratedOutput>, origin: Option<Origin>) -> Self {
         Self {
             names: given.iter().map(|given| given.conversation.name.clone()).collect(),
-            items: given.into_iter().map(|given| Item::Given(Box::new(given))).collect(),
+            items: given.into_iter().map(|given| OutputSource::Given(Box::new(given))).collect(),
             template: None,
             asked: Request::default(),
             stdin: None,
@@ -207,7 +207,7 @@ impl OutputSet {
 
     /// Whether an output has no prompt unless the command line names one.
     pub fn takes_prefix(&self) -> bool {
-        self.items.iter().any(|item| matches!(item, Item::Text(_) | Item::Recorded(_)))
+        self.items.iter().any(|item| matches!(item, OutputSource::Text(_) | OutputSource::Recorded(_)))
     }
 
     /// Adds the cases of a file or a folder, or the named one only.
@@ -225,8 +225,8 @@ impl OutputSet {
                     continue;
                 }
                 self.items.push(match case {
-                    Ok(_) => Item::Case { file: file.clone(), name },
-                    Err(_) => Item::Broken { file: file.clone(), name: id.clone() },
+                    Ok(_) => OutputSource::Case { file: file.clone(), name },
+                    Err(_) => OutputSource::Broken { file: file.clone(), name: id.clone() },
                 });
                 self.names.push(id);
             }
@@ -406,8 +406,8 @@ impl OutputSet {
     fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
         let mut variables = Object::new();
         let own = match self.items.get(index) {
-            Some(Item::Failing { of, .. }) => return self.chat_template(*of),
-            Some(Item::Case { file, name }) => {
+            Some(OutputSource::Failing { of, .. }) => return self.chat_template(*of),
+            Some(OutputSource::Case { file, name }) => {
                 let (case, _) = self.case(file, name)?;
                 variables = case.variables;
                 case.chat_template.map(|path| path.display().to_string())

@@ -11,7 +11,7 @@ use super::super::material::{Conversation, Derived, Finding, Material, ProofTask
 use super::super::outputs::{Arrival, Outputs, View};
 use super::super::playback::Showing;
 use super::proof::proof;
-use super::{Item, OutputSet, Request, derived};
+use super::{OutputSet, OutputSource, Request, derived};
 use crate::check::fixture::{self, Case, TemplateSource};
 use crate::input::{self, Problem};
 use crate::replay::Recovery;
@@ -32,26 +32,26 @@ impl Outputs for OutputSet {
 
     fn material(&self, index: usize) -> Result<Material, Problem> {
         match self.items.get(index) {
-            Some(Item::Text(path)) => {
+            Some(OutputSource::Text(path)) => {
                 let output = self.text(path)?;
                 let given = Conversation { output, prefix: self.prefix()?, ..Conversation::default() };
                 self.material(self.template_of(None)?, given, None)
             }
-            Some(Item::Recorded(path)) => {
+            Some(OutputSource::Recorded(path)) => {
                 let chunks = recorded(path)?;
                 let lengths = chunks.iter().map(|chunk| chunk.chars().count()).collect();
                 let (output, prefix) = (chunks.concat(), self.prefix()?);
                 let given = Conversation { output, prefix, ..Conversation::default() };
                 self.material(self.template_of(None)?, given, Some(lengths))
             }
-            Some(Item::Case { file, name }) => self.of_case(self.case(file, name)?.0),
-            Some(Item::Row(row)) => self.of_case(self.row(index, *row)?),
-            Some(Item::Given(given)) => {
+            Some(OutputSource::Case { file, name }) => self.of_case(self.case(file, name)?.0),
+            Some(OutputSource::Row(row)) => self.of_case(self.row(index, *row)?),
+            Some(OutputSource::Given(given)) => {
                 let opened = source::from_text(String::new(), given.template.to_json())?;
                 self.material(opened, given.conversation.clone(), None)
             }
-            Some(Item::Failing { of, conversation }) => self.failing(*of, conversation),
-            Some(Item::Broken { file, name }) => {
+            Some(OutputSource::Failing { of, conversation }) => self.failing(*of, conversation),
+            Some(OutputSource::Broken { file, name }) => {
                 let read = self.file(file);
                 let broken = read.cases.iter().filter_map(|case| case.as_ref().err()).find(|case| case.id == *name);
                 let diagnostics = broken.map(|broken| broken.diagnostics.clone()).unwrap_or_default();
@@ -63,7 +63,7 @@ impl Outputs for OutputSet {
 
     fn arrival(&self, index: usize) -> Arrival {
         match (self.items.get(index), &self.piped) {
-            (Some(Item::Text(path)), Some(piped)) if path == "-" => piped.arrival(),
+            (Some(OutputSource::Text(path)), Some(piped)) if path == "-" => piped.arrival(),
             _ => Arrival::Whole,
         }
     }
@@ -79,7 +79,7 @@ impl Outputs for OutputSet {
         let names: Vec<String> = names.collect();
         let end = start + names.len();
         self.names.splice(start..start, names);
-        self.items.splice(start..start, rows.into_iter().map(Item::Row));
+        self.items.splice(start..start, rows.into_iter().map(OutputSource::Row));
         start..end
     }
 
@@ -95,8 +95,8 @@ impl Outputs for OutputSet {
         let Request { prefix, tools, other, .. } = &self.asked;
         self.template.iter().chain(prefix).chain(tools).chain(other).for_each(|path| add(path));
         match self.items.get(index) {
-            Some(Item::Text(path) | Item::Recorded(path)) => add(path),
-            Some(Item::Case { file, name }) => {
+            Some(OutputSource::Text(path) | OutputSource::Recorded(path)) => add(path),
+            Some(OutputSource::Case { file, name }) => {
                 add(&file.display().to_string());
                 if let Ok((case, _)) = self.case(file, name)
                     && let (TemplateSource::File(path), None) = (&case.template, &self.template)
@@ -104,24 +104,24 @@ impl Outputs for OutputSet {
                     add(&path.display().to_string());
                 }
             }
-            Some(Item::Broken { file, .. }) => add(&file.display().to_string()),
-            Some(Item::Failing { of, .. }) => return self.files(*of),
+            Some(OutputSource::Broken { file, .. }) => add(&file.display().to_string()),
+            Some(OutputSource::Failing { of, .. }) => return self.files(*of),
             // Rows appended to its file do not change this one.
-            Some(Item::Row(_) | Item::Given(_)) | None => {}
+            Some(OutputSource::Row(_) | OutputSource::Given(_)) | None => {}
         }
         files
     }
 
     fn place(&self, index: usize) -> Option<(PathBuf, usize)> {
         match self.items.get(index)? {
-            Item::Text(path) | Item::Recorded(path) => (path != "-").then(|| (PathBuf::from(path), 1)),
-            Item::Case { file, name } => {
+            OutputSource::Text(path) | OutputSource::Recorded(path) => (path != "-").then(|| (PathBuf::from(path), 1)),
+            OutputSource::Case { file, name } => {
                 let (case, read) = self.case(file, name).ok()?;
                 Some((file.clone(), line_column(&read.text, case.span.start).0))
             }
-            Item::Broken { file, .. } => Some((file.clone(), 1)),
-            Item::Row(row) => self.followed.as_ref().map(|followed| (followed.path().to_owned(), row.line)),
-            Item::Given(_) | Item::Failing { .. } => None,
+            OutputSource::Broken { file, .. } => Some((file.clone(), 1)),
+            OutputSource::Row(row) => self.followed.as_ref().map(|followed| (followed.path().to_owned(), row.line)),
+            OutputSource::Given(_) | OutputSource::Failing { .. } => None,
         }
     }
 
@@ -137,7 +137,7 @@ impl Outputs for OutputSet {
 
     fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem> {
         match self.items.get(index) {
-            Some(Item::Case { file, name }) => {
+            Some(OutputSource::Case { file, name }) => {
                 let (case, read) = self.case(file, name)?;
                 if case.output != material.output {
                     return Err(Diagnostic::error(
@@ -153,7 +153,7 @@ impl Outputs for OutputSet {
                 write(file, &text)?;
                 Ok(format!("blessed: {} holds this message now", case.id))
             }
-            Some(Item::Text(path) | Item::Recorded(path)) if path != "-" => {
+            Some(OutputSource::Text(path) | OutputSource::Recorded(path)) if path != "-" => {
                 let file = Path::new(path).with_extension(fixture::EXTENSION);
                 if file.exists() {
                     let message = format!("the fixture {} exists already", file.display());
@@ -214,7 +214,7 @@ impl Outputs for OutputSet {
 
     fn append_conversations(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
         let of = match self.items.get(of) {
-            Some(Item::Failing { of, .. }) => *of,
+            Some(OutputSource::Failing { of, .. }) => *of,
             _ => of,
         };
         let first = self.asked_for();
@@ -222,7 +222,7 @@ impl Outputs for OutputSet {
         self.names.truncate(first);
         for conversation in conversations {
             self.names.push(conversation.name.clone());
-            self.items.push(Item::Failing { of, conversation: Box::new(conversation) });
+            self.items.push(OutputSource::Failing { of, conversation: Box::new(conversation) });
         }
         first
     }
@@ -231,17 +231,17 @@ impl Outputs for OutputSet {
         let mut words = vec!["backchat".to_owned(), "replay".to_owned()];
         words.extend(self.template.iter().map(|template| shell_word(template)));
         match self.items.get(index) {
-            Some(Item::Text(_)) if self.is_typed => {
+            Some(OutputSource::Text(_)) if self.is_typed => {
                 return Err("no command shows an output that is typed; save it, and replay the file".to_owned());
             }
-            Some(Item::Text(path) | Item::Recorded(path)) => words.push(shell_word(path)),
-            Some(Item::Case { .. } | Item::Broken { .. } | Item::Row(_)) => {
+            Some(OutputSource::Text(path) | OutputSource::Recorded(path)) => words.push(shell_word(path)),
+            Some(OutputSource::Case { .. } | OutputSource::Broken { .. } | OutputSource::Row(_)) => {
                 words.extend(self.names.get(index).map(|name| shell_word(name)))
             }
-            Some(Item::Failing { .. }) => {
+            Some(OutputSource::Failing { .. }) => {
                 return Err("no command shows a conversation of the proof; `backchat prove` lists them".to_owned());
             }
-            Some(Item::Given(_)) | None => {
+            Some(OutputSource::Given(_)) | None => {
                 let name = self.names.get(index).map_or("", String::as_str);
                 let Some(origin) = &self.origin else { return Err(format!("no command shows {name}")) };
                 return Ok(origin.command.clone());

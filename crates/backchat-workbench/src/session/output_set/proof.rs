@@ -2,7 +2,7 @@
 
 use super::super::material::{Conversation, Material, Proof};
 use super::super::outputs::Outputs;
-use super::{Item, OutputSet};
+use super::{OutputSet, OutputSource};
 use crate::input::Problem;
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Failure, Options, Proven, Status};
@@ -27,13 +27,13 @@ impl OutputSet {
 
     /// How many outputs come before the conversations that a proof fails on.
     pub(super) fn asked_for(&self) -> usize {
-        self.items.iter().take_while(|item| !matches!(item, Item::Failing { .. })).count()
+        self.items.iter().take_while(|item| !matches!(item, OutputSource::Failing { .. })).count()
     }
 
     /// A conversation, parsed with the template as its file has it now.
     pub(super) fn failing(&self, of: usize, conversation: &Conversation) -> Result<Material, Problem> {
         let opened = match self.items.get(of) {
-            Some(Item::Case { file, name }) => self.template_of(Some(&self.case(file, name)?.0))?,
+            Some(OutputSource::Case { file, name }) => self.template_of(Some(&self.case(file, name)?.0))?,
             _ => self.template_of(None)?,
         };
         self.material(opened, conversation.clone(), None)
