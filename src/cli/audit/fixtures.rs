@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::parse::{Asked, TemplateOrSchema};
+use crate::cli::parse::Asked;
 use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
+use backchat_legacy::schema::source::TemplateOrSchema;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{Options, Parser};
 use backchat_parser::template::Template;

@@ -13,11 +13,12 @@ use std::sync::{Mutex, PoisonError};
 use self::fixtures::{Fixtures, template_of};
 use self::reader::Worker;
 use super::chat_options::OutputFormat;
-use super::parse::{Asked, Doubts, TemplateOrSchema, load};
+use super::parse::{Asked, Doubts, load};
 use super::report::LinkedReport;
 use super::{Failure, Global, input, note, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::Value;
+use backchat_legacy::schema::source::TemplateOrSchema;
 use backchat_workbench::audit::{Gate, Limit, Tally};
 use backchat_workbench::report;
 

@@ -15,7 +15,7 @@ use crate::cli::rows::{Line, Outcome};
 use crate::cli::tokenizers::Tokenizers;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
-use backchat_legacy::schema::source::Source;
+use backchat_legacy::schema::source::TemplateOrSchema;
 use backchat_legacy::schema::{self, Schema};
 use backchat_parser::content::Mode;
 use backchat_parser::content::coerce::Tools;
@@ -68,31 +68,6 @@ pub struct Keeping {
     pub tools_off: bool,
     pub recover: Policies,
     pub validate: bool,
-}
-
-/// The template or schema that reads an output.
-#[derive(Clone)]
-pub enum TemplateOrSchema {
-    Template(Template),
-    Schema(Schema),
-}
-
-impl TemplateOrSchema {
-    /// The content of a file.
-    pub fn of(source: Source) -> Self {
-        match source {
-            Source::Template(opened) => Self::Template(opened.loaded.template),
-            Source::Schema(opened) => Self::Schema(opened.loaded.schema),
-        }
-    }
-
-    /// A copy for one thread.
-    fn unshared(&self) -> Self {
-        match self {
-            Self::Template(template) => Self::Template(template.unshared()),
-            Self::Schema(schema) => Self::Schema(schema.clone()),
-        }
-    }
 }
 
 /// The result of a row.
@@ -391,7 +366,7 @@ impl<'a> Answerer<'a> {
             Err(RowError::load("`template` is `-`; a row cannot read its template from standard input"))
         } else {
             input::template_or_schema(path)
-                .map(TemplateOrSchema::of)
+                .map(TemplateOrSchema::from)
                 .map_err(|error| RowError::load(format!("{path}: {}", in_one_line(&error.diagnostics))))
         };
         self.remember(Value::from(path).to_string(), &opened);

@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub use self::answer::{Answerer, Asked, Doubts, TemplateOrSchema};
+pub use self::answer::{Answerer, Asked, Doubts};
 use self::answer::{AskedIds, Keeping, Recording};
 use self::output::{Beginning, Piece};
 use self::row_error::RowError;
@@ -25,7 +25,7 @@ use super::tokenizers::Tokenizers;
 use super::{Failure, Global, input, known_values, note, rows, token_ids};
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::Value;
-use backchat_legacy::schema::source::Source;
+use backchat_legacy::schema::source::{Source, TemplateOrSchema};
 use backchat_parser::content::Mode;
 use backchat_parser::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
 use backchat_parser::template::Template;
@@ -383,5 +383,5 @@ pub fn load(path: &str, global: &Global) -> Result<TemplateOrSchema, Failure> {
     if !diagnostics.is_empty() && !global.is_quiet() {
         Failure::Diagnostics { diagnostics, sources: sources.clone() }.report(global);
     }
-    Ok(TemplateOrSchema::of(source))
+    Ok(TemplateOrSchema::from(source))
 }

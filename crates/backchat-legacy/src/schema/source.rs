@@ -2,9 +2,10 @@
 //!
 //! A file may hold either; the template wins if it holds both.
 
-use super::{Loaded, load};
+use super::{Loaded, Schema, load};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources};
 use backchat_core::json::{self, Path, Value};
+use backchat_parser::template::Template;
 use backchat_parser::template::source::{self as templates, Format, SCHEMA_KEY, SourceError, format_of};
 
 /// A schema and the text it was read from.
@@ -29,6 +30,34 @@ pub enum Source {
     Template(templates::Opened),
     /// A response schema.
     Schema(OpenedSchema),
+}
+
+/// What reads an output.
+#[derive(Clone, Debug)]
+pub enum TemplateOrSchema {
+    /// A response template.
+    Template(Template),
+    /// A response schema.
+    Schema(Schema),
+}
+
+impl From<Source> for TemplateOrSchema {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Template(opened) => Self::Template(opened.loaded.template),
+            Source::Schema(opened) => Self::Schema(opened.loaded.schema),
+        }
+    }
+}
+
+impl TemplateOrSchema {
+    /// A copy for one thread.
+    pub fn unshared(&self) -> Self {
+        match self {
+            Self::Template(template) => Self::Template(template.unshared()),
+            Self::Schema(schema) => Self::Schema(schema.clone()),
+        }
+    }
 }
 
 /// Reads a response template or a response schema from its own JSON, from a `tokenizer_config.json` that holds one,

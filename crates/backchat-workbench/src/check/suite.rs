@@ -18,7 +18,7 @@ use backchat_chat::{ChatTemplate, Instant};
 use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
 use backchat_core::json::{Object, Value};
 use backchat_legacy::schema::Schema;
-use backchat_legacy::schema::source::{self, Source};
+use backchat_legacy::schema::source::{self, TemplateOrSchema};
 use backchat_parser::template::Template;
 use backchat_probe::chats::Unrenderer;
 
@@ -136,13 +136,6 @@ pub struct Report<'f> {
     pub(crate) splits: Vec<Split>,
 }
 
-/// The template or schema that reads the output of a case.
-#[derive(Debug)]
-enum TemplateOrSchema {
-    Template(Template),
-    Schema(Schema),
-}
-
 /// Templates and chat templates that cases name, each loaded once.
 #[derive(Debug, Default)]
 pub struct Loaded {
@@ -163,8 +156,7 @@ impl Loaded {
                 && !loaded.templates.contains_key(file)
             {
                 let template = match source::open(&file.display().to_string()) {
-                    Ok(Source::Template(opened)) => Ok(TemplateOrSchema::Template(opened.loaded.template)),
-                    Ok(Source::Schema(opened)) => Ok(TemplateOrSchema::Schema(opened.loaded.schema)),
+                    Ok(source) => Ok(source.into()),
                     Err(error) => {
                         loaded.sources.extend(error.sources);
                         Err(error.diagnostics)
