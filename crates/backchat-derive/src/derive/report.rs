@@ -146,7 +146,7 @@ pub(super) fn diagnostic_value(diagnostic: &Diagnostic) -> Value {
         ("id", diagnostic.id.into()),
         ("severity", diagnostic.severity.name().into()),
         ("message", diagnostic.message.as_str().into()),
-        ("help", diagnostic.help.as_deref().map_or(Value::Null, Value::from)),
+        ("help", diagnostic.help.as_deref().into()),
     ])
 }
 

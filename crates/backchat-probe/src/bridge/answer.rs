@@ -3,7 +3,7 @@
 use super::Sample;
 use super::refusal::{Refusal, Refused};
 use backchat_core::json::{Object, Value};
-use backchat_parser::parser::{Options, Parser, ProblemKind, TokenTemplate};
+use backchat_parser::parser::{Finished, Options, ParseError, Parser, ProblemKind, TokenTemplate};
 use backchat_parser::tokens::Placed;
 
 /// A sample as a message.
@@ -17,6 +17,18 @@ pub(super) struct Answer {
     pub last_marker: Option<String>,
     /// Where it ends inside of reasoning or a call, if it does.
     pub open: Option<String>,
+}
+
+/// The message of sampled ids.
+pub(super) fn parse(
+    tokens: &TokenTemplate,
+    prompt_ids: &[u32],
+    sampled_ids: &[u32],
+    options: Options,
+) -> Result<Finished, ParseError> {
+    let mut parser = Parser::with_tokens(tokens, prompt_ids, options)?;
+    parser.feed_tokens(sampled_ids)?;
+    parser.finish()
 }
 
 impl Answer {
@@ -38,10 +50,8 @@ impl Answer {
         let text = all.text.get(begin..).unwrap_or_default().to_owned();
         let unparsed = |reason: String| Refused::new(Refusal::Unparsed, reason);
         let options = Options::default().stop_ids(sample.stop_ids);
-        let mut parser =
-            Parser::with_tokens(tokens, sample.prompt_ids, options).map_err(|error| unparsed(error.to_string()))?;
-        parser.feed_tokens(sample.sampled_ids).map_err(|error| unparsed(error.to_string()))?;
-        let finished = parser.finish().map_err(|error| unparsed(error.to_string()))?;
+        let finished = parse(tokens, sample.prompt_ids, sample.sampled_ids, options);
+        let finished = finished.map_err(|error| unparsed(error.to_string()))?;
         let is_open = |kind| matches!(kind, ProblemKind::Unclosed | ProblemKind::Malformed);
         let open = finished.problems.iter().find(|problem| problem.at_end && is_open(problem.kind));
         let open = open.and_then(|problem| problem.field.clone()).filter(|field| field != "content");

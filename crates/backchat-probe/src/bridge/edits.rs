@@ -7,7 +7,7 @@ use crate::diff::{DiffTag, operations};
 use crate::probe::REASONING_KEYS;
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
-use backchat_core::text::{common_end, common_start};
+use backchat_core::text::{common_end, common_start, slice};
 
 /// Why a template would write something differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +54,9 @@ pub struct Edit {
 /// The differences between two texts, in order: spans of the first in code points, and the second's text.
 pub(super) fn differences(one: &str, other: &str) -> Vec<(Range<usize>, String)> {
     let shared = common_start(one, other).len();
-    let (one_rest, other_rest) = (one.get(shared..).unwrap_or_default(), other.get(shared..).unwrap_or_default());
-    let end = common_end(one_rest, other_rest).len();
-    let (one_rest, other_rest) = (
-        one_rest.get(..one_rest.len() - end).unwrap_or_default(),
-        other_rest.get(..other_rest.len() - end).unwrap_or_default(),
-    );
-    let offset = one.get(..shared).map_or(0, |text| text.chars().count());
-    let (one, other) = (words(one_rest), words(other_rest));
+    let end = common_end(slice(one, shared..), slice(other, shared..)).len();
+    let offset = slice(one, ..shared).chars().count();
+    let [one, other] = [one, other].map(|text| words(slice(text, shared..text.len() - end)));
     let lengths: Vec<usize> = one.iter().map(|word| word.chars().count()).collect();
     let place = |word: usize| offset + lengths.iter().take(word).sum::<usize>();
     operations(&one, &other)
@@ -126,12 +121,13 @@ pub(super) fn between(text: &str, render: &str, answer: &Answer, sampled_end: us
         }
         if has_calls && (begin..end).contains(&span.start) { EditCause::Call } else { EditCause::Other }
     };
-    let whys: Vec<EditCause> = (0..found.len()).map(why).collect();
-    found
-        .into_iter()
-        .zip(whys)
-        .map(|((span, text), why)| Edit { start: span.start, end: span.end, text, why })
-        .collect()
+    let edits = found.iter().enumerate().map(|(place, (span, text))| Edit {
+        start: span.start,
+        end: span.end,
+        text: text.clone(),
+        why: why(place),
+    });
+    edits.collect()
 }
 
 /// An edit in words.

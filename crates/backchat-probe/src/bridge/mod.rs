@@ -14,7 +14,7 @@ use std::sync::Arc;
 use backchat_chat::{ChatTemplate, RenderOptions, alias_reasoning};
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{
-    Finished, Options as ParserOptions, ParseError, Parser, Policy, TokenTemplate, TokenTemplateError,
+    Finished, Options as ParserOptions, ParseError, Policy, TokenTemplate, TokenTemplateError,
 };
 use backchat_parser::template::Template;
 use backchat_parser::tokens::{Placed, Tokenizer};
@@ -101,9 +101,7 @@ impl Bridge {
     ///
     /// Parsing the sample exceeds the step limit.
     pub fn read(&self, prompt_ids: &[u32], sampled_ids: &[u32]) -> Result<Finished, ParseError> {
-        let mut parser = Parser::with_tokens(&self.tokens, prompt_ids, ParserOptions::default())?;
-        parser.feed_tokens(sampled_ids)?;
-        parser.finish()
+        answer::parse(&self.tokens, prompt_ids, sampled_ids, ParserOptions::default())
     }
 
     /// The ids to append after a sample.

@@ -7,6 +7,7 @@ use super::Conversation;
 use super::edits::differences;
 use super::refusal::{Refusal, Refused, not_encoded};
 use crate::chats;
+use crate::probe::role_of;
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
 use backchat_parser::tokens::Placed;
@@ -18,7 +19,7 @@ const QUOTED: usize = 60;
 /// the same messages differently once others follow.
 fn known_start(conversation: &Conversation<'_>, prompt: &str) -> Result<usize, Refused> {
     let messages = conversation.sample.messages;
-    let is_own = |message: &Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+    let is_own = |message: &Value| role_of(message) == Some("assistant");
     for (place, _) in messages.iter().enumerate().rev().filter(|(_, message)| is_own(message)) {
         let earlier = messages.get(..place).unwrap_or_default();
         // A template may refuse a conversation that ends there.

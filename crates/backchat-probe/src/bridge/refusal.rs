@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::probe::role_of;
 use backchat_core::json::Value;
 use backchat_parser::tokens::TokensError;
 
@@ -86,7 +87,7 @@ pub(super) fn check_messages(new: &[Value]) -> Result<(), Refused> {
     if new.is_empty() {
         return Err(Refused::new(Refusal::NoMessages, "there is no new message to append"));
     }
-    let is_own = |message: &Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+    let is_own = |message: &Value| role_of(message) == Some("assistant");
     match new.iter().position(is_own) {
         None => Ok(()),
         Some(place) => {

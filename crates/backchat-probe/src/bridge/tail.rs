@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::refusal::{Refusal, Refused};
 use super::{Conversation, Sample};
 use crate::probe::needle::Needles;
+use crate::probe::{entries_of, role_of, said, text_part};
 use backchat_core::json::Value;
 use backchat_parser::tokens::Tokens;
 
@@ -39,6 +40,11 @@ struct TurnEnd {
     stops: Vec<String>,
 }
 
+/// The text after the last needle.
+fn after_last(render: &str, needle: &str) -> Option<String> {
+    Some(render.rsplit_once(needle)?.1.to_owned())
+}
+
 fn unproved(reason: &str) -> Refused {
     Refused::new(Refusal::Unproved, reason)
 }
@@ -61,8 +67,8 @@ impl Tail {
             }
             let twin = conversation.render(&after(twin.clone()), true);
             let twin = twin.map_err(|_| unproved("the template raises when a text of the model is replaced"))?;
-            if let Some(place) = twin.rfind(&needle) {
-                found = twin.get(place + needle.len()..).map(str::to_owned);
+            found = after_last(&twin, &needle);
+            if found.is_some() {
                 break;
             }
         }
@@ -71,12 +77,9 @@ impl Tail {
             return Err(unproved("what follows the model's turn depends on what it said"));
         };
         let start = before.len();
-        let after_needle = |message: &Value| {
-            let render = conversation.render(std::slice::from_ref(message), false).ok()?;
-            let place = render.rfind(&needle)?;
-            render.get(place + needle.len()..).map(str::to_owned)
-        };
-        let said = Value::from([("role", "assistant".into()), ("content", needle.as_str().into())]);
+        let after_needle =
+            |message: &Value| after_last(&conversation.render(std::slice::from_ref(message), false).ok()?, &needle);
+        let said = said("assistant", &needle);
         let plain = after_needle(&said).unwrap_or_default();
         let alone = after_needle(&twin).unwrap_or_else(|| plain.clone());
         let found = Self { render, start, alone, plain, twin, needle };
@@ -102,7 +105,7 @@ impl Tail {
         match needles.iter().position(|needle| !tail.contains(needle)) {
             None => Ok(()),
             Some(place) => {
-                let role = conversation.sample.new_messages.get(place).and_then(|new| new.get("role")?.as_str());
+                let role = conversation.sample.new_messages.get(place).and_then(role_of);
                 let reason =
                     format!("the template does not write new message {place}, of role `{}`", role.unwrap_or(""));
                 Err(Refused::new(Refusal::Dropped, reason))
@@ -164,9 +167,7 @@ impl Tail {
             ("tool_call_id", "call00000".into()),
             ("name", "next".into()),
         ]);
-        let render = conversation.render(&[self.twin.clone(), next], true).ok()?;
-        let place = render.rfind(&self.needle)?;
-        render.get(place + self.needle.len()..).map(str::to_owned)
+        after_last(&conversation.render(&[self.twin.clone(), next], true).ok()?, &self.needle)
     }
 
     fn turn_end(&self, conversation: &Conversation<'_>, tokens: &Tokens) -> Result<TurnEnd, Refused> {
@@ -205,7 +206,7 @@ impl Tail {
 
     /// Whether a marker follows the turn whatever role is next, as far as the template renders that.
     fn ends_turns(&self, conversation: &Conversation<'_>, own: &str, marker: &str) -> bool {
-        let next = conversation.sample.new_messages.first().and_then(|new| new.get("role")?.as_str());
+        let next = conversation.sample.new_messages.first().and_then(role_of);
         let others = ROLES.iter().filter(|role| next != Some(role));
         let mut tails = others.filter_map(|role| self.tail_before(conversation, role));
         tails.all(|tail| tail.strip_prefix(own).is_some_and(|rest| rest.starts_with(marker)))
@@ -271,13 +272,10 @@ fn with_text(message: &Value, more: &str) -> Value {
     match entries.get_mut("content") {
         Some(Value::String(content)) => content.push_str(more),
         Some(Value::List(parts)) => {
-            let text = parts.iter_mut().find_map(|part| match part {
-                Value::Object(part) => part.get_mut("text"),
-                _ => None,
-            });
+            let text = parts.iter_mut().find_map(|part| entries_of(Some(part))?.get_mut("text"));
             match text {
                 Some(Value::String(text)) => text.push_str(more),
-                _ => parts.push(Value::from([("type", "text".into()), ("text", more.into())])),
+                _ => parts.push(text_part(more)),
             }
         }
         _ => {

@@ -5,7 +5,8 @@ use super::frames::{Frames, Step};
 use super::script::{Kind, PARAMETERS};
 use super::text::CodePoints;
 use super::walk::Reading;
-use crate::probe::RequestShape;
+use crate::probe::schema::function;
+use crate::probe::{RequestShape, entries_of};
 use backchat_core::json::{self, Object, Value};
 
 /// The messages of a reading.
@@ -157,10 +158,7 @@ impl Builder<'_> {
     /// The message that is being written.
     fn last(&mut self) -> Option<&mut Object> {
         let index = self.into.or(self.chat.messages.len().checked_sub(1))?;
-        match self.chat.messages.get_mut(index) {
-            Some(Value::Object(entries)) => Some(entries),
-            _ => None,
-        }
+        entries_of(self.chat.messages.get_mut(index))
     }
 
     fn put(&mut self, key: &str, value: Value) {
@@ -194,10 +192,7 @@ impl Builder<'_> {
     }
 
     fn call(&mut self) -> Option<&mut Object> {
-        match self.calls()?.last_mut() {
-            Some(Value::Object(call)) => Some(call),
-            _ => None,
-        }
+        entries_of(self.calls()?.last_mut())
     }
 
     fn begin_call(&mut self, kind: Kind, step: Step) {
@@ -211,8 +206,8 @@ impl Builder<'_> {
             },
         };
         if taken || step == Step::Call {
-            let function = Value::from([("arguments", Value::Object(Object::new()))]);
-            let call = Value::from([("type", "function".into()), ("function", function)]);
+            let call = function([("arguments", Value::Object(Object::new()))]);
+
             if let Some(calls) = self.calls() {
                 calls.push(call);
             }
@@ -220,16 +215,13 @@ impl Builder<'_> {
     }
 
     fn arguments(&mut self) -> Option<&mut Value> {
-        match self.call()?.get_mut("function") {
-            Some(Value::Object(function)) => function.get_mut("arguments"),
-            _ => None,
-        }
+        entries_of(self.call()?.get_mut("function"))?.get_mut("arguments")
     }
 
     fn argument(&mut self, value: Value, place: (usize, usize)) {
         let Some(key) = self.key.take() else { return };
         let value = self.typed(&key, value);
-        if let Some(Value::Object(arguments)) = self.arguments() {
+        if let Some(arguments) = entries_of(self.arguments()) {
             arguments.insert(key, value);
         }
         self.extend_call(place.1);
@@ -279,7 +271,7 @@ impl Builder<'_> {
     fn tool(&mut self, kind: Kind, text: String, slot: &str) {
         let wrap = |value: Value| match value.get("function") {
             Some(_) => value,
-            None => Value::from([("type", "function".into()), ("function", value)]),
+            None => function(value),
         };
         match kind {
             Kind::ToolList => {
@@ -320,7 +312,7 @@ impl Builder<'_> {
     }
 
     fn tool_detail(&mut self, kind: Kind, text: String) {
-        let Some(Value::Object(function)) = self.tools.last_mut().and_then(|tool| tool.get_mut("function")) else {
+        let Some(function) = entries_of(self.tools.last_mut().and_then(|tool| tool.get_mut("function"))) else {
             return;
         };
         if kind == Kind::ToolDescription {
@@ -330,9 +322,9 @@ impl Builder<'_> {
             function.extend(parameters.map(|parameters| ("parameters".to_owned(), parameters)));
             return;
         }
-        let Some(Value::Object(schema)) = function.get_mut("parameters") else { return };
+        let Some(schema) = entries_of(function.get_mut("parameters")) else { return };
         let mut required = None;
-        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        if let Some(properties) = entries_of(schema.get_mut("properties")) {
             match kind {
                 Kind::Parameter(index) => {
                     let specification = PARAMETERS.get(usize::from(index)).copied().unwrap_or(("string", true, false));
@@ -342,7 +334,7 @@ impl Builder<'_> {
                 }
                 _ => {
                     let property = self.parameter.as_ref().and_then(|name| properties.get_mut(name));
-                    if let Some(Value::Object(property)) = property {
+                    if let Some(property) = entries_of(property) {
                         property.insert("description", text.into());
                     }
                 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::needles::{Hit, MessagePart, Text, align, substitute};
 use crate::probe::marks::Segmentation;
 use crate::probe::needle::{self, Needles};
-use crate::probe::{Answer, Call, Message, Renderer, RequestShape, call_with, said};
+use crate::probe::{Answer, Call, Message, Renderer, RequestShape, call_with, role_of, said};
 use backchat_chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_end, common_start, slice};
@@ -31,6 +31,17 @@ impl Part {
             Part::Content => "content",
             Part::Call => "call",
             Part::Stop => "stop",
+        }
+    }
+}
+
+impl MessagePart {
+    /// The part of a turn that it is in.
+    fn span(self) -> Part {
+        match self {
+            MessagePart::Content => Part::Content,
+            MessagePart::Reasoning => Part::Reasoning,
+            MessagePart::Call(_) => Part::Call,
         }
     }
 }
@@ -82,12 +93,12 @@ pub(crate) fn mask_with(renderer: &Renderer<'_>, context: &Object) -> Result<Mas
     // Without messages the assistant wrote nothing.
     let messages = context.get("messages").and_then(Value::as_list).map_or(&[][..], |messages| messages);
     let mut work = Work::new(renderer, context, &rendered.text, messages);
-    work.align(&rendered.text);
+    work.align();
     let mut spans = Vec::new();
     let mut headers = Vec::new();
     let mut parts = Vec::new();
     for index in work.answering() {
-        for turn in work.turn(index, &rendered.text) {
+        for turn in work.turn(index) {
             spans.push((turn.start, turn.end));
             headers.push((work.end_before(turn.start), turn.start));
             parts.extend(turn.parts);
@@ -175,7 +186,8 @@ impl<'w> Work<'w> {
     }
 
     /// Finds the texts in the real render. One that the template rewrites keeps its text, and is located separately.
-    fn align(&mut self, real: &str) {
+    fn align(&mut self) {
+        let real = self.real;
         let mut kept: Vec<usize> = Vec::new();
         loop {
             self.needles = Needles::new(real);
@@ -204,7 +216,7 @@ impl<'w> Work<'w> {
             }
         }
         for text in kept {
-            self.locate(text, real);
+            self.locate(text);
         }
         self.hits.sort_by_key(|hit| hit.real);
         self.header = self.user_header();
@@ -214,7 +226,8 @@ impl<'w> Work<'w> {
     }
 
     /// Finds one text by replacing it alone.
-    fn locate(&mut self, text: usize, real: &str) {
+    fn locate(&mut self, text: usize) {
+        let real = self.real;
         let others: Vec<usize> = (0..self.texts.len()).filter(|other| *other != text).collect();
         let mut needles = Needles::new(real);
         let (messages, _) = substitute(self.messages, &mut needles, &others);
@@ -241,11 +254,7 @@ impl<'w> Work<'w> {
             1 => "the template rewrites its text",
             _ => "its text appears more than once",
         };
-        let part = match text.part {
-            MessagePart::Content => "content",
-            MessagePart::Reasoning => "reasoning",
-            MessagePart::Call(_) => "call",
-        };
+        let part = text.part.span().name();
         self.problems.push(format!("messages[{}]: cannot tell where its {part} is: {why}", text.message));
     }
 
@@ -255,7 +264,7 @@ impl<'w> Work<'w> {
     }
 
     fn answering(&self) -> Vec<usize> {
-        let is_answer = |message: &Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+        let is_answer = |message: &Value| role_of(message) == Some("assistant");
         (0..self.messages.len()).filter(|index| self.messages.get(*index).is_some_and(is_answer)).collect()
     }
 
@@ -336,7 +345,7 @@ impl<'w> Work<'w> {
     }
 
     /// The spans of one answer, in bytes of the real render: several if the template writes a result between its parts.
-    fn turn(&self, index: usize, real: &str) -> Vec<MaskedTurn> {
+    fn turn(&self, index: usize) -> Vec<MaskedTurn> {
         let mut runs: Vec<Vec<&Hit>> = vec![Vec::new()];
         let mut known: Vec<usize> = Vec::new();
         for hit in &self.hits {
@@ -351,23 +360,23 @@ impl<'w> Work<'w> {
         let mut turns = Vec::new();
         for own in &runs {
             let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
-            let start = if turns.is_empty() { self.start(index, first, real) } else { first.real.0 };
+            let start = if turns.is_empty() { self.start(index, first) } else { first.real.0 };
             let closing = self.closing(last);
-            let end = closing.hit.real.1 + self.stop(&closing, real);
-            let parts = self.parts(index, own, (start, end), real);
+            let end = closing.hit.real.1 + self.stop(&closing);
+            let parts = self.parts(index, own, (start, end));
             turns.push(MaskedTurn { start, end, parts });
         }
         turns
     }
 
     /// The end of the generation prompt of the turn: as far as the prompt and the conversation agree.
-    fn start(&self, index: usize, first: &Hit, real: &str) -> usize {
+    fn start(&self, index: usize, first: &Hit) -> usize {
         let before = self
             .hits
             .iter()
             .rfind(|hit| hit.real.1 <= first.real.0 && self.message_of(hit).is_some_and(|message| message < index));
         let from = before.map_or(0, |hit| hit.real.1);
-        let gap = slice(real, from..first.real.0);
+        let gap = slice(self.real, from..first.real.0);
         let prompt = self.replaced.get(..index).and_then(|earlier| self.render_with(earlier, Some(true)));
         let tail = prompt.as_deref().and_then(|prompt| self.tail(prompt, before));
         match tail {
@@ -416,12 +425,11 @@ impl<'w> Work<'w> {
     }
 
     /// The length of the marker after the last text of a run, from the end of that text or of its repetition.
-    fn stop(&self, closing: &Closing<'_>, real: &str) -> usize {
+    fn stop(&self, closing: &Closing<'_>) -> usize {
         let Closing { last, hit, repeated, alone } = closing;
         let next = self.hits.iter().find(|next| next.real.0 >= hit.real.1);
-        let to = next.map_or(real.len(), |hit| hit.real.0);
-        let gap = slice(real, hit.real.1..to);
-        let mut stop = gap;
+        let to = next.map_or(self.real.len(), |hit| hit.real.0);
+        let mut stop = slice(self.real, hit.real.1..to);
         // The turn ends the same way before the next message and before a user message.
         let alone = alone.as_deref().and_then(|alone| self.after(alone, last, *repeated)).map(str::to_owned);
         let is_last = self.next_message(last) == self.messages.len();
@@ -482,7 +490,7 @@ impl<'w> Work<'w> {
         self.after(before, last, repeated).map(str::to_owned)
     }
 
-    fn parts(&self, index: usize, own: &[&Hit], span: (usize, usize), real: &str) -> Vec<PartSpan> {
+    fn parts(&self, index: usize, own: &[&Hit], span: (usize, usize)) -> Vec<PartSpan> {
         let mut parts: Vec<PartSpan> = Vec::new();
         let part = |part, start, end| PartSpan { message: index, part, start, end };
         let part_of = |hit: &Hit| self.texts.get(hit.text).map(|text| text.part);
@@ -490,14 +498,12 @@ impl<'w> Work<'w> {
         let mut opening: Option<&str> = None;
         for (at, hit) in own.iter().enumerate() {
             match part_of(hit) {
-                Some(MessagePart::Reasoning) => parts.push(part(Part::Reasoning, hit.real.0, hit.real.1)),
-                Some(MessagePart::Content) => parts.push(part(Part::Content, hit.real.0, hit.real.1)),
                 Some(MessagePart::Call(call)) => {
                     let begins = at.checked_sub(1).and_then(|before| own.get(before)).and_then(|hit| part_of(hit))
                         != Some(MessagePart::Call(call));
                     if begins {
                         // Texts that overlap have nothing between them.
-                        let gap = slice(real, end_of_texts.min(hit.real.0)..hit.real.0);
+                        let gap = slice(self.real, end_of_texts.min(hit.real.0)..hit.real.0);
                         let open = match opening {
                             // Between two calls the first one's close comes before the second one's open.
                             Some(first) => common_end(first, gap),
@@ -513,11 +519,12 @@ impl<'w> Work<'w> {
                         call.end = hit.real.1;
                     }
                 }
+                Some(text) => parts.push(part(text.span(), hit.real.0, hit.real.1)),
                 None => {}
             }
             end_of_texts = hit.real.1;
         }
-        let stop = self.turn_end(index, own, span, real);
+        let stop = self.turn_end(index, own, span);
         if let Some(PartSpan { part: Part::Call, end, .. }) = parts.last_mut() {
             *end = stop.max(*end);
         }
@@ -525,14 +532,14 @@ impl<'w> Work<'w> {
             parts.push(part(Part::Stop, stop, span.1));
         }
         for call in parts.iter_mut().filter(|part| part.part == Part::Call) {
-            call.end = call.start + slice(real, call.start..call.end).trim_end().len();
+            call.end = call.start + slice(self.real, call.start..call.end).trim_end().len();
         }
         parts
     }
 
     /// The start of the marker that ends the turn: after the last text or, after a call, after the text that closes the
     /// call.
-    fn turn_end(&self, index: usize, own: &[&Hit], span: (usize, usize), real: &str) -> usize {
+    fn turn_end(&self, index: usize, own: &[&Hit], span: (usize, usize)) -> usize {
         let Some(last) = own.last() else { return span.1 };
         let closes_call = self.texts.get(last.text).is_some_and(|text| matches!(text.part, MessagePart::Call(_)));
         if !closes_call {
@@ -543,7 +550,7 @@ impl<'w> Work<'w> {
         messages.push(said("assistant", needle::ANSWER));
         let render = self.render_with(&messages, Some(false));
         let tail = render.as_deref().and_then(|render| render.rsplit_once(needle::ANSWER)).map_or("", |(_, tail)| tail);
-        let own_tail = slice(real, last.real.1..span.1);
+        let own_tail = slice(self.real, last.real.1..span.1);
         span.1 - Segmentation::Words.shared_end(own_tail, tail.trim_end()).len()
     }
 }

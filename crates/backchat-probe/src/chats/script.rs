@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::probe::needle::Needles;
+use crate::probe::schema::tool;
 use crate::probe::{Answer, Call, Message, ReasoningInput, RequestShape};
 use backchat_core::json::{Object, Value};
 
@@ -224,12 +225,7 @@ impl Script {
         if !required.is_empty() {
             schema.insert("required", Value::List(required));
         }
-        let function = Value::from([
-            ("name", name.into()),
-            ("description", description.into()),
-            ("parameters", Value::Object(schema)),
-        ]);
-        Value::from([("type", "function".into()), ("function", function)])
+        tool(&name, &description, Value::Object(schema))
     }
 
     /// The positions of the needles in a render: each label's index with its first and last byte, in order.

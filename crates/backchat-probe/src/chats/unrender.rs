@@ -9,7 +9,7 @@ use super::definitions;
 use super::frames::{Frames, Step};
 use super::script::Kind;
 use super::walk::{Reading, Walk};
-use crate::probe::{Absent, Renderer, RequestShape, context};
+use crate::probe::{Absent, Renderer, RequestShape, context, role_of};
 use backchat_chat::{ChatTemplate, RenderOptions, switches};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::{common_start, slice};
@@ -106,7 +106,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             definitions::read(&render, rendered)
         };
         let (first, rest) = chat.messages.split_first()?;
-        let is_system = ["system", "developer"].map(Some).contains(&first.get("role").and_then(Value::as_str));
+        let is_system = ["system", "developer"].map(Some).contains(&role_of(first));
         let leads = is_system && !rest.is_empty();
         // The tools were unread, or are the whole of the first message, or a part of it.
         let unread = || {
@@ -236,7 +236,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             }
         }
         let holds = |message: &Value| {
-            let role = message.get("role").and_then(Value::as_str);
+            let role = role_of(message);
             let text = message.get("content").and_then(Value::as_str);
             role != Some("assistant") && text.is_some_and(|text| markers.iter().any(|marker| text.contains(marker)))
         };
@@ -296,7 +296,7 @@ fn is_exact(read: &Option<Chat>) -> bool {
 
 /// Messages in an unusual order: they may come from the text of the message before.
 fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
-    let role = |at: usize| messages.get(at).and_then(|message| message.get("role")).and_then(Value::as_str);
+    let role = |at: usize| messages.get(at).and_then(role_of);
     let reason = |at: usize| {
         let before = role(at.checked_sub(1)?)?;
         match role(at)? {

@@ -156,13 +156,20 @@ impl Examination<'_> {
 
     /// The conversations with a message that calls: alone and answered, without tools and with them.
     fn shapes(&self, message: &Value) -> Vec<Chat> {
-        [None, Some(&self.tools)]
-            .into_iter()
-            .flat_map(|offered| {
-                [vec![user(), message.clone()], vec![user(), message.clone(), result()]]
-                    .map(|messages| Chat::new(messages).offered(offered))
-            })
-            .collect()
+        self.offerings(&[vec![user(), message.clone()], vec![user(), message.clone(), result()]])
+    }
+
+    /// Conversations without tools, and with them.
+    fn offerings(&self, conversations: &[Vec<Value>]) -> Vec<Chat> {
+        let offered = [None, Some(&self.tools)].into_iter();
+        let chats =
+            offered.flat_map(|tools| conversations.iter().map(move |said| Chat::new(said.clone()).offered(tools)));
+        chats.collect()
+    }
+
+    /// How the first of these conversations that is rendered treats an input.
+    fn fate_in(&self, chats: &[Chat], shown: impl Fn(&str) -> bool) -> Fate {
+        fate(chats.iter().map(|chat| self.probe.render(chat)), shown)
     }
 
     /// The treatment of a part of a calling message: in every shape, with every form of arguments that is shown.
@@ -170,8 +177,8 @@ impl Examination<'_> {
         if self.arguments.is_empty() {
             return Fate::Dropped;
         }
-        let chats = self.arguments.iter().flat_map(|form| self.shapes(&message(*form)));
-        fate(chats.map(|chat| self.probe.render(&chat)), shown)
+        let chats: Vec<Chat> = self.arguments.iter().flat_map(|form| self.shapes(&message(*form))).collect();
+        self.fate_in(&chats, shown)
     }
 
     /// The form of arguments to call with.
@@ -244,11 +251,8 @@ impl Examination<'_> {
 
     fn results(&mut self) {
         let message = calling("", vec![call(0, self.form())]);
-        let chats = [None, Some(&self.tools)].into_iter().flat_map(|offered| {
-            [vec![user(), message.clone(), result()], vec![user(), result()]]
-                .map(|messages| Chat::new(messages).offered(offered))
-        });
-        let found = fate(chats.map(|chat| self.probe.render(&chat)), |text| text.contains(needle::RESULT));
+        let chats = self.offerings(&[vec![user(), message, result()], vec![user(), result()]]);
+        let found = self.fate_in(&chats, |text| text.contains(needle::RESULT));
         self.note("tool_results", found.word());
     }
 
@@ -262,10 +266,8 @@ impl Examination<'_> {
         for key in REASONING_KEYS {
             let think = |message: Value| with(message, [(key, needle::REASONING.into())]);
             let messages = [think(answer()), think(calling("", vec![call(0, form)]))];
-            let chats = [None, Some(&self.tools)]
-                .into_iter()
-                .flat_map(|offered| messages.clone().map(|message| Chat::new(vec![user(), message]).offered(offered)));
-            let shown = fate(chats.map(|chat| self.probe.render(&chat)), |text| text.contains(needle::REASONING));
+            let chats = self.offerings(&messages.map(|message| vec![user(), message]));
+            let shown = self.fate_in(&chats, |text| text.contains(needle::REASONING));
             if shown.is_shown() {
                 self.reasoning.push(key);
             }
@@ -317,7 +319,7 @@ impl Examination<'_> {
             asked.as_deref()?.strip_prefix(bare.as_deref()?).map(str::to_owned)
         };
         let default = prompt(&bare, &asked);
-        self.note("generation_prompt", default.clone().map_or(Value::Null, Value::from));
+        self.note("generation_prompt", default.clone());
         let mut switches = backchat_core::json::Object::new();
         for name in found {
             let under = |value: bool| {
@@ -422,7 +424,7 @@ impl Examination<'_> {
         let (tagged, masked) = self.tags();
         self.note("generation_blocks", tagged);
         self.note("stop_masked", masked);
-        self.note("turn_end", end.map_or(Value::Null, Value::from));
+        self.note("turn_end", end);
         self.note("eos_ends_turn", eos);
     }
 

@@ -1,6 +1,6 @@
 //! The conversations the examination renders. Every text in them is a needle: a word that no template contains.
 
-use crate::probe::{self, Message, RequestShape, needle, said, text_part};
+use crate::probe::{self, Message, RequestShape, needle, said, schema, text_part};
 use backchat_core::json::{Object, Value};
 
 /// The forms of a call's arguments, each with the fact that says whether it shows the call.
@@ -45,14 +45,7 @@ pub(crate) fn result() -> Value {
 pub(crate) fn tools() -> Value {
     let tool = |name: &str, description: &str, key: &str| {
         let parameter = Value::from([("type", "string".into()), ("description", "One value.".into())]);
-        let parameters = Value::from([
-            ("type", "object".into()),
-            ("properties", Value::from([(key, parameter)])),
-            ("required", Value::List(vec![key.into()])),
-        ]);
-        let function =
-            Value::from([("name", name.into()), ("description", description.into()), ("parameters", parameters)]);
-        Value::from([("type", "function".into()), ("function", function)])
+        schema::tool(name, description, schema::object([(key, parameter)], &[key]))
     };
     let names = needle::NAMES.iter().zip(needle::DESCRIPTIONS).zip(needle::KEYS);
     Value::List(names.map(|((name, description), key)| tool(name, description, key)).collect())

@@ -7,6 +7,7 @@ use super::Options;
 use super::messages::{ARGUMENTS, answer, call, calling, in_parts, result, tools, user, with};
 use super::probe::{Chat, Probe};
 use super::{Report, facts};
+use crate::probe::schema::{object, of_type};
 use crate::probe::{RequestShape, needle, said};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
@@ -28,7 +29,8 @@ impl Input<'_, '_> {
         let mut properties = Object::new();
         properties.insert("messages", self.messages());
         properties.insert("tools", self.tools());
-        let documents = if self.takes("documents") { listed("object") } else { nothing() };
+        let listed = || any_of(vec![listed(of_type("object")), of_type("null")]);
+        let documents = if self.takes("documents") { listed() } else { nothing() };
         properties.insert("documents", documents);
         properties.insert("add_generation_prompt", of_type("boolean"));
         let variables = self.report.fact("variables").and_then(|fact| fact.value.as_list()).unwrap_or(&[]);
@@ -72,11 +74,11 @@ impl Input<'_, '_> {
             && self.shows(chat(parts.clone()), &[word])
         {
             let mut kinds = vec![part("text", &["text"])];
-            if message.get("role").and_then(Value::as_str) == Some("user") {
+            if crate::probe::role_of(message) == Some("user") {
                 let media = ["image", "video", "audio"].into_iter().filter(|kind| self.takes(kind));
                 kinds.extend(media.map(|kind| part(kind, &[])));
             }
-            forms.push(Value::from([("type", "array".into()), ("items", any_of(kinds))]));
+            forms.push(listed(any_of(kinds)));
         }
         forms
     }
@@ -121,11 +123,8 @@ impl Input<'_, '_> {
         if self.takes("other_role") {
             let known = ["user", "assistant", "tool", "system", "developer"].map(Value::from).to_vec();
             let other = Value::from([("not", Value::from([("enum", Value::List(known))]))]);
-            let other = Value::from([
-                ("type", "object".into()),
-                ("properties", Value::from([("role", other), ("content", of_type("string"))])),
-                ("required", Value::List(vec!["role".into(), "content".into()])),
-            ]);
+            let other = object([("role", other), ("content", of_type("string"))], &["role", "content"]);
+
             first.push(other.clone());
             rest.push(other);
         }
@@ -165,26 +164,20 @@ impl Input<'_, '_> {
             required.push("content");
         }
         let kinds = forms.iter().map(|form| of_type(if form.arguments_text { "string" } else { "object" }));
-        let function = Value::from([
-            ("type", "object".into()),
-            ("properties", Value::from([("name", of_type("string")), ("arguments", any_of(kinds.collect()))])),
-            ("required", Value::List(vec!["name".into(), "arguments".into()])),
-        ]);
+        let parts = [("name", of_type("string")), ("arguments", any_of(kinds.collect()))];
+        let function = object(parts, &["name", "arguments"]);
+
         let mut entries = Object::from([("function".to_owned(), function)]);
-        let mut needed = vec![Value::from("function")];
+        let mut needed = vec!["function"];
         let other_id = with(call(0, form), [("id", "call_Qz-0123456789".into())]);
         if !shows(calling("", vec![other_id])) {
             let id = Value::from([("type", "string".into()), ("pattern", "^[a-zA-Z0-9]{9}$".into())]);
             entries.insert("id", id);
         }
         if !shows(calling("", vec![without(call(0, form), "id")])) {
-            needed.push("id".into());
+            needed.push("id");
         }
-        let item = Value::from([
-            ("type", "object".into()),
-            ("properties", Value::Object(entries)),
-            ("required", Value::List(needed)),
-        ]);
+        let item = object(entries, &needed);
         let mut calls = Value::from([("type", "array".into()), ("minItems", 1.into()), ("items", item)]);
         if !self.takes("parallel_calls") {
             calls = with(calls, [("maxItems", 1.into())]);
@@ -197,27 +190,10 @@ impl Input<'_, '_> {
         if !self.takes("tools") {
             return nothing();
         }
-        let function = Value::from([
-            ("type", "object".into()),
-            (
-                "properties",
-                Value::from([
-                    ("name", of_type("string")),
-                    ("description", of_type("string")),
-                    ("parameters", of_type("object")),
-                ]),
-            ),
-            ("required", Value::List(vec!["name".into()])),
-        ]);
-        let tool = Value::from([
-            ("type", "object".into()),
-            (
-                "properties",
-                Value::from([("type", Value::from([("const", "function".into())])), ("function", function)]),
-            ),
-            ("required", Value::List(vec!["function".into()])),
-        ]);
-        any_of(vec![Value::from([("type", "array".into()), ("items", tool)]), of_type("null")])
+        let parts = [("name", "string"), ("description", "string"), ("parameters", "object")];
+        let function = object(parts.map(|(name, kind)| (name, of_type(kind))), &["name"]);
+        let kind = Value::from([("const", "function".into())]);
+        any_of(vec![listed(object([("type", kind), ("function", function)], &["function"])), of_type("null")])
     }
 }
 
@@ -226,12 +202,8 @@ fn lists_parts(text: &str) -> bool {
     text.contains("'type': 'text'") || text.contains("\"type\": \"text\"")
 }
 
-fn of_type(name: &str) -> Value {
-    Value::from([("type", name.into())])
-}
-
-fn listed(items: &str) -> Value {
-    any_of(vec![Value::from([("type", "array".into()), ("items", of_type(items))]), of_type("null")])
+fn listed(items: Value) -> Value {
+    Value::from([("type", "array".into()), ("items", items)])
 }
 
 /// A value whose loss does not matter.
@@ -250,24 +222,14 @@ fn any_of(mut schemas: Vec<Value>) -> Value {
 fn part(kind: &str, needs: &[&str]) -> Value {
     let mut properties = Object::from([("type".to_owned(), Value::from([("const", kind.into())]))]);
     properties.extend(needs.iter().map(|key| ((*key).to_owned(), of_type("string"))));
-    let required = ["type"].iter().chain(needs).map(|key| Value::from(*key)).collect();
-    Value::from([
-        ("type", "object".into()),
-        ("properties", Value::Object(properties)),
-        ("required", Value::List(required)),
-    ])
+    object(properties, &[&["type"], needs].concat())
 }
 
 /// A message of a role.
 fn message<'k>(role: &str, entries: impl IntoIterator<Item = (&'k str, Value)>, required: &[&str]) -> Value {
     let mut properties = Object::from([("role".to_owned(), Value::from([("const", role.into())]))]);
     properties.extend(entries.into_iter().map(|(key, value)| (key.to_owned(), value)));
-    let required = ["role"].iter().chain(required).map(|key| Value::from(*key)).collect();
-    Value::from([
-        ("type", "object".into()),
-        ("properties", Value::Object(properties)),
-        ("required", Value::List(required)),
-    ])
+    object(properties, &[&["role"], required].concat())
 }
 
 /// The role that the schema of a message is for.

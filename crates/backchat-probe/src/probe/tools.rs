@@ -3,6 +3,7 @@
 use super::conversation::{Call, Message};
 use super::key::{self, Hashed};
 use super::request_shape::RequestShape;
+use super::schema;
 use backchat_chat::Prepared;
 use backchat_core::json::{Object, Value};
 
@@ -77,19 +78,9 @@ impl RequestShape {
                 (key, Value::from(described))
             })
             .collect();
-        let function = Value::from([
-            ("name", call.name.as_str().into()),
-            ("description", "Does one thing.".into()),
-            (
-                "parameters",
-                Value::from([
-                    ("type", "object".into()),
-                    ("properties", Value::Object(properties)),
-                    ("required", Value::List(Vec::new())),
-                ]),
-            ),
-        ]);
-        if self.bare_tools { function } else { Value::from([("type", "function".into()), ("function", function)]) }
+        let parameters = schema::object(properties, &[]);
+        let tool = schema::tool(&call.name, "Does one thing.", parameters);
+        if self.bare_tools { tool.get("function").cloned().unwrap_or(tool) } else { tool }
     }
 }
 

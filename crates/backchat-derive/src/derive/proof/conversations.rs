@@ -1,7 +1,7 @@
 //! The conversations of the proof: none is a probe, and each tests one way in which a parser can go wrong.
 
 use backchat_core::json::{self, Object, Value};
-use backchat_probe::probe::{Answer, Call, Message, PART_BREAK};
+use backchat_probe::probe::{Answer, Call, Message, PART_BREAK, schema};
 
 /// The answer of one case, under its name in the report.
 #[derive(Clone, Debug)]
@@ -270,22 +270,10 @@ fn beginning(mark: &str) -> Option<&str> {
     mark.get(..at).filter(|text| !text.trim().is_empty())
 }
 
-/// The schema of a value of this type.
-pub(super) fn typed(kind: &str) -> Value {
-    Value::from([("type", kind.into())])
-}
-
 /// The definition of a tool, in OpenAI's form.
 pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)>) -> Value {
     let properties: Object = entries.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
-    let parameters = Value::from([
-        ("type", "object".into()),
-        ("properties", Value::Object(properties)),
-        ("required", Value::List(Vec::new())),
-    ]);
-    let function =
-        Value::from([("name", name.into()), ("description", description.into()), ("parameters", parameters)]);
-    Value::from([("type", "function".into()), ("function", function)])
+    schema::tool(name, description, schema::object(properties, &[]))
 }
 
 /// The tools of these conversations: their arguments, and the types of those.
@@ -325,7 +313,7 @@ pub fn tools() -> Value {
     let tool = |(name, entries): (&str, &[(&str, &str)])| {
         let schema = |kind: &str| match kind {
             "nullable" => Value::from([("type", "string".into()), ("nullable", true.into())]),
-            kind => typed(kind),
+            kind => schema::of_type(kind),
         };
         one_tool(name, "A tool.", entries.iter().map(|(key, kind)| (*key, schema(kind))).collect())
     };

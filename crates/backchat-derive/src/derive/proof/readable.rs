@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::Proof;
 use super::case::{Case, Cutter, TurnStarts};
-use super::conversations::{History, Reach, TestAnswer, call, name_ids, one_tool, typed};
+use super::conversations::{History, Reach, TestAnswer, call, name_ids, one_tool};
 use super::judge::{Judge, Outcome};
 use super::reading::{message_of, reasoning_field};
 use backchat_chat::Origin;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{Options, Parser, Tools};
 use backchat_parser::template::Template;
+use backchat_probe::probe::schema::of_type as typed;
 use backchat_probe::probe::{Answer, Message, Prober};
 
 /// The text of one turn, and its message.

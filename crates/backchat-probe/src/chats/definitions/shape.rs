@@ -1,5 +1,6 @@
 //! The shape of tools without their texts, and its possible extensions by one piece.
 
+use crate::probe::schema;
 use backchat_core::json::{Object, Value};
 
 /// The most enum values of a parameter.
@@ -206,7 +207,7 @@ pub(super) fn fill(tools: &[Tool], next: &mut dyn FnMut(Slot) -> Value) -> Value
             function.insert("description", next(Slot::Free));
         }
         function.extend(tool.parameters.as_ref().map(|schema| ("parameters".to_owned(), schema.fill(next))));
-        Value::from([("type", "function".into()), ("function", Value::Object(function))])
+        schema::function(function)
     });
     Value::List(defined.collect())
 }

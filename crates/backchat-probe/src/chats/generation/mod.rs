@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::frames::Frames;
 use super::mask::mask_with;
 use super::script::Script;
-use crate::probe::{Renderer, context};
+use crate::probe::{Renderer, context, role_of};
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
@@ -251,10 +251,7 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
                 let context = context(variables, &script.messages, &script.tools, false);
                 let Ok(masked) = mask_with(&renderer, &context) else { continue };
                 // A call that the template drops leaves a turn without any text: nothing there can be masked.
-                let answers = script
-                    .messages
-                    .iter()
-                    .filter(|message| message.get("role").and_then(Value::as_str) == Some("assistant"));
+                let answers = script.messages.iter().filter(|message| role_of(message) == Some("assistant"));
                 let mut shown: Vec<usize> = masked.parts.iter().map(|part| part.message).collect();
                 shown.dedup();
                 if shown.is_empty() || shown.len() != answers.count() || !masked.problems.is_empty() {

@@ -7,6 +7,7 @@ use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use backchat_core::text::slice;
+use backchat_probe::probe::schema;
 
 /// A JSON member, as a tag of `xml-inline`.
 const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
@@ -120,7 +121,7 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
         let mut made = delimited(&open, Some(close).filter(|close| !close.is_empty()).or(stop));
         made.insert("content", "json".into());
         let function = Value::from([("name", name.as_str().into()), ("arguments", arguments.as_str().into())]);
-        made.insert("transform", Value::from([("type", "function".into()), ("function", function)]));
+        made.insert("transform", schema::function(function));
         made.insert(marker, true.into());
         found.push(made);
         return found;
