@@ -9,7 +9,7 @@ use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 use backchat_derive::derive::{self, Status};
-use backchat_derive::wire::{Wire, WireParts};
+use backchat_derive::wire::{Wire, assumed};
 use backchat_parser::pattern::PatternPart;
 use backchat_parser::template::{ContentSpec, Delimiter, Field, Shape, Template};
 
@@ -43,7 +43,7 @@ pub fn assume(template: &Template) -> Result<Wire, Diagnostic> {
     if proven.status != Status::Proved {
         return Err(unclear("it does not read back what it seems to read"));
     }
-    Ok(wire.assumed())
+    Ok(assumed(wire))
 }
 
 fn cannot(message: &str) -> Diagnostic {

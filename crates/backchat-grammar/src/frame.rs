@@ -8,7 +8,7 @@ use super::marks::FreeTexts;
 use super::notes::Note;
 use super::rules::{Node, Rules};
 use super::turn::{Kind, Start, Turn};
-use backchat_derive::wire::{Wire, WireParts};
+use backchat_derive::wire::{Wire, structure_of, written_of};
 
 /// How many frames are kept. A template whose prompts end in words of the conversation has one for each request.
 const MOST_KEPT: usize = 32;
@@ -33,8 +33,8 @@ impl Frame {
         let content = kind.has_format.then(|| rules.open("content"));
         let mut notes = Vec::new();
         let turn = Turn {
-            wire: wire.structure(),
-            written: wire.written(),
+            wire: structure_of(wire),
+            written: written_of(wire),
             free_texts,
             kind,
             answer: content.map(Node::Rule),

@@ -60,8 +60,8 @@ use std::sync::Arc;
 
 use answer::AnswerFormat;
 use backchat_core::diagnostic::{self, Diagnostic};
-use backchat_core::json::{Object, Value};
-use backchat_derive::wire::{Wire, WireParts, structure};
+use backchat_core::json::{Object, Value, texts};
+use backchat_derive::wire::{Wire, steady_prompt, structure, structure_of, written_of};
 use backchat_parser::template::Template;
 use calls::{Reading, Tool};
 use frame::{Frame, Frames};
@@ -152,8 +152,8 @@ pub struct Builder {
 impl Builder {
     /// For a response template and the wire of its chat template.
     pub fn new(template: Template, wire: Wire) -> Self {
-        let free_texts = marks::free_texts(&template, wire.structure(), wire.written());
-        let preserved = preserved::preserved(wire.structure(), wire.written());
+        let free_texts = marks::free_texts(&template, structure_of(&wire), written_of(&wire));
+        let preserved = preserved::preserved(structure_of(&wire), written_of(&wire));
         Self { template, wire, free_texts, preserved, shared_texts: Arc::default(), frames: Arc::default() }
     }
 
@@ -168,7 +168,7 @@ impl Builder {
         let (callable, wants) = request::tools(request, &mut notes)?;
         let is_forced = matches!(wants, Wants::Some | Wants::One);
         let (prompt, told) = self.prompt(request);
-        let end = PromptEnd::find(self.wire.written(), prompt.as_deref());
+        let end = PromptEnd::find(written_of(&self.wire), prompt.as_deref());
         let mut frame = self.frame(request, &end, wants, wants != Wants::Nothing);
         let mut rules = self.rules_of(frame.as_deref());
         let calls = match wants {
@@ -224,7 +224,7 @@ impl Builder {
     /// The prompt with its placeholders, and the value that it shows for them.
     fn prompt(&self, request: &Request<'_>) -> (Option<String>, Option<String>) {
         let Some(prompt) = &request.prompt else { return (None, None) };
-        let (prompt, told) = varying::with_signs(self.wire.steady(prompt), &self.wire.written().groups);
+        let (prompt, told) = varying::with_signs(steady_prompt(&self.wire, prompt), &written_of(&self.wire).groups);
         (Some(prompt), told)
     }
 
@@ -249,7 +249,7 @@ impl Builder {
 
     /// The texts to forbid instead, if nothing may be called.
     fn bans(&self, wants: Wants, notes: &mut Vec<Note>) -> Option<Vec<String>> {
-        if wants != Wants::Nothing || self.wire.structure().calls.is_none() {
+        if wants != Wants::Nothing || structure_of(&self.wire).calls.is_none() {
             return None;
         }
         if self.free_texts.bans.is_empty() {
@@ -279,8 +279,8 @@ impl Builder {
 
     /// The marks that end the turn, and which turns they end.
     fn stops(&self) -> Vec<(String, &'static str)> {
-        let stops = self.wire.written().stops.iter();
-        let stops = stops.map(|stop| (varying::fixed_start(stop).to_owned(), ends(self.wire.structure(), stop)));
+        let stops = written_of(&self.wire).stops.iter();
+        let stops = stops.map(|stop| (varying::fixed_start(stop).to_owned(), ends(structure_of(&self.wire), stop)));
         stops.filter(|(stop, _)| !stop.is_empty()).collect()
     }
 
@@ -290,7 +290,7 @@ impl Builder {
         rules.excluded = Arc::clone(&self.free_texts.excluded);
         rules.shared_texts = Arc::clone(&self.shared_texts);
         // A value inside is indented further than the one that was seen.
-        rules.most_blanks = u32::try_from(self.wire.written().widest).unwrap_or(0).saturating_mul(2);
+        rules.most_blanks = u32::try_from(written_of(&self.wire).widest).unwrap_or(0).saturating_mul(2);
         rules
     }
 
@@ -304,7 +304,7 @@ impl Builder {
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Node>, Vec<Diagnostic>> {
         let Self { template, wire, free_texts, .. } = self;
-        let Some(calls) = wire.structure().calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
+        let Some(calls) = structure_of(wire).calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
             let message = "this template reads no calls, but the request has tools";
             return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
         };
@@ -317,7 +317,7 @@ impl Builder {
         let mut nodes = Vec::new();
         let mut faults = Vec::new();
         for tool in callable {
-            match calls::call(rules, tool, calls, wire.written(), free_texts, reading, notes) {
+            match calls::call(rules, tool, calls, written_of(wire), free_texts, reading, notes) {
                 Ok(node) => nodes.push(node),
                 Err(fault) => {
                     // A tool that cannot be called is left out. One with a schema that is too much can be.
@@ -360,8 +360,8 @@ impl Builder {
             notes.push(Note::new(Effect::Assumed, message));
             return Ok(None);
         }
-        let structure = self.wire.structure();
-        if let Some(problem) = AnswerFormat::refused(structure, self.wire.written(), &self.free_texts) {
+        let structure = structure_of(&self.wire);
+        if let Some(problem) = AnswerFormat::refused(structure, written_of(&self.wire), &self.free_texts) {
             return Err(vec![problem]);
         }
         let (is_json, open) = (structure.content.is_json, request.open_properties);
@@ -440,7 +440,6 @@ impl Grammar {
 
 /// The result as the command prints it.
 pub fn answer(built: &Grammar, format: &str, grammar: Value, triggers: Option<&[Trigger]>) -> Value {
-    let texts = |items: &[String]| Value::List(items.iter().map(|item| item.as_str().into()).collect());
     let mut out = Object::new();
     out.insert("format", format.into());
     out.insert("grammar", grammar);

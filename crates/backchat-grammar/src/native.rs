@@ -3,7 +3,7 @@
 
 use super::strings::Strings;
 use super::style::{Space, Style};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, texts};
 
 /// The format for a value of this schema, if it is exactly equivalent to the rules.
 pub(crate) fn json_schema(
@@ -32,7 +32,7 @@ fn formatted(schema: Value, excludes: &[String], most_blanks: u32) -> Value {
         ("type", "json_schema".into()),
         ("json_schema", schema),
         ("max_whitespace_cnt", most_blanks.into()),
-        ("excludes", Value::List(excludes.iter().map(|text| text.as_str().into()).collect())),
+        ("excludes", texts(excludes)),
     ])
 }
 

@@ -23,3 +23,15 @@ pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
 pub use read::{Error, ErrorKind, read};
 pub use read::{read_noting_duplicates, read_with_places_at};
 pub use value::{Object, Value};
+/// A list of texts.
+pub fn texts<T: AsRef<str>>(texts: &[T]) -> Value {
+    Value::List(texts.iter().map(|text| text.as_ref().into()).collect())
+}
+
+/// The entries of an object, to change.
+pub fn entries_mut(value: &mut Value) -> Option<&mut Object> {
+    match value {
+        Value::Object(entries) => Some(entries),
+        _ => None,
+    }
+}

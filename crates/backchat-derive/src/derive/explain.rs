@@ -357,10 +357,7 @@ fn calls_line(calls: &Calls) -> String {
         open => code(open),
     };
     // What ends a call that is no object may be part of its body, and what ends a list is written once.
-    let tail = calls.body.tail.iter().filter(|_| calls.body.object.is_none()).rev().find_map(|piece| match piece {
-        CallPart::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
+    let tail = calls.body.tail.iter().filter(|_| calls.body.object.is_none()).rev().find_map(CallPart::text);
     let closes = [Some(cut.close.as_str()), tail, Some(cut.section_close.as_str())];
     let close = closes.into_iter().flatten().map(str::trim).find(|close| !close.is_empty());
     let close = close.map_or_else(|| "the end of the turn".to_owned(), code);

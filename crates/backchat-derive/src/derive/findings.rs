@@ -4,7 +4,7 @@ use super::compile::Choices;
 use super::evidence::Evidence;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
 use backchat_chat::ChatTemplate;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, texts};
 use backchat_core::push_new;
 use backchat_probe::doctor;
 use backchat_probe::probe::steady::readable;
@@ -138,8 +138,9 @@ impl ReportData {
         });
         let prompts =
             Value::from([("prompts", Value::List(prompts.collect())), ("evidence", proof("generation_prompts"))]);
-        let reasoning = wire.reasoning.as_ref().map_or(Value::Null, |reasoning| {
-            let keys: Vec<String> = reasoning.keys().map(str::to_owned).collect();
+        let reasoning = wire.reasoning.as_ref().map(|reasoning| {
+            let keys: Vec<&str> = reasoning.keys().collect();
+
             Value::from([
                 ("open", reasoning.open.trim().into()),
                 ("close", reasoning.close.trim().into()),
@@ -161,7 +162,7 @@ impl ReportData {
         Value::from([
             ("turn", turn),
             ("generation_prompts", prompts),
-            ("reasoning", reasoning),
+            ("reasoning", reasoning.into()),
             ("content", content),
             ("tools", tools),
             ("arguments", arguments),
@@ -179,10 +180,6 @@ fn named(value: Value) -> Value {
         Value::Object(entries) => Value::Object(entries.into_iter().map(|(key, value)| (key, named(value))).collect()),
         other => other,
     }
-}
-
-fn texts(texts: &[String]) -> Value {
-    Value::List(texts.iter().map(|text| text.as_str().into()).collect())
 }
 
 /// The texts that are not empty, without the white space around them.
@@ -204,9 +201,9 @@ fn tools(calls: &Calls, evidence: Value) -> Value {
     ]);
     match &calls.body.object {
         Some(object) => {
-            entries.insert("name", object.name.as_deref().map_or(Value::Null, path));
+            entries.insert("name", object.name.as_deref().map(path).into());
             entries.insert("arguments", path(&object.arguments));
-            entries.insert("id", object.id.as_deref().map_or(Value::Null, path));
+            entries.insert("id", object.id.as_deref().map(path).into());
         }
         None => {
             entries.insert("head", Value::List(calls.body.head.iter().map(piece).collect()));
@@ -237,9 +234,8 @@ fn arguments(calls: &Calls, evidence: Value) -> Value {
         Arguments::Dialect { unquoted_keys, quotes } => {
             put("form", "json dialect".into());
             put("unquoted_keys", (*unquoted_keys).into());
-            let quotes =
-                quotes.as_ref().map(|(open, close)| Value::List(vec![open.as_str().into(), close.as_str().into()]));
-            put("quotes", quotes.unwrap_or(Value::Null));
+            let quotes = quotes.as_ref().map(|(open, close)| texts(&[open, close]));
+            put("quotes", quotes.into());
         }
         Arguments::Pairs(pairs) => {
             put("form", if pairs.cut.close.trim().is_empty() { "keywords".into() } else { "marks".into() });

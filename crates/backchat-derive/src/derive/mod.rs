@@ -192,8 +192,8 @@ fn derive_and<T>(
 ) -> Result<(T, Gaps), Diagnostic> {
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
-        let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
-        return Err(problem("derive-name-taken", &message, Some(help)));
+        let help = "choose another name, such as `reasoning_content` or `thinking`";
+        return Err(Diagnostic::error("derive-name-taken", message).help(help));
     }
     let gaps = Gaps::find(template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
@@ -372,13 +372,9 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
 fn no_content(source: &str, template: &ChatTemplate, options: &Options) -> Diagnostic {
     let prober = Prober::new(template, &options.variables, options.now.clone());
     let Some(error) = prober.refuses_answers() else {
-        let help =
-            "render it with `backchat render` and check that the text of an assistant message appears".to_owned();
-        return problem(
-            "derive-no-content",
-            "this chat template does not render the content of assistant messages",
-            Some(help),
-        );
+        let message = "this chat template does not render the content of assistant messages";
+        let help = "render it with `backchat render` and check that the text of an assistant message appears";
+        return Diagnostic::error("derive-no-content", message).help(help);
     };
     let mut diagnostic = error.diagnostic(source, "");
     diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
@@ -390,15 +386,11 @@ fn no_content(source: &str, template: &ChatTemplate, options: &Options) -> Diagn
     diagnostic
 }
 
-fn problem(id: &'static str, message: &str, help: Option<String>) -> Diagnostic {
-    Diagnostic { help, ..Diagnostic::error(id, message) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::targets::{Reader, Reason};
-    use crate::wire::WireParts;
+    use crate::wire::structure_of;
     use backchat_core::json::Path;
 
     fn refusal() -> Refusal {
@@ -445,7 +437,12 @@ mod tests {
             let options = Options::default().variables(variables.clone());
             let Ok((_, proved)) = draft_with_wire(&source, &options) else { continue };
             let found = Wire::find(&ChatTemplate::compile(&source).unwrap(), &variables, None).unwrap();
-            assert_eq!(format!("{:?}", found.structure()), format!("{:?}", proved.structure()), "{}", file.display());
+            assert_eq!(
+                format!("{:?}", structure_of(&found)),
+                format!("{:?}", structure_of(&proved)),
+                "{}",
+                file.display()
+            );
             compared += 1;
         }
         assert!(compared > 40, "{compared}");

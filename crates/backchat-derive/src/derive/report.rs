@@ -131,7 +131,7 @@ impl Derivation {
         let diagnostics = self.diagnostics.iter().map(diagnostic_value);
         Value::from([
             ("status", self.status.name().into()),
-            ("response_template", self.response_template.clone().unwrap_or(Value::Null)),
+            ("response_template", self.response_template.clone().into()),
             ("findings", self.findings.to_value()),
             ("verification", self.verdict.to_value()),
             ("readers", Value::List(self.readers.iter().map(ReaderVerdict::to_value).collect())),
@@ -227,7 +227,6 @@ impl Explained {
 /// Puts everything together.
 pub(super) fn report(chosen: Chosen, job: &Job<'_>, source: &str) -> Derivation {
     let Job { proof, options, readers: set } = job;
-
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
     let of_readers = readers::report(set, &wire, &reasoning_field, &attempt);

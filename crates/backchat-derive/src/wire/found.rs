@@ -43,39 +43,28 @@ impl Wire {
     }
 }
 
-/// The parts of a wire, for those that write grammars of it. Users of the library see a wire as a whole: the facade does not
-/// name this trait.
-pub trait WireParts {
-    /// The parts of a turn, and the marks around them.
-    fn structure(&self) -> &structure::WireFormat;
+// The parts of a wire, for those that write grammars of it. Users of the library see a wire as a whole: the facade does
+// not name these.
 
-    /// The turns as renders write them.
-    fn written(&self) -> &Written;
-
-    /// A prompt with placeholder characters for varying text, as in the structure.
-    fn steady(&self, prompt: &str) -> String;
-
-    /// The same, as a wire that no model's renders showed.
-    #[must_use]
-    fn assumed(self) -> Self;
+/// The parts of a turn, and the marks around them.
+pub fn structure_of(wire: &Wire) -> &structure::WireFormat {
+    &wire.structure
 }
 
-impl WireParts for Wire {
-    fn structure(&self) -> &structure::WireFormat {
-        &self.structure
-    }
+/// The turns as renders write them.
+pub fn written_of(wire: &Wire) -> &Written {
+    &wire.written
+}
 
-    fn written(&self) -> &Written {
-        &self.written
-    }
+/// A prompt with placeholder characters for varying text, as in the structure.
+pub fn steady_prompt(wire: &Wire, prompt: &str) -> String {
+    wire.varying.steady(prompt.to_owned())
+}
 
-    fn steady(&self, prompt: &str) -> String {
-        self.varying.steady(prompt.to_owned())
-    }
-
-    fn assumed(self) -> Self {
-        Self { is_assumed: true, ..self }
-    }
+/// The same, as a wire that no model's renders showed.
+#[must_use]
+pub fn assumed(wire: Wire) -> Wire {
+    Wire { is_assumed: true, ..wire }
 }
 
 #[cfg(test)]
@@ -90,6 +79,6 @@ mod tests {
         let source = ChatTemplate::compile(&chat_template("{{ m.content }}")).unwrap();
         let wire = Wire::find(&source, &Object::new(), None).unwrap();
         assert!(!wire.is_assumed());
-        assert!(wire.assumed().is_assumed());
+        assert!(assumed(wire).is_assumed());
     }
 }

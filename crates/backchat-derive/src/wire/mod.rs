@@ -26,5 +26,5 @@ pub(crate) mod varying;
 pub mod written;
 
 pub use backchat_probe::probe::{marks, steady};
-pub use found::{Wire, WireParts};
+pub use found::{Wire, assumed, steady_prompt, structure_of, written_of};
 pub(crate) use infer::{Reading, infer};

@@ -4,8 +4,8 @@ use super::answer::Answer;
 use super::refusal::{Refusal, Refused};
 use super::{Conversation, Sample};
 use crate::probe::needle::Needles;
-use crate::probe::{entries_of, role_of, said, text_part};
-use backchat_core::json::Value;
+use crate::probe::{role_of, said, text_part};
+use backchat_core::json::{Value, entries_mut};
 use backchat_parser::tokens::Tokens;
 
 /// The render of all messages, and its text after the model's last value.
@@ -272,7 +272,7 @@ fn with_text(message: &Value, more: &str) -> Value {
     match entries.get_mut("content") {
         Some(Value::String(content)) => content.push_str(more),
         Some(Value::List(parts)) => {
-            let text = parts.iter_mut().find_map(|part| entries_of(Some(part))?.get_mut("text"));
+            let text = parts.iter_mut().find_map(|part| entries_mut(part)?.get_mut("text"));
             match text {
                 Some(Value::String(text)) => text.push_str(more),
                 _ => parts.push(text_part(more)),

@@ -5,9 +5,9 @@ use super::frames::{Frames, Step};
 use super::script::{Kind, PARAMETERS};
 use super::text::CodePoints;
 use super::walk::Reading;
+use crate::probe::RequestShape;
 use crate::probe::schema::function;
-use crate::probe::{RequestShape, entries_of};
-use backchat_core::json::{self, Object, Value};
+use backchat_core::json::{self, Object, Value, entries_mut};
 
 /// The messages of a reading.
 pub(crate) fn assemble(frames: &Frames, reading: &Reading, text: &str) -> Chat {
@@ -158,7 +158,7 @@ impl Builder<'_> {
     /// The message that is being written.
     fn last(&mut self) -> Option<&mut Object> {
         let index = self.into.or(self.chat.messages.len().checked_sub(1))?;
-        entries_of(self.chat.messages.get_mut(index))
+        entries_mut(self.chat.messages.get_mut(index)?)
     }
 
     fn put(&mut self, key: &str, value: Value) {
@@ -192,7 +192,7 @@ impl Builder<'_> {
     }
 
     fn call(&mut self) -> Option<&mut Object> {
-        entries_of(self.calls()?.last_mut())
+        entries_mut(self.calls()?.last_mut()?)
     }
 
     fn begin_call(&mut self, kind: Kind, step: Step) {
@@ -215,13 +215,13 @@ impl Builder<'_> {
     }
 
     fn arguments(&mut self) -> Option<&mut Value> {
-        entries_of(self.call()?.get_mut("function"))?.get_mut("arguments")
+        entries_mut(self.call()?.get_mut("function")?)?.get_mut("arguments")
     }
 
     fn argument(&mut self, value: Value, place: (usize, usize)) {
         let Some(key) = self.key.take() else { return };
         let value = self.typed(&key, value);
-        if let Some(arguments) = entries_of(self.arguments()) {
+        if let Some(arguments) = self.arguments().and_then(entries_mut) {
             arguments.insert(key, value);
         }
         self.extend_call(place.1);
@@ -312,7 +312,7 @@ impl Builder<'_> {
     }
 
     fn tool_detail(&mut self, kind: Kind, text: String) {
-        let Some(function) = entries_of(self.tools.last_mut().and_then(|tool| tool.get_mut("function"))) else {
+        let Some(function) = self.tools.last_mut().and_then(|tool| entries_mut(tool.get_mut("function")?)) else {
             return;
         };
         if kind == Kind::ToolDescription {
@@ -322,9 +322,9 @@ impl Builder<'_> {
             function.extend(parameters.map(|parameters| ("parameters".to_owned(), parameters)));
             return;
         }
-        let Some(schema) = entries_of(function.get_mut("parameters")) else { return };
+        let Some(schema) = function.get_mut("parameters").and_then(entries_mut) else { return };
         let mut required = None;
-        if let Some(properties) = entries_of(schema.get_mut("properties")) {
+        if let Some(properties) = schema.get_mut("properties").and_then(entries_mut) {
             match kind {
                 Kind::Parameter(index) => {
                     let specification = PARAMETERS.get(usize::from(index)).copied().unwrap_or(("string", true, false));
@@ -334,7 +334,7 @@ impl Builder<'_> {
                 }
                 _ => {
                     let property = self.parameter.as_ref().and_then(|name| properties.get_mut(name));
-                    if let Some(property) = entries_of(property) {
+                    if let Some(property) = property.and_then(entries_mut) {
                         property.insert("description", text.into());
                     }
                 }

@@ -19,6 +19,6 @@ pub use conversation::{
 };
 pub use prober::{Prober, Setting};
 pub(crate) use renderer::{Renderer, context, key_of};
-pub(crate) use request::{entries_of, role_of, said, text_part};
+pub(crate) use request::{role_of, said, text_part};
 pub use request_shape::{Absent, Offer, RequestShape};
 pub use tools::json_type;

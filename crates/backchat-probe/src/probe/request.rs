@@ -97,14 +97,6 @@ pub(crate) fn role_of(message: &Value) -> Option<&str> {
     message.get("role")?.as_str()
 }
 
-/// The entries of a value that is an object.
-pub(crate) fn entries_of(value: Option<&mut Value>) -> Option<&mut Object> {
-    match value {
-        Some(Value::Object(entries)) => Some(entries),
-        _ => None,
-    }
-}
-
 /// A message of any role with text content.
 pub(crate) fn said(role: &str, text: &str) -> Value {
     Value::from([("role", role.into()), ("content", text.into())])

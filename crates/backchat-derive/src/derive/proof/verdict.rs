@@ -7,7 +7,7 @@ use super::reading::Part;
 use super::tolerance::Tolerance;
 use crate::derive::recorded;
 use backchat_core::diagnostic::shortened;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, texts};
 
 /// The outcome of a proof: `cases` = `passed` + conversations lost by the wire format + conversations that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -286,9 +286,8 @@ impl Scope {
     }
 
     fn to_value(&self) -> Value {
-        let words = |words: &[&'static str]| Value::List(words.iter().map(|word| (*word).into()).collect());
-        let [proved, not_shown, learned] = [&self.proved, &self.not_shown, &self.learned].map(|list| words(list));
-        Value::from([("proved", proved), ("not_shown", not_shown), ("learned", learned)])
+        let lists = [("proved", &self.proved), ("not_shown", &self.not_shown), ("learned", &self.learned)];
+        Value::from(lists.map(|(name, parts)| (name, texts(parts))))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::looks::{self, Rewrite};
 use super::pieces::Branches;
 use crate::targets::{CONTENT, Limits, Reader, Role, TOOL_CALLS};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{self, Object, Value, entries_mut};
 
 /// A template within limits, and the alternatives it no longer reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +110,7 @@ fn literal(field: &mut Object, side: &str) {
     if let Some(mut texts) = texts {
         let value = match texts.len() {
             1 => texts.remove(0).into(),
-            _ => Value::List(texts.into_iter().map(Value::from).collect()),
+            _ => json::texts(&texts),
         };
         put(field, &key, side, value);
     }
@@ -129,19 +129,12 @@ fn put(field: &mut Object, old: &str, new: &str, value: Value) {
 }
 
 fn entry<'t>(template: &'t mut Value, key: &str) -> Option<&'t mut Object> {
-    let Value::Object(entries) = template else { return None };
-    match entries.get_mut(key) {
-        Some(Value::Object(found)) => Some(found),
-        _ => None,
-    }
+    entries_mut(entries_mut(template)?.get_mut(key)?)
 }
 
 fn fields(template: &mut Value) -> impl Iterator<Item = (&str, &mut Object)> {
     let fields = entry(template, "fields").into_iter().flat_map(|fields| fields.iter_mut());
-    fields.filter_map(|(name, field)| match field {
-        Value::Object(field) => Some((name, field)),
-        _ => None,
-    })
+    fields.filter_map(|(name, field)| Some((name, entries_mut(field)?)))
 }
 
 /// Every pattern that is written as one: the keys that lead to it, its text and its role.
@@ -188,10 +181,7 @@ fn with(way: &Fitted, path: &[String], rewrite: &Rewrite) -> Fitted {
 }
 
 fn at<'t>(value: &'t mut Value, path: &[String]) -> Option<&'t mut Value> {
-    path.iter().try_fold(value, |value, key| match value {
-        Value::Object(entries) => entries.get_mut(key),
-        _ => None,
-    })
+    path.iter().try_fold(value, |value, key| entries_mut(value)?.get_mut(key))
 }
 
 #[cfg(test)]

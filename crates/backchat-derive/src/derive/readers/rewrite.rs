@@ -1,7 +1,7 @@
 //! Any response template written within the limits of readers, and proved to read the same conversations as before.
 
 use super::super::proof::Proof;
-use super::super::{Options, no_content, problem};
+use super::super::{Options, no_content};
 use super::ReaderSet;
 use crate::targets::{CONTENT, TOOL_CALLS};
 use backchat_chat::ChatTemplate;
@@ -45,7 +45,7 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
         let verdict = proof.judge(&loaded.template);
         if verdict.passed == 0 {
             let message = "no conversation parses back exactly with this template";
-            return Err(problem("lint-unproved", message, Some("does the chat template belong to it?".to_owned())));
+            return Err(Diagnostic::error("lint-unproved", message).help("does the chat template belong to it?"));
         }
         if verdict.failed() <= before {
             return Ok(Some(Rewritten { template: way, cases: verdict.cases, failed: verdict.failed() }));

@@ -3,7 +3,7 @@
 use super::ReaderSet;
 use crate::targets::{CONTENT, Reader, Refusal, TOOL_CALLS};
 use backchat_core::diagnostic::{Diagnostic, Severity};
-use backchat_core::json::Value;
+use backchat_core::json::{Value, texts};
 use backchat_parser::template::Template;
 
 /// The verdict of one reader on a draft.
@@ -33,8 +33,7 @@ impl ReaderVerdict {
 
     /// The machine-readable verdict.
     pub fn to_value(&self) -> Value {
-        let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
-        let other = self.other.map_or(Value::Null, |(target, effect)| {
+        let other = self.other.map(|(target, effect)| {
             Value::from([("options", format!("--target {target}").into()), ("effect", effect.into())])
         });
         Value::from([
@@ -43,7 +42,7 @@ impl ReaderVerdict {
             ("takes", self.refusals.is_empty().into()),
             ("refusals", texts(&self.refusals)),
             ("costs", texts(&self.costs)),
-            ("other", other),
+            ("other", other.into()),
         ])
     }
 }
@@ -92,12 +91,15 @@ pub(in crate::derive) fn diagnostics(
     renamed: Option<(&str, &str)>,
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let mut add = |severity: Severity, id: &'static str, message: String, help: &str| {
+        found.push(Diagnostic::new(severity, id, message).help(help));
+    };
     if readers.is_asked {
         for refusal in refusals {
             let message =
                 format!("{} refuses every draft that was found: {}", refusal.reader.title(), in_words(refusal));
             let help = "derive without `--target`, or write this by hand and test it with `backchat prove`";
-            found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
+            add(Severity::Warning, "derive-target", message, help);
         }
         if let (true, Some(refusal)) = (refusals.is_empty(), avoided.first()) {
             let message = format!(
@@ -107,18 +109,18 @@ pub(in crate::derive) fn diagnostics(
             );
             let help =
                 "the draft stays within the target's limits; without `--target` every conversation parses back exactly";
-            found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
+            add(Severity::Warning, "derive-target", message, help);
         }
     }
     for (path, dropped) in dropped {
         let message = format!("`{path}` leaves out {dropped:?} so that every reader accepts it");
         let help = "text that only this delimiter matches is misread; `--target transformers` keeps it";
-        found.push(Diagnostic::new(Severity::Note, "derive-target-cost", message).help(help));
+        add(Severity::Note, "derive-target-cost", message, help);
     }
     if let Some((name, key)) = renamed {
         let message = format!("the target calls the reasoning `{name}`, but the chat template reads `{key}`");
         let help = format!("rename it to `{key}` in messages that you pass to the chat template");
-        found.push(Diagnostic::new(Severity::Note, "derive-renamed", message).help(help));
+        add(Severity::Note, "derive-renamed", message, &help);
     }
     found
 }

@@ -2,7 +2,7 @@
 
 use super::super::structure::{Encoding, Values};
 use super::*;
-use crate::wire::WireParts;
+use crate::wire::structure_of;
 
 #[test]
 fn repeated_text_is_cut_at_marks() {
@@ -203,7 +203,7 @@ fn a_section_that_only_some_calls_of_a_conversation_open_or_close_is_not_their_o
         let source = format!("{{% set ns = namespace(seen=false) %}}{}", super::super::support::chat_template(&answer));
         let template = backchat_chat::ChatTemplate::compile(&source).unwrap();
         let wire = crate::wire::Wire::find(&template, &backchat_core::json::Object::new(), None).unwrap();
-        let cut = wire.structure().calls.as_ref().unwrap().cuts[0].clone();
+        let cut = structure_of(&wire).calls.as_ref().unwrap().cuts[0].clone();
         [cut.section, cut.open, cut.close, cut.section_close]
     };
     let first = format!("{{% if not ns.seen %}}<calls>{{% endif %}}{call}{{% set ns.seen = true %}}");

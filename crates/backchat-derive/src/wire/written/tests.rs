@@ -1,13 +1,13 @@
 //! Turns of small chat templates, part by part, and the spelling of their values.
 
-use super::super::found::{self, WireParts};
+use super::super::found::{self, structure_of, written_of};
 use super::super::support::chat_template;
 use super::*;
 use backchat_chat::ChatTemplate;
 
 fn written(source: &str) -> Written {
     let template = ChatTemplate::compile(source).unwrap();
-    found::Wire::find(&template, &Object::new(), None).unwrap().written().clone()
+    written_of(&found::Wire::find(&template, &Object::new(), None).unwrap()).clone()
 }
 
 /// Content, and calls written with a piece of Jinja about the call `c`.
@@ -81,7 +81,7 @@ fn a_stop_begins_at_its_first_mark_that_no_turn_holds() {
         (&[], &[], &[]),
     ] {
         let wire =
-            WireFormat { stops: known.iter().map(|stop| (*stop).to_owned()).collect(), ..wire.structure().clone() };
+            WireFormat { stops: known.iter().map(|stop| (*stop).to_owned()).collect(), ..structure_of(&wire).clone() };
         assert_eq!(stops(&[group(texts)], &wire), expected, "{texts:?} {known:?}");
     }
 }

@@ -3,25 +3,10 @@
 use std::ops::Range;
 
 use super::super::compare::same;
+use crate::wire::trace::value_at;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
-use backchat_probe::probe::REASONING_KEYS;
-
-/// The message of a sample.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SampleMessage {
-    pub reasoning: Option<String>,
-    pub content: Option<String>,
-    pub calls: Vec<SampleCall>,
-}
-
-/// A call that a sample means.
-#[derive(Clone, Debug)]
-pub(super) struct SampleCall {
-    pub name: String,
-    pub arguments: Object,
-    pub id: Option<String>,
-}
+use backchat_probe::probe::{Answer, Call as Called, REASONING_KEYS};
 
 /// The places of a message's parts in a text, in bytes.
 #[derive(Clone, Debug, Default)]
@@ -68,34 +53,28 @@ impl Alignment {
     }
 }
 
-impl SampleMessage {
-    /// Reads a message; `own` is the name of the reasoning in the draft.
-    pub fn read(message: &Object, own: Option<&str>) -> Self {
-        let text = |key: &str| {
-            let text = message.get(key).and_then(Value::as_str).map(str::trim);
-            text.filter(|text| !text.is_empty()).map(str::to_owned)
+/// Reads the message of a sample; `own` is the name of the reasoning in the draft. A call without an id has an empty one.
+pub(super) fn read(message: &Object, own: Option<&str>) -> Answer {
+    let text = |key: &str| {
+        let text = message.get(key).and_then(Value::as_str).map(str::trim);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let reasoning = REASONING_KEYS.into_iter().chain(own).find_map(text);
+    let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|call| {
+        let function = call.get("function").unwrap_or(call);
+        let arguments = match function.get("arguments") {
+            Some(Value::String(text)) => json::read(text).ok()?,
+            Some(other) => other.clone(),
+            None => Value::Object(Object::new()),
         };
-        let reasoning = REASONING_KEYS.into_iter().chain(own).find_map(text);
-        let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|call| {
-            let function = call.get("function").unwrap_or(call);
-            let arguments = match function.get("arguments") {
-                Some(Value::String(text)) => json::read(text).ok()?,
-                Some(other) => other.clone(),
-                None => Value::Object(Object::new()),
-            };
-            let id = call.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
-            Some(SampleCall {
-                name: function.get("name")?.as_str()?.to_owned(),
-                arguments: arguments.as_object()?.clone(),
-                id,
-            })
-        });
-        Self { reasoning, content: text("content"), calls: calls.collect() }
-    }
+        let id = call.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(Called { name: function.get("name")?.as_str()?.to_owned(), arguments: arguments.as_object()?.clone(), id })
+    });
+    Answer { reasoning, content: text("content"), calls: calls.collect() }
 }
 
 /// Finds every part; the first that is missing, in words, if not all are there.
-pub(super) fn align(text: &str, said: &SampleMessage) -> Result<Alignment, String> {
+pub(super) fn align(text: &str, said: &Answer) -> Result<Alignment, String> {
     let mut alignment = Alignment::default();
     let mut from = 0;
     if let Some(thought) = &said.reasoning {
@@ -110,14 +89,14 @@ pub(super) fn align(text: &str, said: &SampleMessage) -> Result<Alignment, Strin
         alignment.content = Some(at..at + content.len());
         from = at + content.len();
     }
-    for (i, SampleCall { name, arguments, id }) in said.calls.iter().enumerate() {
+    for (i, Called { name, arguments, id }) in said.calls.iter().enumerate() {
         let missing = || match text.get(from..).is_some_and(|rest| rest.contains(name.as_str())) {
             true => format!("the arguments of call {}", i + 1),
             false => format!("the name of call {}", i + 1),
         };
         let mut call = call(text, from, name, arguments).ok_or_else(missing)?;
         // An id that contains the name surrounds it.
-        call.around = id.as_deref().and_then(|id| id.split_once(name.as_str())).and_then(|(before, after)| {
+        call.around = id.split_once(name.as_str()).and_then(|(before, after)| {
             let is_there =
                 text.get(..call.name.start)?.ends_with(before) && text.get(call.name.end..)?.starts_with(after);
             is_there.then_some((before.len(), after.len()))
@@ -132,7 +111,7 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
     let wanted = Value::Object(arguments.clone());
     let begins = text.get(from..)?.match_indices('{').map(|(at, _)| from + at);
     for at in begins {
-        let Some((end, value)) = object(text, at) else { continue };
+        let Some((value, end)) = value_at(text, at) else { continue };
         if same(&wanted, &value) {
             let name = word(text.get(..at)?, from, name, true)?;
             return Some(Call { span: name.start..end, name, around: None, body: Body::Json(at..end) });
@@ -159,28 +138,6 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
     }
     let around = None;
     (!pairs.is_empty()).then_some(Call { span: name.start..end, name, around, body: Body::Pairs(pairs) })
-}
-
-/// The JSON object that begins at a place.
-fn object(text: &str, at: usize) -> Option<(usize, Value)> {
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    for (offset, c) in text.get(at..)?.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            '{' if !quoted => depth += 1,
-            '}' if !quoted => {
-                depth -= 1;
-                if depth == 0 {
-                    let end = at + offset + 1;
-                    return Some((end, json::read(text.get(at..end)?).ok()?));
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 /// The first place of a whole word from here on, or the last one.
@@ -227,8 +184,8 @@ fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool
 mod tests {
     use super::*;
 
-    fn said(message: &str) -> SampleMessage {
-        SampleMessage::read(json::read(message).unwrap().as_object().unwrap(), None)
+    fn said(message: &str) -> Answer {
+        read(json::read(message).unwrap().as_object().unwrap(), None)
     }
 
     #[test]

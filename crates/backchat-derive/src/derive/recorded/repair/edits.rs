@@ -315,7 +315,7 @@ fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value
 
 #[cfg(test)]
 mod tests {
-    use super::super::align::{SampleMessage, align};
+    use super::super::align::{align, read as read_message};
     use super::*;
     use crate::derive::by_hand::{ANSWER, object, read, value};
 
@@ -325,7 +325,7 @@ mod tests {
 
     /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
     fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
-        let alignment = align(text, &SampleMessage::read(&object(message), None)).unwrap();
+        let alignment = align(text, &read_message(&object(message), None)).unwrap();
         let stop = text.find("<end>").unwrap_or(text.len());
         let seen = Sighting {
             text,

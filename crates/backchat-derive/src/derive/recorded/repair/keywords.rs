@@ -140,13 +140,13 @@ fn only_sign(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::align::{SampleMessage, align};
+    use super::super::align::{align, read as read_message};
     use super::*;
     use backchat_core::json;
 
     fn layout_of(text: &str, arguments: &str) -> Option<Layout> {
         let message = format!(r#"{{"tool_calls": [{{"function": {{"name": "f", "arguments": {arguments}}}}}]}}"#);
-        let said = SampleMessage::read(json::read(&message).unwrap().as_object().unwrap(), None);
+        let said = read_message(json::read(&message).unwrap().as_object().unwrap(), None);
         layout(text, &align(text, &said).unwrap().calls, 0, text.len())
     }
 

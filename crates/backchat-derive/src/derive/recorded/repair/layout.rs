@@ -271,13 +271,13 @@ fn framed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::align::{SampleMessage, align};
+    use super::super::align::{align, read as read_message};
     use super::*;
     use backchat_core::json;
 
     fn first(text: &str) -> Layout {
         let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
-        let said = SampleMessage::read(json::read(message).unwrap().as_object().unwrap(), None);
+        let said = read_message(json::read(message).unwrap().as_object().unwrap(), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 

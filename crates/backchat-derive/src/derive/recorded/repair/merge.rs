@@ -408,7 +408,7 @@ pub(super) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::align::{SampleMessage, align};
+    use super::super::align::{align, read as read_message};
     use super::super::keywords::layouts;
     use super::*;
     use crate::derive::by_hand::{object, read, said_calls, value};
@@ -416,7 +416,7 @@ mod tests {
     const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
 
     fn layout_of(text: &str) -> Layout {
-        let said = SampleMessage::read(&object(CALLED), None);
+        let said = read_message(&object(CALLED), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 

@@ -16,7 +16,6 @@ use std::collections::HashMap;
 
 use super::compare;
 use super::{Sample, read_as};
-use align::SampleMessage;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
@@ -174,7 +173,7 @@ fn is_exact(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
     let wanted = sample.message.as_ref().and_then(Value::as_object);
     let (Some(wanted), Ok((read, _))) = (wanted, read) else { return false };
     let arguments = |message: &Object| -> Vec<Value> {
-        let calls = SampleMessage::read(message, None).calls;
+        let calls = align::read(message, None).calls;
         calls.into_iter().map(|call| Value::Object(call.arguments)).collect()
     };
     let (wanted, got) = (arguments(wanted), arguments(&read.message));

@@ -1,16 +1,18 @@
 //! The repairs that one sample suggests: variants of reasoning, content and calls in every combination.
 
 use super::super::{Sample, read_as};
-use super::align::{self, SampleMessage};
+use super::align;
 use super::edits::{self, Edit, Sighting};
 use super::{Trial, load};
 use crate::derive::compile::Topic;
+use crate::derive::reasoning_field;
 use crate::derive::recorded::compare;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Mode};
 use backchat_parser::template::Template;
+use backchat_probe::probe::Answer;
 
 /// How many candidates are read with the samples for one of them.
 const MOST_EDITS: usize = 96;
@@ -30,8 +32,8 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
     for _ in 0..MOST_STEPS {
         let Some((edit, repaired)) = waiting.pop().filter(|_| found.len() < MOST_EDITS) else { break };
         let Some(template) = load(&edit.template) else { continue };
-        let own = own_reasoning(&template).map(str::to_owned);
-        let said = SampleMessage::read(message, own.as_deref());
+        let own = reasoning_field(&template).map(str::to_owned);
+        let said = align::read(message, own.as_deref());
         let alignment = align::align(&sample.text, &said)
             .map_err(|part| format!("its message is impossible: its text does not contain {part}"))?;
         let (got, events) = match read_as(sample, &template, prefix, Mode::Stable, false) {
@@ -39,7 +41,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
             // A template that gives up on the sample reads nothing of it.
             Err(_) => (Object::new(), Vec::new()),
         };
-        let wrong = Wrong::compare(&said, &got, own.as_deref()).parts();
+        let wrong = wrong_parts(&said, &got, own.as_deref());
         if wrong.is_empty() {
             found.extend(Some(edit).filter(|_| !repaired.is_empty()));
             continue;
@@ -91,37 +93,22 @@ fn name(part: Topic) -> &'static str {
     }
 }
 
-/// Which parts of a message a template reads wrongly.
-struct Wrong {
-    reasoning: bool,
-    calls: bool,
-    content: bool,
-}
-
-impl Wrong {
-    fn compare(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
-        let got = SampleMessage::read(got, own);
-        let same_calls = said.calls.len() == got.calls.len()
-            && said.calls.iter().zip(&got.calls).all(|(said, got)| {
-                let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
-                said.name == got.name
-                    && same(&said.arguments, &got.arguments)
-                    && (said.id.is_none() || said.id == got.id)
-            });
-        Self { reasoning: said.reasoning != got.reasoning, calls: !same_calls, content: said.content != got.content }
-    }
-
-    /// The parts in the order in which to fix them: text that calls leave over is read as content.
-    fn parts(&self) -> Vec<Topic> {
-        let parts = [(Topic::Reasoning, self.reasoning), (Topic::Calls, self.calls), (Topic::Content, self.content)];
-        parts.into_iter().filter_map(|(part, is_wrong)| is_wrong.then_some(part)).collect()
-    }
-}
-
-/// The field of a template that holds reasoning.
-fn own_reasoning(template: &Template) -> Option<&str> {
-    let mut names = template.fields().iter().map(|field| field.name.as_str());
-    names.find(|name| !["content", "tool_calls", "role"].contains(name))
+/// The parts that a template reads wrongly, in the order in which to fix them: text that calls leave over is read as
+/// content.
+fn wrong_parts(said: &Answer, got: &Object, own: Option<&str>) -> Vec<Topic> {
+    let got = align::read(got, own);
+    let same_calls = said.calls.len() == got.calls.len()
+        && said.calls.iter().zip(&got.calls).all(|(said, got)| {
+            let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
+            let is_same_id = said.id.is_empty() || said.id == got.id;
+            said.name == got.name && same(&said.arguments, &got.arguments) && is_same_id
+        });
+    let is_wrong = [
+        (Topic::Reasoning, said.reasoning != got.reasoning),
+        (Topic::Calls, !same_calls),
+        (Topic::Content, said.content != got.content),
+    ];
+    is_wrong.into_iter().filter_map(|(part, is_wrong)| is_wrong.then_some(part)).collect()
 }
 
 fn prefix_length(template: &Template, prefix: &str) -> usize {
@@ -163,17 +150,15 @@ mod tests {
 
     #[test]
     fn reasoning_is_repaired_before_calls_and_calls_before_content() {
-        let said = SampleMessage::read(
-            &object(&CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "content": "Yes.", "tool"#)),
-            None,
-        );
+        let said =
+            align::read(&object(&CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "content": "Yes.", "tool"#)), None);
         for (got, first) in [
             ("{}".to_owned(), Some(Topic::Reasoning)),
             (r#"{"thinking": "Hm."}"#.to_owned(), Some(Topic::Calls)),
             (CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#), Some(Topic::Content)),
             (CALLED.replace("{\"tool", r#"{"reasoning": "Hm.", "content": "Yes.", "tool"#), None),
         ] {
-            assert_eq!(Wrong::compare(&said, &object(&got), None).parts().first().copied(), first, "{got}");
+            assert_eq!(wrong_parts(&said, &object(&got), None).first().copied(), first, "{got}");
         }
     }
 
