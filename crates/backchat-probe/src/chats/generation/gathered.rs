@@ -2,62 +2,33 @@
 //! split where the model's part begins and ends.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::source::{self, Piece, PieceKind};
-use super::{Case, Pair, Stretch, Trace, marks_only_answers, message_loop};
+use super::{Case, Pair, Spans, Stretch, Trace, cover, marks_only_answers, message_loop};
 use backchat_core::json::Value;
 
 /// How far from the ends of a span the gathered text may begin and end, in bytes.
 const MOST_AROUND: usize = 200;
-/// How many pairs are tested on every conversation for each choice.
-const MOST_CHECKS: usize = 300;
 
 /// Chooses pairs whose texts have the model's part always at the same distance from their start and end, or after the
 /// same text that only some of them have.
 pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Option<Vec<Pair>> {
     let mut candidates = candidates(pieces, cases, traces);
     add_leads(&mut candidates, cases);
-    let candidates: HashMap<Pair, Vec<(usize, usize)>> =
-        candidates.into_iter().map(|(pair, around)| (pair, around.spans)).collect();
-    let mut left: Vec<(usize, usize)> = (cases.iter().enumerate())
-        .flat_map(|(index, case)| (0..case.spans.len()).map(move |span| (index, span)))
-        .collect();
-    let mut chosen: Vec<Pair> = Vec::new();
-    while !left.is_empty() {
-        let mut ranked: Vec<(&Pair, usize)> = candidates
-            .iter()
-            .filter(|(pair, _)| chosen.iter().all(|other| pair.to <= other.from || pair.from >= other.to))
-            .map(|(pair, spans)| (pair, spans.iter().filter(|span| left.contains(span)).count()))
-            .filter(|(_, covered)| *covered > 0)
-            .collect();
-        ranked.sort_by_key(|(pair, covered)| {
-            let (before, after) = pair.around;
-            (
-                Reverse(*covered),
-                pair.conditional,
-                pair.leads.iter().flatten().count(),
-                before + after,
-                pair.to - pair.from,
-                **pair,
-            )
-        });
-        let mut fitting = ranked.iter().take(MOST_CHECKS).map(|(pair, _)| **pair);
-        let best = fitting.find(|pair| marks_only_answers(pieces, pair, cases, traces))?;
-        if let Some(spans) = candidates.get(&best) {
-            left.retain(|span| !spans.contains(span));
-        }
-        chosen.push(best);
-    }
-    chosen.sort();
-    Some(chosen)
+    let candidates: BTreeMap<Pair, Spans> = candidates.into_iter().map(|(pair, around)| (pair, around.spans)).collect();
+    let rank = |pair: &Pair| {
+        let (before, after) = pair.around;
+        (pair.conditional, pair.leads.iter().flatten().count(), before + after, pair.to - pair.from)
+    };
+    cover(cases, &candidates, 0, rank, |pair| marks_only_answers(pieces, pair, cases, traces))
 }
 
 /// What a pair encloses.
 #[derive(Default)]
 struct Around {
     /// The spans: the case and the span's number.
-    spans: Vec<(usize, usize)>,
+    spans: Spans,
     /// For each of them, the text before it.
     headers: Vec<Stretch>,
 }

@@ -8,6 +8,7 @@ mod reason;
 mod several;
 mod source;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::frames::Frames;
@@ -49,29 +50,8 @@ impl std::fmt::Display for NotPatched {
 impl std::error::Error for NotPatched {}
 
 /// The conversations that show the places of the tags, and more that only prove them.
-const SHAPES: &[&str] = &[
-    "UA",
-    "SUA",
-    "UAUA",
-    "UR",
-    "URUR",
-    "UC",
-    "UCT",
-    "UCTA",
-    "Uc",
-    "UcTA",
-    "Ur",
-    "UrTA",
-    "UrTR",
-    "UD",
-    "UDTTA",
-    "UCTAUA",
-    "UF",
-    "SUAUCTAUA",
-    "UAUAU",
-    "UCTCTA",
-    "UqTA",
-];
+const SHAPES: &str =
+    "UA SUA UAUA UR URUR UC UCT UCTA Uc UcTA Ur UrTA UrTR UD UDTTA UCTAUA UF SUAUCTAUA UAUAU UCTCTA UqTA";
 
 /// The end of the texts in the second half of the conversations.
 const OTHER_TEXT: &str = "\n\nSecond line, with <b> and {x}";
@@ -96,6 +76,10 @@ impl Case {
         let Some(text) = self.text.get(from..to).map(str::trim) else { return false };
         let eos = self.context.get("eos_token").and_then(Value::as_str);
         text.is_empty() || to == self.text.trim_end().len() && Some(text) == eos
+    }
+
+    fn is_blank(&self, from: usize, to: usize) -> bool {
+        self.text.get(from..to).is_some_and(|text| text.trim().is_empty())
     }
 
     /// The position some characters after another one.
@@ -150,6 +134,11 @@ struct Pair {
 impl Pair {
     fn plain(from: usize, to: usize, conditional: bool) -> Self {
         Self { from, to, conditional, around: (0, 0), leads: [None; 2] }
+    }
+
+    /// Whether it shares nothing with another one.
+    fn is_apart(&self, other: &Self) -> bool {
+        self.to <= other.from || self.from >= other.to
     }
 
     /// The texts that some turns have after their header.
@@ -243,7 +232,7 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
     let mut cases = Vec::new();
     for suffix in ["", OTHER_TEXT] {
         for tools in ["", "aa"] {
-            for shape in SHAPES {
+            for shape in SHAPES.split(' ') {
                 if form.reasoning.is_none() && shape.contains(['R', 'r', 'q']) {
                     continue;
                 }
@@ -257,9 +246,7 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
                 if shown.is_empty() || shown.len() != answers.count() || !masked.problems.is_empty() {
                     continue;
                 }
-                let bytes: Vec<usize> =
-                    masked.text.char_indices().map(|(at, _)| at).chain([masked.text.len()]).collect();
-                let byte = |point: usize| bytes.get(point).copied().unwrap_or(masked.text.len());
+                let byte = bytes_of_points(&masked.text);
                 let spans = masked.spans.iter().zip(&masked.headers).map(|((start, end), (header, _))| {
                     let within = |part: &&super::mask::PartSpan| part.start >= *start && part.end <= *end;
                     let text = masked.parts.iter().filter(within).map(|part| part.start).min().unwrap_or(*start);
@@ -271,6 +258,12 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
         }
     }
     cases
+}
+
+/// Gives the byte at which each code point of a text begins.
+fn bytes_of_points(text: &str) -> impl Fn(usize) -> usize + 'static {
+    let (bytes, end): (Vec<usize>, usize) = (text.char_indices().map(|(at, _)| at).collect(), text.len());
+    move |point| bytes.get(point).copied().unwrap_or(end)
 }
 
 /// The positions in a render at which each place of the source was reached, in order.
@@ -326,20 +319,20 @@ fn read_trace(traced: &str, plain: &str) -> Option<Trace> {
 /// How well a stretch of a render fits a span: 0 is exact; `None` if it does not. White space after the stop is not the
 /// model's.
 fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
-    let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
     if end != span.end {
         return None;
     }
-    if start == span.start || (start < span.start && blank(start, span.start)) {
+    if start == span.start || (start < span.start && case.is_blank(start, span.start)) {
         return Some(0);
     }
-    (start > span.start && start <= span.text).then_some(if blank(span.start, start) { 0 } else { 1 })
+    (start > span.start && start <= span.text).then_some(if case.is_blank(span.start, start) { 0 } else { 1 })
 }
 
 /// Chooses pairs of places that cover every span and nothing else; `skip` leaves out the first choices.
 fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Option<Vec<Pair>> {
     // Each pair with the spans it covers and its cost; pairs that also mark other text are of no use.
-    let mut found: BTreeMap<Pair, (Vec<(usize, usize)>, usize)> = BTreeMap::new();
+    let mut found: BTreeMap<Pair, Spans> = BTreeMap::new();
+    let mut costs: HashMap<Pair, usize> = HashMap::new();
     for (case_index, (case, trace)) in cases.iter().zip(traces).enumerate() {
         for (span_index, span) in case.spans.iter().enumerate() {
             let starts: Vec<usize> =
@@ -358,10 +351,9 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
                     seen.push(to);
                     let Some(cost) = fit(case, span, start, end) else { continue };
                     for conditional in [false, true] {
-                        let entry = found.entry(Pair::plain(from, to, conditional)).or_default();
-                        if !entry.0.contains(&(case_index, span_index)) {
-                            entry.0.push((case_index, span_index));
-                            entry.1 += cost;
+                        let pair = Pair::plain(from, to, conditional);
+                        if push_new(found.entry(pair).or_default(), (case_index, span_index)) {
+                            *costs.entry(pair).or_default() += cost;
                         }
                     }
                 }
@@ -375,33 +367,36 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
         variable && bodies.get(&pair.from) == bodies.get(&pair.to)
     });
     let mut valid: HashMap<Pair, bool> = HashMap::new();
-    let mut left: Vec<(usize, usize)> = cases
-        .iter()
-        .enumerate()
-        .flat_map(|(index, case)| (0..case.spans.len()).map(move |span| (index, span)))
-        .collect();
+    let rank = |pair: &Pair| (pair.conditional, costs.get(pair).copied(), divided(pieces, pair), pair.to - pair.from);
+    cover(cases, &found, skip, rank, |pair| {
+        *valid.entry(*pair).or_insert_with(|| marks_only_answers(pieces, pair, cases, traces))
+    })
+}
+
+/// Spans by the numbers of their case and in it.
+type Spans = Vec<(usize, usize)>;
+
+/// Chooses pairs that cover every span one by one: of those that cover most, the best by rank that fits; `skip` leaves
+/// out the first choices.
+fn cover<K: Ord>(
+    cases: &[Case],
+    found: &BTreeMap<Pair, Spans>,
+    mut skip: usize,
+    rank: impl Fn(&Pair) -> K,
+    mut fits: impl FnMut(&Pair) -> bool,
+) -> Option<Vec<Pair>> {
+    let spans_of = |(index, case): (usize, &Case)| (0..case.spans.len()).map(move |span| (index, span));
+    let mut left: Spans = cases.iter().enumerate().flat_map(spans_of).collect();
     let mut chosen: Vec<Pair> = Vec::new();
-    let mut skip = skip;
     while !left.is_empty() {
-        let mut ranked: Vec<(&Pair, usize, usize)> = found
-            .iter()
-            .filter(|(pair, _)| chosen.iter().all(|other| pair.to <= other.from || pair.from >= other.to))
-            .map(|(pair, (spans, cost))| (pair, spans.iter().filter(|span| left.contains(span)).count(), *cost))
-            .filter(|(_, covered, _)| *covered > 0)
-            .collect();
-        ranked.sort_by_key(|(pair, covered, cost)| {
-            (std::cmp::Reverse(*covered), pair.conditional, *cost, divided(pieces, pair), pair.to - pair.from)
-        });
-        let mut fitting = ranked
-            .iter()
-            .take(MOST_CHECKS)
-            .map(|(pair, ..)| **pair)
-            .filter(|pair| *valid.entry(*pair).or_insert_with(|| marks_only_answers(pieces, pair, cases, traces)));
-        let best = fitting.nth(skip)?;
+        let apart = found.iter().filter(|(pair, _)| chosen.iter().all(|other| pair.is_apart(other)));
+        let counted = apart.map(|(pair, spans)| (pair, spans.iter().filter(|span| left.contains(span)).count()));
+        let mut ranked: Vec<(&Pair, usize)> = counted.filter(|(_, covered)| *covered > 0).collect();
+        ranked.sort_by_key(|(pair, covered)| (Reverse(*covered), rank(pair)));
+        let best = *ranked.into_iter().take(MOST_CHECKS).map(|(pair, _)| pair).filter(|pair| fits(pair)).nth(skip)?;
         skip = 0;
-        if let Some((spans, _)) = found.get(&best) {
-            left.retain(|span| !spans.contains(span));
-        }
+        let covered = found.get(&best)?;
+        left.retain(|span| !covered.contains(span));
         chosen.push(best);
     }
     chosen.sort();
@@ -534,8 +529,7 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
         if rendered.text != case.text {
             return Err(format!("a block changes the render of {}", case.messages));
         }
-        let bytes: Vec<usize> = case.text.char_indices().map(|(at, _)| at).chain([case.text.len()]).collect();
-        let byte = |point: usize| bytes.get(point).copied().unwrap_or(case.text.len());
+        let byte = bytes_of_points(&case.text);
         let spans = rendered.assistant_spans.iter().map(|(start, end)| (byte(*start), byte(*end)));
         let spans = joined(case, spans.collect());
         let fits = |wanted: &Span, span: &(usize, usize)| {
@@ -565,15 +559,14 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
 
 /// Spans with text in them; those of one answer with only white space between them are one.
 fn joined(case: &Case, mut spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
-    spans.retain(|(start, end)| !blank(*start, *end));
+    spans.retain(|(start, end)| !case.is_blank(*start, *end));
     spans.sort_unstable();
     let mut joined: Vec<(usize, usize)> = Vec::new();
     for (start, end) in spans {
         match joined.last_mut() {
             Some((first, before))
                 if case.span_of((*first, *before)) == case.span_of((start, end))
-                    && (start <= *before || blank(*before, start)) =>
+                    && (start <= *before || case.is_blank(*before, start)) =>
             {
                 *before = end.max(*before);
             }

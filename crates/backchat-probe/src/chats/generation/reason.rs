@@ -63,8 +63,7 @@ fn missing(case: &Case, trace: &Trace, span: &Span) -> Option<&'static str> {
 
 /// The steps of a trace at which a span may begin.
 fn starts<'t>(case: &'t Case, trace: &'t Trace, span: &'t Span) -> impl Iterator<Item = usize> + 't {
-    let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
-    let begins = move |at: usize| at <= span.text && (at >= span.start || blank(at, span.start));
+    let begins = move |at: usize| at <= span.text && (at >= span.start || case.is_blank(at, span.start));
     trace.iter().enumerate().filter(move |(_, (at, _))| begins(*at)).map(|(step, _)| step)
 }
 
