@@ -16,12 +16,10 @@ pub(crate) fn texts(format: &str) -> Option<&'static Automaton> {
     known.get_or_init(|| Automaton::from_pattern(&of_schema(pattern(format)?).ok()??)).as_ref()
 }
 
-/// Whether these are the texts of a format.
 pub(crate) fn is_format(texts: &Automaton) -> bool {
     TEXTS.iter().filter_map(OnceLock::get).flatten().any(|own| own == texts)
 }
 
-/// The pattern of a format.
 fn pattern(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => {

@@ -4,7 +4,6 @@ use super::notes::{Effect, Note};
 use backchat_core::text::{common_end, slice};
 use backchat_derive::wire::written::{Group, Written};
 
-/// The end of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PromptEnd {
     /// The group of turns that it begins: the plainest if no other is found, and none if no turn was seen.

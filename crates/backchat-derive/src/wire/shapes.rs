@@ -48,7 +48,6 @@ pub(crate) fn thoughts() -> [Answer; 3] {
     [bare.with_content(needle::CONTENT), called.clone(), called.with_content(needle::CONTENT)]
 }
 
-/// An answer after a history.
 pub(crate) fn conversation(after: History, answer: &Answer) -> Vec<Message> {
     let mut messages = history(after);
     messages.push(Message::Assistant(answer.clone()));
@@ -60,7 +59,6 @@ pub(crate) fn content() -> Answer {
     Answer::content(needle::CONTENT)
 }
 
-/// The messages of a history.
 pub(crate) fn history(kind: History) -> Vec<Message> {
     let user = || Message::User(needle::USER.to_owned());
     let later = || Message::User(needle::LATER.to_owned());

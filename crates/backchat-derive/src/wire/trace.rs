@@ -139,7 +139,6 @@ impl Trace {
         self.rest(self.slots.last().map_or(0, |slot| slot.range.end))
     }
 
-    /// The slots of one call.
     pub(crate) fn of_call(&self, call: usize) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(move |slot| slot.kind.call() == Some(call))
     }
@@ -188,7 +187,6 @@ mod tests {
         Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.as_object().unwrap().clone() }
     }
 
-    /// Each slot with its text.
     fn slots<'t>(text: &'t str, answer: &Answer) -> Vec<(Kind, &'t str)> {
         let trace = Trace::new(text, answer);
         trace.slots.into_iter().map(|slot| (slot.kind, &text[slot.range])).collect()

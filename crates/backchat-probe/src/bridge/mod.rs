@@ -132,7 +132,6 @@ impl Bridge {
         Ok(Bridged { ids, text, edits, closed: join.closes, message: answer.message })
     }
 
-    /// The ids of a render from a place on.
     fn ids_from(&self, render: &str, place: usize) -> Result<Vec<u32>, Refused> {
         let encoded = self.tokenizer.encode(render).map_err(refusal::not_encoded)?;
         let place = render.get(..place).unwrap_or(render).chars().count();
@@ -165,7 +164,6 @@ struct Conversation<'c> {
 }
 
 impl Conversation<'_> {
-    /// The context for messages.
     fn context(&self, messages: Vec<Value>, add_generation_prompt: bool) -> Object {
         let mut context = self.bridge.variables.clone();
         context.insert("messages", Value::List(messages));

@@ -265,7 +265,6 @@ fn replace_leaves(value: &mut Value, needle: &str) -> bool {
     }
 }
 
-/// A message with more text.
 fn with_text(message: &Value, more: &str) -> Value {
     let Value::Object(entries) = message else { return message.clone() };
     let mut entries = entries.clone();

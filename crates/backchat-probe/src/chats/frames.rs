@@ -377,33 +377,31 @@ fn arguments(
         Value::String(text) => json::read(text).ok()?,
         other => other.clone(),
     };
-    for open in opens(text, from, key, '{') {
-        let Some(end) = json_end(text, open) else { continue };
-        if text.get(open..end).and_then(|value| json::read(value).ok()).is_some_and(|value| value == wanted) {
-            return Some((Kind::Arguments, (open, end)));
-        }
-    }
-    for open in opens(text, from, key, '"') {
-        let Some(end) = json_end(text, open) else { continue };
-        let inner = text.get(open..end).and_then(|value| json::read(value).ok());
-        let inner = inner.as_ref().and_then(Value::as_str).and_then(|text| json::read(text).ok());
-        if inner.is_some_and(|value| value == wanted) {
-            return Some((Kind::ArgumentsText, (open, end)));
-        }
-    }
-    None
+    let objects = opens(text, from, key, '{').into_iter().map(|open| (Kind::Arguments, open));
+    let texts = opens(text, from, key, '"').into_iter().map(|open| (Kind::ArgumentsText, open));
+    objects.chain(texts).find_map(|(kind, open)| {
+        let (value, end) = json_at(text, open)?;
+        let value = match value {
+            Value::String(inner) => json::read(&inner).ok()?,
+            value => value,
+        };
+        (value == wanted).then_some((kind, (open, end)))
+    })
+}
+
+/// The JSON value that begins at a byte, and its end.
+fn json_at(text: &str, open: usize) -> Option<(Value, usize)> {
+    let end = json_end(text, open)?;
+    Some((json::read(text.get(open..end)?).ok()?, end))
 }
 
 /// The JSON list of all tools, or the object of one, around a tool's name.
 fn tools(script: &Script, text: &str, from: usize, name: usize) -> Option<(Kind, (usize, usize))> {
     let all = script.tools.as_list()?;
-    let value = |open: usize| {
-        let end = json_end(text, open)?;
-        Some((json::read(text.get(open..end)?).ok()?, end))
-    };
+
     let is_tool = |value: &Value| all.iter().any(|tool| same_tool(value, tool));
     for open in opens(text, from, name, '[') {
-        if let Some((Value::List(items), end)) = value(open)
+        if let Some((Value::List(items), end)) = json_at(text, open)
             && items.len() == all.len()
             && items.iter().zip(all).all(|(item, tool)| same_tool(item, tool))
         {
@@ -412,7 +410,7 @@ fn tools(script: &Script, text: &str, from: usize, name: usize) -> Option<(Kind,
     }
     // The wrapped definition holds the bare one, which opens earlier in the list.
     opens(text, from, name, '{').into_iter().rev().find_map(|open| {
-        let (object, end) = value(open)?;
+        let (object, end) = json_at(text, open)?;
         is_tool(&object).then_some((Kind::ToolObject, (open, end)))
     })
 }

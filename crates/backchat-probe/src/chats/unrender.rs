@@ -12,6 +12,7 @@ use super::walk::{Reading, Walk};
 use crate::probe::{Absent, Renderer, RequestShape, context, role_of};
 use backchat_chat::{ChatTemplate, RenderOptions, switches};
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_core::text::{common_start, slice};
 
 /// How many readings of a text are rendered again before the best one is returned without proof.
@@ -231,8 +232,8 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         for frame in &self.frames.frames {
             let prose = matches!(frame.from.kind, Kind::User | Kind::Content | Kind::Result | Kind::System);
             let marker = frame.gap.trim();
-            if prose && frame.step == Step::Message && is_marker(&marker) && !markers.contains(&marker) {
-                markers.push(marker);
+            if prose && frame.step == Step::Message && is_marker(&marker) {
+                push_new(&mut markers, marker);
             }
         }
         let holds = |message: &Value| {

@@ -225,7 +225,6 @@ fn part(kind: &str, needs: &[&str]) -> Value {
     object(properties, &[&["type"], needs].concat())
 }
 
-/// A message of a role.
 fn message<'k>(role: &str, entries: impl IntoIterator<Item = (&'k str, Value)>, required: &[&str]) -> Value {
     let mut properties = Object::from([("role".to_owned(), Value::from([("const", role.into())]))]);
     properties.extend(entries.into_iter().map(|(key, value)| (key.to_owned(), value)));

@@ -11,7 +11,6 @@ pub(super) fn hash(hashed: impl Hash) -> u64 {
     FixedState::default().hash_one(hashed)
 }
 
-/// A value as it is hashed.
 pub(super) struct Hashed<'v>(pub &'v Value);
 
 /// An object as it is hashed.

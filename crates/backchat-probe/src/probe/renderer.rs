@@ -157,7 +157,6 @@ impl<'t> Renderer<'t> {
     }
 }
 
-/// The key of a context.
 pub(crate) fn key_of(context: &Object) -> u64 {
     key::hash(Entries(context))
 }

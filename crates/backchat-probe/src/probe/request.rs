@@ -92,7 +92,6 @@ impl RequestShape {
     }
 }
 
-/// The role of a message.
 pub(crate) fn role_of(message: &Value) -> Option<&str> {
     message.get("role")?.as_str()
 }

@@ -58,7 +58,6 @@ pub(super) fn shortest<'c, K: PartialEq>(
     found
 }
 
-/// The parts that an answer has.
 pub(super) fn parts(answer: &Answer) -> (bool, bool, usize) {
     (answer.reasoning.is_some(), answer.content.is_some(), answer.calls.len().min(2))
 }

@@ -21,7 +21,6 @@ pub(super) enum Slot {
     Json,
 }
 
-/// One tool.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     is_described: bool,

@@ -30,7 +30,6 @@ pub(in crate::derive) trait Trial {
     fn explained(&self, template: &Template) -> Vec<bool>;
     /// What a template does with the conversations.
     fn prove(&self, template: &Template) -> Proved;
-    /// The prompt of a sample.
     fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str;
 }
 
