@@ -26,15 +26,7 @@ pub(super) fn last_shared(segmentation: Segmentation, a: &str, b: &str) -> Optio
 
 /// The marks of a text that are not white space.
 fn tokens(segmentation: Segmentation, text: &str) -> Vec<Range<usize>> {
-    let mut at = 0;
-    let mut found = Vec::new();
-    for mark in segmentation.marks(text) {
-        if !mark.trim().is_empty() {
-            found.push(at..at + mark.len());
-        }
-        at += mark.len();
-    }
-    found
+    segmentation.placed(text).filter(|(_, mark)| !mark.trim().is_empty()).map(|(place, _)| place).collect()
 }
 
 #[cfg(test)]

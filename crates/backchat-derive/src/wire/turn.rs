@@ -262,14 +262,8 @@ impl Turns<'_, '_> {
 
 /// The position of the first mark of a text that shares a word with another.
 fn mark_about(segmentation: Segmentation, text: &str, other: &str) -> Option<usize> {
-    let mut at = 0;
-    for mark in segmentation.marks(text) {
-        if segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, other) {
-            return Some(at);
-        }
-        at += mark.len();
-    }
-    None
+    let is_about = |mark: &str| segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, other);
+    segmentation.placed(text).find(|(_, mark)| is_about(mark)).map(|(place, _)| place.start)
 }
 
 #[cfg(test)]

@@ -285,16 +285,12 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
         if between.iter().any(|text| text.contains(stop.as_str())) {
             continue;
         }
-        let mut at = 0;
-        let first = segmentation.marks(stop).into_iter().find_map(|mark| {
-            let from = at;
-            at += mark.len();
-            (segmentation.is_distinctive(mark) && !is_inside(mark.trim())).then_some((from, mark))
-        });
+        let is_own = |mark: &str| segmentation.is_distinctive(mark) && !is_inside(mark.trim());
+        let first = segmentation.placed(stop).find(|(_, mark)| is_own(mark));
         let own = match first {
             // The beginning of the next turn is not part of the stop.
-            Some((from, mark)) if segmentation.marks(stop).len() > 1 => {
-                let last = slice(stop, from..);
+            Some((ref place, mark)) if segmentation.marks(stop).len() > 1 => {
+                let last = slice(stop, place.start..);
                 if last.trim() == mark.trim() { last } else { mark }
             }
             Some(_) | None => stop.as_str(),

@@ -4,6 +4,7 @@
 //! a word between two equal punctuation characters, and a bracket that a value interrupts. White space always separates
 //! marks.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
@@ -49,6 +50,26 @@ impl Segmentation {
             rest = slice(rest, length..);
         }
         found
+    }
+
+    /// The marks of a text, each with its place in bytes.
+    pub fn placed(self, text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+        self.marks(text).into_iter().scan(0, |at, mark| {
+            *at += mark.len();
+            Some((*at - mark.len()..*at, mark))
+        })
+    }
+
+    /// A text from its last distinctive mark on; all of it if it has none.
+    pub fn from_last(self, text: &str) -> &str {
+        let last = self.placed(text).filter(|(_, mark)| self.is_distinctive(mark)).last();
+        last.map_or(text, |(place, _)| slice(text, place.start..))
+    }
+
+    /// A text up to the end of its first distinctive mark; all of it if it has none.
+    pub fn to_first(self, text: &str) -> &str {
+        let first = self.placed(text).find(|(_, mark)| self.is_distinctive(mark));
+        first.map_or(text, |(place, _)| slice(text, ..place.end))
     }
 
     /// The common beginning of two texts, in whole marks.

@@ -49,31 +49,15 @@ pub(super) fn is_sure(segmentation: Segmentation, stop: &str) -> bool {
 pub(super) fn section_marks(segmentation: Segmentation, text: &str) -> Vec<&str> {
     let text = text.trim();
     let mut groups = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for mark in segmentation.marks(text) {
-        at += mark.len();
-        if segmentation.is_distinctive(mark) {
-            groups.extend(text.get(start..at).map(str::trim));
-            start = at;
-        }
+    let mut start = 0;
+    for (place, _) in segmentation.placed(text).filter(|(_, mark)| segmentation.is_distinctive(mark)) {
+        groups.extend(text.get(start..place.end).map(str::trim));
+        start = place.end;
     }
     if groups.is_empty() && !text.is_empty() {
         groups.push(text);
     }
     groups
-}
-
-/// A text from its last distinctive mark on; the whole text if it has none.
-pub(super) fn from_last_mark(segmentation: Segmentation, text: &str) -> &str {
-    let mut at = 0;
-    let mut last = None;
-    for mark in segmentation.marks(text) {
-        if segmentation.is_distinctive(mark) {
-            last = Some(at);
-        }
-        at += mark.len();
-    }
-    last.and_then(|at| text.get(at..)).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -143,7 +127,7 @@ mod tests {
     #[test]
     fn a_header_begins_at_the_last_mark_or_is_all_of_the_text() {
         for (text, header) in [("hi <a> <b>x", "<b>x"), ("<a>", "<a>"), ("plain", "plain"), ("", "")] {
-            assert_eq!(from_last_mark(Segmentation::Words, text), header, "{text:?}");
+            assert_eq!(Segmentation::Words.from_last(text), header, "{text:?}");
         }
     }
 }

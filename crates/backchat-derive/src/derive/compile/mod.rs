@@ -86,10 +86,10 @@ fn anchor(wire: &WireFormat, prompt: &Prompt) -> String {
     match prompt.header.trim() {
         "" => {
             let text = format!("{}{}", prompt.before, prompt.header);
-            frame::from_last_mark(wire.segmentation, &text).to_owned()
+            wire.segmentation.from_last(&text).to_owned()
         }
         // Text that names a probe's own value is not a header; the text after it may be.
-        header if holds_probe(header) => frame::from_last_mark(wire.segmentation, &prompt.header).to_owned(),
+        header if holds_probe(header) => wire.segmentation.from_last(&prompt.header).to_owned(),
         _ => prompt.header.trim_start().to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 //! brackets, punctuation and separators, but the same ones throughout a sample.
 
 use super::align::{Alignment, Body, Call, Pair};
-use super::layout::{self, Form, Layout, distinctive, from_last, pattern, to_first, without_end, words};
+use super::layout::{self, Form, Layout, distinctive, pattern, without_end, words};
 use crate::wire::marks::Segmentation;
 use backchat_core::text::slice;
 
@@ -58,7 +58,10 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
             let close = Segmentation::Words.shared_start(without_end(between, open), after);
             (pattern(open.trim_start()), format!("{closing}{}", pattern(close)))
         }
-        (None, None) => (pattern(from_last(before).trim_start()), format!("{closing}{}", pattern(to_first(after)))),
+        (None, None) => (
+            pattern(Segmentation::Words.from_last(before).trim_start()),
+            format!("{closing}{}", pattern(Segmentation::Words.to_first(after))),
+        ),
     };
     // A call that nothing leads, such as `f(a=1)`, is prose.
     if open.is_empty() {

@@ -69,8 +69,8 @@ pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize)
             vec![CallCut { section: without_end(before, open), open, close }]
         }
         None => {
-            let open = from_last(before);
-            let close = to_first(after);
+            let open = Segmentation::Words.from_last(before);
+            let close = Segmentation::Words.to_first(after);
             let split = CallCut { section: without_end(before, open), open, close };
             let whole = CallCut { section: "", open: before, close: after };
             if split.section.trim().is_empty() && split.close == after { vec![whole] } else { vec![split, whole] }
@@ -97,7 +97,10 @@ impl Call {
                 let key_open = Segmentation::Words.shared_end(before, between);
                 PairCut { key_open, value_close: between.strip_suffix(key_open)? }
             }
-            None => PairCut { key_open: from_last(before), value_close: to_first(text.get(first.value.end..)?) },
+            None => PairCut {
+                key_open: Segmentation::Words.from_last(before),
+                value_close: Segmentation::Words.to_first(text.get(first.value.end..)?),
+            },
         })
     }
 }
@@ -200,31 +203,6 @@ pub(super) fn words(before: &str, after: &str) -> String {
 pub(super) fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
     debug_assert!(text.ends_with(end), "{end:?} was cut from the end of {text:?}");
     slice(text, ..text.len() - end.len())
-}
-
-/// A text from its last distinctive mark on; all of it if it has none.
-pub(super) fn from_last(text: &str) -> &str {
-    let mut at = 0;
-    let mut last = 0;
-    for mark in Segmentation::Words.marks(text) {
-        if Segmentation::Words.is_distinctive(mark) {
-            last = at;
-        }
-        at += mark.len();
-    }
-    text.get(last..).unwrap_or(text)
-}
-
-/// A text up to the end of its first distinctive mark; all of it if it has none.
-pub(super) fn to_first(text: &str) -> &str {
-    let mut at = 0;
-    for mark in Segmentation::Words.marks(text) {
-        at += mark.len();
-        if Segmentation::Words.is_distinctive(mark) {
-            return text.get(..at).unwrap_or(text);
-        }
-    }
-    text
 }
 
 /// A text as a pattern: white space may vary, and so may numbers outside of marks.
