@@ -8,6 +8,7 @@ use super::notes::Note;
 use super::rules::{Node, Rules};
 use super::schema::{Reader, Schema};
 use super::style::Style;
+use super::tools::is_loose;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 use backchat_derive::wire::structure::WireFormat;
@@ -66,14 +67,7 @@ impl<'r> AnswerFormat<'r> {
                 return Err(wrong(&format!("{place}/type"), &message).help("`text`, `json_object` or `json_schema`"));
             }
         };
-        let is_open = match own.get("strict") {
-            None | Some(Value::Null | Value::Bool(true)) => false,
-            Some(Value::Bool(false)) => true,
-            Some(other) => {
-                let message = format!("must be true or false, not {}", other.kind());
-                return Err(wrong(&format!("{place}/strict"), &message));
-            }
-        };
+        let is_open = is_loose(own).map_err(|why| wrong(&format!("{place}/strict"), &why))?;
         Ok(Some(Self { schema, is_open, place: format!("{place}/schema") }))
     }
 

@@ -37,62 +37,56 @@ pub(crate) fn read(given: &[Value], notes: &mut Vec<Note>) -> (Vec<Tool>, Vec<Fa
     let mut tools: Vec<Tool> = Vec::new();
     let mut faults = Vec::new();
     for (at, item) in given.iter().enumerate() {
-        if let Some(kind) =
-            item.get("type").and_then(Value::as_str).filter(|kind| !matches!(*kind, "function" | "custom"))
-        {
-            let message = format!(
-                "the tool at `/{at}` is of the type `{kind}`: only `function` and `custom` are written by the model"
-            );
-            faults.push(Fault { name: name(item).map(str::to_owned), of_list: false, message });
-            continue;
+        match tool(at, item, &tools, notes) {
+            Ok(tool) => tools.push(tool),
+            Err(fault) => faults.push(fault),
         }
-        let Some(name) = name(item) else {
-            faults.push(Fault { name: None, of_list: true, message: format!("the tool at `/{at}` has no name") });
-            continue;
-        };
-        if tools.iter().any(|known| known.name == name) {
-            let message = format!("the tool at `/{at}` has the same name as another: `{name}`");
-            faults.push(Fault { name: None, of_list: true, message });
-            continue;
-        }
-        let own = own(item);
-        if is_custom(item) {
-            let mut own_notes = Vec::new();
-            match custom::read(own.get("format"), &mut own_notes) {
-                Ok(input) => {
-                    tools.push(Tool { name: name.to_owned(), parameters: input_parameters(), is_open: false, input });
-                    notes.extend(own_notes.into_iter().map(|note| Note { tool: Some(name.to_owned()), ..note }));
-                }
-                Err(message) => faults.push(Fault { name: Some(name.to_owned()), of_list: false, message }),
-            }
-            continue;
-        }
-        let is_open = match own.get("strict") {
-            None | Some(Value::Null | Value::Bool(true)) => false,
-            Some(Value::Bool(false)) => true,
-            Some(other) => {
-                let message = format!("`strict` at `/{at}` must be true or false, not {}", other.kind());
-                faults.push(Fault { name: Some(name.to_owned()), of_list: false, message });
-                continue;
-            }
-        };
-        let parameters = match own.get("parameters").or_else(|| own.get("input_schema")) {
-            None | Some(Value::Null) => {
-                notes.push(Note {
-                    tool: Some(name.to_owned()),
-                    ..Note::new(
-                        Effect::Assumed,
-                        "the tool has no parameters: its only valid argument is an empty object",
-                    )
-                });
-                let none = [("type", "object".into()), ("properties", Value::Object(Object::new()))];
-                Value::from(none)
-            }
-            Some(parameters) => parameters.clone(),
-        };
-        tools.push(Tool { name: name.to_owned(), parameters, is_open, input: None });
     }
     (tools, faults)
+}
+
+fn tool(at: usize, item: &Value, known: &[Tool], notes: &mut Vec<Note>) -> Result<Tool, Fault> {
+    let of_list = |message: String| Fault { name: None, of_list: true, message };
+    let name = name(item).map(str::to_owned);
+    let fault = |message: String| Fault { name: name.clone(), of_list: false, message };
+    let kind = item.get("type").and_then(Value::as_str);
+    if let Some(kind) = kind.filter(|kind| !matches!(*kind, "function" | "custom")) {
+        return Err(fault(format!(
+            "the tool at `/{at}` is of the type `{kind}`: only `function` and `custom` are written by the model"
+        )));
+    }
+    let name = name.clone().ok_or_else(|| of_list(format!("the tool at `/{at}` has no name")))?;
+    if known.iter().any(|known| known.name == name) {
+        return Err(of_list(format!("the tool at `/{at}` has the same name as another: `{name}`")));
+    }
+    let own = own(item);
+    let of_tool = |note: Note| Note { tool: Some(name.clone()), ..note };
+    if is_custom(item) {
+        let mut own_notes = Vec::new();
+        let input = custom::read(own.get("format"), &mut own_notes).map_err(fault)?;
+        notes.extend(own_notes.into_iter().map(of_tool));
+        return Ok(Tool { name, parameters: input_parameters(), is_open: false, input });
+    }
+    let is_open = is_loose(own).map_err(|why| fault(format!("`strict` at `/{at}` {why}")))?;
+    let parameters = match own.get("parameters").or_else(|| own.get("input_schema")) {
+        None | Some(Value::Null) => {
+            let message = "the tool has no parameters: its only valid argument is an empty object";
+            notes.push(of_tool(Note::new(Effect::Assumed, message)));
+            Value::from([("type", "object".into()), ("properties", Value::Object(Object::new()))])
+        }
+        Some(parameters) => parameters.clone(),
+    };
+    Ok(Tool { name, parameters, is_open, input: None })
+}
+
+/// Whether `strict` is false, so that an absent `additionalProperties` allows any; what is wrong with it, if it is no
+/// Boolean.
+pub(crate) fn is_loose(own: &Value) -> Result<bool, String> {
+    match own.get("strict") {
+        None | Some(Value::Null | Value::Bool(true)) => Ok(false),
+        Some(Value::Bool(false)) => Ok(true),
+        Some(other) => Err(format!("must be true or false, not {}", other.kind())),
+    }
 }
 
 /// The parameters of the function that a custom tool is shown as.
