@@ -367,7 +367,9 @@ impl Grammars {
                 let mut entries = Object::from([("id".to_owned(), id)]);
                 let outcome = match row.and_then(|row| self.answer(model, &row)) {
                     Ok(result) => {
-                        entries.extend(result.as_object().cloned().into_iter().flatten());
+                        if let Value::Object(result) = result {
+                            entries.extend(result);
+                        }
                         rows::Outcome::Answered
                     }
                     Err(message) => {

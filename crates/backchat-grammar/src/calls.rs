@@ -148,7 +148,6 @@ fn arguments<'r>(
         inside: calls.body.arguments == Arguments::JsonText,
         ..style.with_space(reading.strict_space)
     };
-
     let mut nodes = Vec::new();
     for shape in &shapes {
         if style.bare_keys

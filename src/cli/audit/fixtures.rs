@@ -91,17 +91,7 @@ impl Fixtures<'_> {
             Some(carried) => {
                 let own = file.with_extension("template.json");
                 let name = own.file_name()?.to_string_lossy().into_owned();
-                (
-                    name,
-                    Some((
-                        own,
-                        format!(
-                            "{}
-",
-                            carried.to_pretty("  ")
-                        ),
-                    )),
-                )
+                (name, Some((own, format!("{}\n", carried.to_pretty("  ")))))
             }
         };
         Some((template, name, own))

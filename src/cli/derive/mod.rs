@@ -56,7 +56,8 @@ pub struct Derive {
     #[arg(skip)]
     source: String,
     /// Derive from rows of a JSON Lines file: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report", "playground"])]
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report", "playground"])]
     jsonl: Option<String>,
     /// Write the draft to a file; with several sources, write each draft into this folder as soon as it is ready
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]

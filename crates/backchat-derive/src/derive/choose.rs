@@ -117,7 +117,6 @@ impl Search {
     /// Infers the structure in one reading; `None` if no content shows.
     fn infer(varying: &Varying, reading: Reading, job: &Job<'_>) -> Option<Self> {
         let Job { proof, options, readers } = job;
-
         let mut wire = wire::infer(&proof.prober().steady(varying), proof.usage(), reading)?;
         let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
         let reasoning_field = readers.reasoning_field(options, &keys);

@@ -140,7 +140,6 @@ impl ReportData {
             Value::from([("prompts", Value::List(prompts.collect())), ("evidence", proof("generation_prompts"))]);
         let reasoning = wire.reasoning.as_ref().map(|reasoning| {
             let keys: Vec<&str> = reasoning.keys().collect();
-
             Value::from([
                 ("open", reasoning.open.trim().into()),
                 ("close", reasoning.close.trim().into()),

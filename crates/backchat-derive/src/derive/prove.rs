@@ -73,7 +73,6 @@ fn prove_and<T>(
     let Some(proof) = Proof::new(&chat_template, options) else {
         return (failed(no_content(source, &chat_template, options)), None);
     };
-
     let proven = hold_against(&proof, template, options).with_gaps(&gaps);
     (proven, Some(ask(&proof)))
 }

@@ -1,7 +1,6 @@
 //! Parts of a turn that are written as JSON: a string in quotes, or the whole turn as one object.
 
 use super::calls;
-
 use super::shapes;
 use super::structure::{Calls, Content, History, MessageObject, Reasoning};
 use super::trace::{self, Kind};

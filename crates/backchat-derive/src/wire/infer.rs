@@ -205,7 +205,6 @@ impl<'t> Inference<'_, 't> {
             return self.plain.clone();
         }
         let called = shapes::conversation(History::User, &Answer::calls(shapes::calls(1)));
-
         let takes = |shape: &RequestShape| self.plain.render_in(*shape, &history, &setting, true).is_some();
         let taken = self.offering.accepted(&called, &setting).find(takes);
         taken.map_or_else(|| self.plain.clone(), |shape| self.plain.with_shape(shape))

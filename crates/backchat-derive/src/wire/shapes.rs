@@ -71,7 +71,6 @@ pub(crate) fn history(kind: History) -> Vec<Message> {
             let called = Call { id, name, arguments: [(key, value.into())].into_iter().collect() };
             let result =
                 Message::Tool { id: called.id.clone(), name: called.name.clone(), content: needle::RESULT.to_owned() };
-
             vec![user(), Message::Assistant(Answer::calls(vec![called])), result]
         }
     }

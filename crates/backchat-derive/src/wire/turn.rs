@@ -238,7 +238,6 @@ impl Turns<'_, '_> {
     /// The marks that begin the text after a turn, if the turn itself has no end.
     pub(crate) fn next_marks(&self, answer: &Answer, setting: &Setting) -> Option<String> {
         let mut messages = shapes::conversation(History::User, answer);
-
         let last = match answer.calls.first() {
             Some(call) => {
                 let (id, name) = (call.id.clone(), call.name.clone());

@@ -10,7 +10,6 @@ use super::marks::Segmentation;
 use super::shapes;
 use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
 use super::trace::{Kind, Slot, Trace};
-
 use backchat_core::json::{self, Object, Value};
 use backchat_core::push_new;
 use backchat_core::python;
@@ -193,7 +192,6 @@ fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) 
     let prompt = after.rest(&text)?.to_owned();
     let mut shapes: Vec<Shape> = Vec::new();
     let ids_hold_names = wire.calls.as_ref().is_some_and(|calls| calls.ids_hold_names);
-
     let input = wire.reasoning.as_ref().and_then(Reasoning::first_input);
     for thought in std::iter::once(None).chain(input.map(Some)) {
         for content in [true, false] {

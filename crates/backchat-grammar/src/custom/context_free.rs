@@ -396,7 +396,6 @@ impl ContextFree {
     fn circles(&self, empty: &BTreeSet<usize>) -> Vec<Vec<usize>> {
         let count = self.rules.len();
         let begins: Vec<BTreeSet<usize>> = self.rules.iter().map(|(_, body)| self.beginnings(body, empty)).collect();
-
         let reach = |from: usize| -> BTreeSet<usize> {
             let mut seen = BTreeSet::new();
             let mut waiting = vec![from];

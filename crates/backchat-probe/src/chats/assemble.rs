@@ -207,7 +207,6 @@ impl Builder<'_> {
         };
         if taken || step == Step::Call {
             let call = function([("arguments", Value::Object(Object::new()))]);
-
             if let Some(calls) = self.calls() {
                 calls.push(call);
             }

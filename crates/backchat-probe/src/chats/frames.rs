@@ -398,7 +398,6 @@ fn json_at(text: &str, open: usize) -> Option<(Value, usize)> {
 /// The JSON list of all tools, or the object of one, around a tool's name.
 fn tools(script: &Script, text: &str, from: usize, name: usize) -> Option<(Kind, (usize, usize))> {
     let all = script.tools.as_list()?;
-
     let is_tool = |value: &Value| all.iter().any(|tool| same_tool(value, tool));
     for open in opens(text, from, name, '[') {
         if let Some((Value::List(items), end)) = json_at(text, open)

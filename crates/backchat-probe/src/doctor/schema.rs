@@ -124,7 +124,6 @@ impl Input<'_, '_> {
             let known = ["user", "assistant", "tool", "system", "developer"].map(Value::from).to_vec();
             let other = Value::from([("not", Value::from([("enum", Value::List(known))]))]);
             let other = object([("role", other), ("content", of_type("string"))], &["role", "content"]);
-
             first.push(other.clone());
             rest.push(other);
         }
@@ -166,7 +165,6 @@ impl Input<'_, '_> {
         let kinds = forms.iter().map(|form| of_type(if form.arguments_text { "string" } else { "object" }));
         let parts = [("name", of_type("string")), ("arguments", any_of(kinds.collect()))];
         let function = object(parts, &["name", "arguments"]);
-
         let mut entries = Object::from([("function".to_owned(), function)]);
         let mut needed = vec!["function"];
         let other_id = with(call(0, form), [("id", "call_Qz-0123456789".into())]);

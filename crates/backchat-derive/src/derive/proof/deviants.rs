@@ -27,7 +27,6 @@ pub(super) struct Regions<'c> {
     unstopped: usize,
     calls: Vec<Region>,
     reasoning: Option<Region>,
-
     /// An opening and a closing marker of calls, as turns have them.
     call_opener: Option<String>,
     call_closer: Option<String>,
@@ -49,7 +48,6 @@ impl<'c> Regions<'c> {
             unstopped,
             calls: Vec::new(),
             reasoning: None,
-
             call_opener: literal(field.and_then(|field| field.open.as_ref())),
             call_closer: literal(field.and_then(|field| field.close.as_ref())),
             is_tagged: field.is_some_and(|field| matches!(field.content, ContentSpec::XmlInline(_))),

@@ -58,7 +58,6 @@ pub fn with_conversations<R>(
     let gaps = needed::Gaps::find(&chat_template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
     let proof = Proof::new(&chat_template, options)?;
-
     Some(use_them(&|template| proof.listed(template)))
 }
 

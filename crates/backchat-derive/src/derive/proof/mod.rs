@@ -53,7 +53,6 @@ use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
 use case::{Case, Cutter, TurnStarts};
-
 use judge::{Judge, Outcome};
 use renders::Tokens;
 use request::Request;
@@ -323,7 +322,6 @@ impl Proof<'_> {
         let copies: &[&str] = if REASONING_KEYS.contains(&field) { &COPIES } else { &[] };
         let prober = if first.offers_tools { &self.offering } else { &self.plain };
         let messages = first.with(first.said.clone());
-
         let is_read = std::iter::once(&field).chain(copies).any(|name| {
             let prober = prober.with_reasoning(Some(&ReasoningInput::Key((*name).to_owned())));
             prober.render(&messages, &first.setting, false).is_some_and(|text| text == first.whole)

@@ -70,7 +70,6 @@ impl Judge<'_, '_> {
         let (count, example) = &mut rounds.with_problems;
         *count += 1;
         keep_shorter(example, text);
-
         let Some((untouched, _)) = self.recover(case, text, Policies::none()) else { return };
         if message == untouched {
             return;

@@ -169,7 +169,6 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tool
 /// Which places of the chat template print the text of a case.
 fn origins(case: &Case, prober: &Prober<'_>) -> Vec<Origin> {
     let messages = case.with(case.said.clone());
-
     let Some(start) = case.whole.rfind(&case.text) else { return Vec::new() };
     let end = start + case.text.len();
     let known = prober.origins(&messages, &case.setting, false, &case.whole).unwrap_or_default();

@@ -86,7 +86,6 @@ impl Plan<'_> {
         };
         let close = pairs.cut.close.trim();
         let head = self.calls.body.head.last().and_then(CallPart::text).unwrap_or_default().trim();
-
         let is_mark = self.is_mark(close) && !pairs.key_again;
         if !is_mark || head.is_empty() || pairs.braces.is_some() {
             return String::new();

@@ -1,7 +1,6 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
 use super::super::channels::Channels;
-
 use super::super::frame;
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::{Groups, Plan, json_text};

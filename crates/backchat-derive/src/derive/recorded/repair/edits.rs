@@ -158,7 +158,6 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that begins like no mark is content without its opening mark.
         let new = with_delimiters(field, format!("{opens}|{start}(?=[^\\s<\\[{{|])"), None);
-
         found.push(Edit::new(known, with_field(&known.template, "content", new, false), UNOPENED.to_owned(), []));
         found.extend(outside(known, seen));
         return found;
@@ -250,7 +249,6 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let mut template = known.template.clone();
     if !before.is_empty() {
         let new = with_delimiters(field, format!("(?:{}\\s*)?(?:{open})", layout::pattern(before)), None);
-
         template = with_field(&template, "tool_calls", new, false);
     }
     if let (false, Some(close)) = (after.is_empty(), close) {
