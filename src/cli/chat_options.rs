@@ -39,6 +39,15 @@ impl Given {
     }
 }
 
+/// Says which of several chat templates was selected, if none was requested.
+pub fn announce(doing: &str, source: &Source, requested: Option<&str>, global: &Global) {
+    if let (Some(name), None, [_, ..]) = (&source.name, requested, source.other_names.as_slice()) {
+        let (name, others) = (escape(name), source.other_names.join(", "));
+        let others = escape(&others);
+        tell!(global, "note: {doing} the template `{name}`; `--template-name` selects another: {others}");
+    }
+}
+
 /// The special tokens of a source, and variables over them.
 pub fn with_tokens(source: &Source, set: &[(String, Value)]) -> Object {
     let mut variables = source.special_tokens.clone();
@@ -82,12 +91,14 @@ impl Budget {
 
     /// Reports if the budget was too small for all renders.
     pub fn report(&self, name: &str, global: &Global) {
-        if backchat_chat::is_budget_spent() && !global.is_quiet() {
-            super::note(&format!(
-                "{}: its renders took all of {} s, so the answer may be incomplete; allow more with `--budget SECONDS`",
-                escape(name),
-                self.budget.as_secs_f64()
-            ));
+        if backchat_chat::is_budget_spent() {
+            let seconds = self.budget.as_secs_f64();
+            tell!(
+                global,
+                "note: {}: its renders took all of {seconds} s, so the answer may be incomplete; \
+                 allow more with `--budget SECONDS`",
+                escape(name)
+            );
         }
     }
 }

@@ -95,18 +95,8 @@ fn answer_row(line: &[u8], out: &mut String, work: impl FnOnce(&Object) -> Resul
     outcome
 }
 
-/// The object of a row, or a short error.
-pub(super) fn object(line: &[u8]) -> Result<Object, String> {
-    let text = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8")?;
-    match json::read(text) {
-        Ok(Value::Object(row)) => Ok(row),
-        Ok(_) => Err("the row is not an object".to_owned()),
-        Err(error) => Err(format!("not valid JSON: {}", error.message())),
-    }
-}
-
 /// The object of a row.
-fn read(line: &[u8]) -> Result<Object, String> {
+pub(super) fn read(line: &[u8]) -> Result<Object, String> {
     let text =
         std::str::from_utf8(line).map_err(|error| format!("the row is not UTF-8: byte {}", error.valid_up_to()))?;
     match json::read(text) {

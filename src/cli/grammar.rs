@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 
 use super::chat_options::{Selected, failed, template_name};
-use super::known_values::{Names, named, one_of};
-use super::{Failure, Global, chat_rows, input, rows, special_tokens};
+use super::known_values::{Names, of_row, one_of};
+use super::{Failure, Global, chat_rows, input, special_tokens};
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, line_column};
@@ -206,14 +206,12 @@ impl Grammars {
                 "this grammar cannot start at a call: calls begin without a marker, or only calls are allowed";
             return Err(Diagnostic::error("grammar-not-lazy", message).help("leave out `--lazy`").into());
         }
-        let result = self.result(&grammar, rendered);
-        let text = match (&result, self.json) {
-            (Value::Object(entries), false) => match entries.get("grammar") {
-                Some(Value::String(text)) => text.clone(),
-                Some(other) => format!("{}\n", other.to_pretty("  ")),
-                None => String::new(),
-            },
-            (result, _) => format!("{}\n", result.to_pretty("  ")),
+        let mut result = self.result(&grammar, rendered);
+        let printed =
+            if self.json { Value::Object(result) } else { result.shift_remove("grammar").unwrap_or_default() };
+        let text = match printed {
+            Value::String(text) => text,
+            other => format!("{}\n", other.to_pretty("  ")),
         };
         match &self.output {
             Some(file) => super::signals::write(Path::new(file), text)?,
@@ -330,10 +328,10 @@ impl Grammars {
         }
     }
 
-    fn result(&self, grammar: &Grammar, rendered: Option<String>) -> Value {
-        let mut result = self.written(grammar);
-        if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered) {
-            entries.insert("prompt", prompt.into());
+    fn result(&self, grammar: &Grammar, rendered: Option<String>) -> Object {
+        let Value::Object(mut result) = self.written(grammar) else { return Object::new() };
+        if let Some(prompt) = rendered {
+            result.insert("prompt", prompt.into());
         }
         result
     }
@@ -360,45 +358,19 @@ impl Grammars {
     }
 
     fn rows(&self, model: &Model, file: &str, global: &Global) -> Result<ExitCode, Failure> {
-        let tally = rows::answer(file, global, || {
-            |line: rows::Line, out: &mut String| {
-                let row = chat_rows::object(&line.bytes);
-                let id = row.as_ref().ok().and_then(|row| row.get("id").cloned()).unwrap_or_default();
-                let mut entries = Object::from([("id".to_owned(), id)]);
-                let outcome = match row.and_then(|row| self.answer(model, &row)) {
-                    Ok(result) => {
-                        if let Value::Object(result) = result {
-                            entries.extend(result);
-                        }
-                        rows::Outcome::Answered
-                    }
-                    Err(message) => {
-                        entries.insert("error", message.into());
-                        rows::Outcome::Failed
-                    }
-                };
-                Value::Object(entries).write_to(out);
-                out.push('\n');
-                outcome
-            }
-        })?;
-        if tally.failed > 0 {
-            tell!(global, "{} of {} rows have no grammar", tally.failed, tally.rows);
-        }
+        chat_rows::answer(file, global, |row| self.answer(model, row))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn answer(&self, model: &Model, row: &Object) -> Result<Value, String> {
+    fn answer(&self, model: &Model, row: &Object) -> Result<Object, String> {
         let joined = |problems: Vec<Diagnostic>| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; ");
-        let reasoning = match row.get("reasoning").and_then(Value::as_str) {
-            Some(name) => Some(named(REASONING, name).ok_or("`reasoning` is `auto`, `always`, `never` or `outside`")?),
+        let reasoning = match row.get("reasoning").filter(|reasoning| !reasoning.is_null()) {
+            Some(name) => Some(of_row(REASONING, "reasoning", name)?),
             None => self.reasoning,
         };
-        let prefix = row.get("prefix").and_then(Value::as_str);
-        let choice = match row.get("tool_choice") {
-            None | Some(Value::Null) => None,
-            Some(value) => Some(Choice::read(value).map_err(|error| in_a_line(&error))?),
-        };
+        let prefix = chat_rows::text(row, "prefix")?;
+        let choice = row.get("tool_choice").filter(|choice| !choice.is_null());
+        let choice = choice.map(Choice::read).transpose().map_err(|error| in_a_line(&error))?;
         let (request, rendered) = match row.get("request") {
             Some(body) => {
                 if let Some(name) = OF_BODY.iter().find(|name| row.contains_key(name)) {

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use backchat_chat::ChatTemplate;
+use backchat_core::json::Value;
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::parser::RecoveryPolicy;
 use backchat_probe::doctor;
@@ -46,6 +47,15 @@ pub type Names<T> = [(&'static str, T, &'static str)];
 /// The value of a name.
 pub fn named<T: Copy>(names: &Names<T>, name: &str) -> Option<T> {
     names.iter().find(|(known, ..)| *known == name).map(|(_, value, _)| *value)
+}
+
+/// The value that a key of a row names.
+pub fn of_row<T: Copy>(names: &Names<T>, key: &str, value: &Value) -> Result<T, String> {
+    value.as_str().and_then(|name| named(names, name)).ok_or_else(|| {
+        let names: Vec<_> = names.iter().map(|(name, ..)| format!("`{name}`")).collect();
+        let (last, others) = names.split_last().map_or(("", String::new()), |(last, rest)| (last, rest.join(", ")));
+        format!("`{key}` must be {others} or {last}, not {value}")
+    })
 }
 
 /// One of some values.

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::chat_options::{assignment, failed, time};
-use super::known_values::{Names, named, one_of};
+use super::chat_options::{announce, assignment, failed, time};
+use super::known_values::{Names, of_row, one_of};
 use super::token_ids;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, colored_chat, input, origins};
@@ -103,14 +103,8 @@ impl Render {
         source::open(name, self.template_name.as_deref())
     }
 
-    /// Prints which of several templates was selected, if none was requested.
     fn announce(&self, source: &Source, global: &Global) {
-        if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
-            && !source.other_names.is_empty()
-        {
-            let others = escape(&source.other_names.join(", ")).into_owned();
-            super::say!("note: rendering with the template `{}`; there is also: {others}", escape(name));
-        }
+        announce("rendering with", source, self.template_name.as_deref(), global);
     }
 
     fn render_messages(&self, global: &Global) -> Result<ExitCode, Failure> {
@@ -242,10 +236,9 @@ impl Render {
     /// The tokens of a row to mask.
     fn tokenized<'r>(&self, row: &'r Object, known: &Known) -> Result<Tokenized<'r>, String> {
         let name = chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref());
-        let rule = match chat_rows::text(row, "mask_rule")? {
+        let rule = match row.get("mask_rule").filter(|rule| !rule.is_null()) {
             None => self.mask_rule,
-            Some(name) => named(MASK_RULES, name)
-                .ok_or_else(|| format!("`mask_rule` must be `overlap` or `reference`, not `{name}`"))?,
+            Some(rule) => of_row(MASK_RULES, "mask_rule", rule)?,
         };
         let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
         Ok(match (name, ids, row.get("offsets")) {

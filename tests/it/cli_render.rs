@@ -57,7 +57,9 @@ fn a_config_gives_its_tokens_and_says_which_template_it_took() {
     let config = r#"{"bos_token": "<s>", "chat_template": [
         {"name": "default", "template": "D{{ bos_token }}"}, {"name": "tool_use", "template": "T{{ bos_token }}"}]}"#;
     let folder = folder_of(&[("tokenizer_config.json", config), ("m.json", "[]"), ("tools.json", TOOLS)]);
-    let note = |name, other| format!("note: rendering with the template `{name}`; there is also: {other}\n");
+    let note = |name, other| {
+        format!("note: rendering with the template `{name}`; `--template-name` selects another: {other}\n")
+    };
     let cases: [(&[&str], &str, String); 4] = [
         (&[], "D<s>", note("default", "tool_use")),
         (&["--tools", "tools.json"], "T<s>", note("tool_use", "default")),

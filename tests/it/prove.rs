@@ -360,7 +360,7 @@ fn two_drafts_never_go_to_one_file() {
     let output = backchat(&["derive", a, b, "-o", drafts.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert!(said.contains(a) && said.contains(b) && said.contains("would both be written to this file"), "{said}");
+    assert!(said.contains(a) && said.contains(b) && said.contains("would both be written to one file"), "{said}");
     assert!(!drafts.exists(), "nothing is derived before that is settled");
     // A folder's tree is kept.
     let output = backchat(&["derive", folder.to_str().unwrap(), "-o", drafts.to_str().unwrap()]);

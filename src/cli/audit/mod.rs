@@ -15,7 +15,7 @@ use self::reader::Worker;
 use super::chat_options::OutputFormat;
 use super::parse::{Asked, Doubts, load};
 use super::report::LinkedReport;
-use super::{Failure, Global, input, note, rows};
+use super::{Failure, Global, input, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::Value;
 use backchat_legacy::schema::source::TemplateOrSchema;
@@ -134,12 +134,12 @@ impl Audit {
     }
 
     fn note_failures(&self, tally: &Tally, global: &Global) {
-        if let Some((line, why)) = tally.first_failure.as_ref().filter(|_| !global.is_quiet()) {
-            let rows = tally.outputs + tally.failed;
-            note(&format!("{} of {rows} rows were not read; the first is line {line}: {}", tally.failed, escape(why)));
+        if let Some((line, why)) = &tally.first_failure {
+            let (failed, rows) = (tally.failed, tally.outputs + tally.failed);
+            tell!(global, "note: {failed} of {rows} rows were not read; the first is line {line}: {}", escape(why));
         }
-        if tally.unlisted > 0 && !global.is_quiet() {
-            note(&format!("{} outputs have causes beyond the first thousand", tally.unlisted));
+        if tally.unlisted > 0 {
+            tell!(global, "note: {} outputs have causes beyond the first thousand", tally.unlisted);
         }
     }
 

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{Given, OutputFormat, failed};
+use super::chat_options::{Given, OutputFormat, announce, failed};
 use super::known_values;
 use super::report::LinkedReport;
 use super::{Failure, Global, input};
@@ -189,15 +189,7 @@ impl Derive {
 
     fn open(&self, global: &Global) -> Result<Source, Failure> {
         let source = self.source_of(&self.source)?;
-        if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
-            && !source.other_names.is_empty()
-        {
-            let others = escape(&source.other_names.join(", ")).into_owned();
-            super::say!(
-                "note: deriving from the template `{}`; `--template-name` selects another: {others}",
-                escape(name)
-            );
-        }
+        announce("deriving from", &source, self.template_name.as_deref(), global);
         Ok(source)
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -91,46 +92,28 @@ fn draft_file(folder: &Path, item: &ChatSource) -> PathBuf {
     folder.join(item.place.with_file_name(format!("{name}.json")))
 }
 
-/// Two sources whose drafts would go to one file, detected before anything is derived.
-fn check_places(folder: &Path, items: &[ChatSource]) -> Result<(), Failure> {
-    let mut known: HashMap<PathBuf, &str> = HashMap::new();
+/// Refuses sources whose drafts, or pages, would go to one file, before anything is derived.
+fn check_places(what: &str, items: &[ChatSource]) -> Result<(), Diagnostic> {
+    let mut known: HashMap<&Path, &str> = HashMap::new();
     for item in items {
-        let file = draft_file(folder, item);
-        let shown = file.to_string_lossy().into_owned();
-        let problem = |message: String, help: &str| {
-            Failure::from(Diagnostic::error("output-taken", message).at(Place::file(shown.clone())).help(help))
-        };
-        if super::is_same_file(&shown, &item.source) {
-            let message = format!("the draft would replace {}, which it is derived from", escape(&item.source));
-            return Err(problem(message, "name another folder"));
-        }
-        if let Some(other) = known.insert(file.clone(), &item.source) {
-            let message = format!(
-                "the drafts of {} and {} would both be written to this file",
-                escape(other),
-                escape(&item.source)
-            );
-            return Err(problem(
-                message,
-                "pass the folder that contains both, so that its tree is kept, or derive them one by one",
-            ));
+        if let Some(other) = known.insert(&item.place, &item.source) {
+            let (first, second) = (escape(other), escape(&item.source));
+            let message = format!("the {what} of {first} and {second} would both be written to one file");
+            let help = "pass the folder that contains both, so that its tree is kept, or derive them one by one";
+            return Err(Diagnostic::error("output-taken", message).help(help));
         }
     }
     Ok(())
 }
 
-/// Two sources whose pages would go to one file.
-fn check_pages(items: &[ChatSource]) -> Result<(), Failure> {
-    let mut known: HashMap<&Path, &str> = HashMap::new();
-    for item in items {
-        if let Some(other) = known.insert(&item.place, &item.source) {
-            let (first, second) = (escape(other), escape(&item.source));
-            let message = format!("the pages of {first} and {second} would both be written to one file");
-            let help = "pass the folder that contains both, so that its tree is kept, or derive them one by one";
-            return Err(Diagnostic::error("output-taken", message).help(help).into());
-        }
+/// Refuses a draft that would replace its own source.
+fn check_file(file: &Path, item: &ChatSource) -> Result<(), Diagnostic> {
+    let shown = file.to_string_lossy().into_owned();
+    if !super::is_same_file(&shown, &item.source) {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("the draft would replace {}, which it is derived from", escape(&item.source));
+    Err(Diagnostic::error("output-taken", message).at(Place::file(shown)).help("name another folder"))
 }
 
 fn is_model(folder: &Path) -> bool {
@@ -159,11 +142,12 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<
 pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Global) -> Result<ExitCode, Failure> {
     if command.page.is_asked() {
         command.page.check_target()?;
-        check_pages(&items)?;
+        check_places("pages", &items)?;
     }
     let folder = command.output.as_deref().map(Path::new);
     if let Some(folder) = folder {
-        check_places(folder, &items)?;
+        check_places("drafts", &items)?;
+        items.iter().try_for_each(|item| check_file(&draft_file(folder, item), item))?;
         let before = items.len();
         items.retain(|item| !command.resume || !draft_file(folder, item).exists());
         if items.len() < before && !global.is_quiet() {
@@ -215,19 +199,17 @@ pub(super) fn sources(command: &Derive, mut items: Vec<ChatSource>, global: &Glo
         several => format!("{} sources", several.len()),
     };
     command.page.write(global, || report::atlas(&name, &charted))?;
-    summarize(statuses.into_iter(), global);
+    summarize(&statuses, global);
     Ok(ExitCode::from(worst))
 }
 
 /// Answers rows of JSON lines.
 pub(super) fn lines(command: &Derive, file: &str, global: &Global) -> Result<ExitCode, Failure> {
-    let counts: [AtomicUsize; 4] = Default::default();
+    let statuses = Mutex::new(Vec::new());
     rows::answer(file, global, || {
         |line: rows::Line, out: &mut String| {
             let (id, derivation) = row(command, &line.bytes);
-            if let Some(count) = counts.get(place(derivation.status)) {
-                count.fetch_add(1, Ordering::Relaxed);
-            }
+            statuses.lock().unwrap_or_else(PoisonError::into_inner).push(derivation.status);
             with_id(id, &derivation).write_to(out);
             out.push('\n');
             match derivation.status {
@@ -236,17 +218,9 @@ pub(super) fn lines(command: &Derive, file: &str, global: &Global) -> Result<Exi
             }
         }
     })?;
-    let statuses = STATUSES.iter().zip(&counts);
-    let statuses = statuses.flat_map(|(status, count)| std::iter::repeat_n(*status, count.load(Ordering::Relaxed)));
-    let statuses: Vec<Status> = statuses.collect();
-    summarize(statuses.iter().copied(), global);
+    let statuses = statuses.into_inner().unwrap_or_else(PoisonError::into_inner);
+    summarize(&statuses, global);
     Ok(ExitCode::from(u8::from(statuses.iter().any(|status| *status != Status::Proved))))
-}
-
-const STATUSES: [Status; 4] = [Status::Proved, Status::Partial, Status::Inexpressible, Status::Failed];
-
-fn place(status: Status) -> usize {
-    STATUSES.iter().position(|known| *known == status).unwrap_or(0)
 }
 
 /// One row: its id and its derivation.
@@ -255,7 +229,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
         let help = "a row is {\"id\", \"chat_template\": text or \"template\": path, \"bos_token\"?, \"eos_token\"?, \"set\"?}";
         (id, Derivation::failed(Diagnostic::error("bad-row", message).help(help)))
     };
-    let row = match chat_rows::object(line) {
+    let row = match chat_rows::read(line) {
         Ok(row) => row,
         Err(message) => return wrong(Value::Null, message),
     };
@@ -273,17 +247,12 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
         },
         _ => return wrong(id, "the row has neither a `chat_template` text nor a `template` path".to_owned()),
     };
-    for name in ["bos_token", "eos_token"] {
-        if let Some(Value::String(token)) = row.get(name) {
-            options.variables.insert(name, token.as_str().into());
-            options.special_tokens.push(token.clone());
-        }
+    match chat_rows::variables(&row, &command.given.set) {
+        Ok(variables) => options.variables.extend(variables),
+        Err(message) => return wrong(id, message),
     }
-    match row.get("set") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(set)) => options.variables.extend(set.clone()),
-        Some(_) => return wrong(id, "`set` is not an object".to_owned()),
-    }
+    let tokens = ["bos_token", "eos_token"].iter().filter_map(|name| row.get(name)?.as_str());
+    options.special_tokens.extend(tokens.map(str::to_owned));
     (id, derive::derive(&template, &options))
 }
 
@@ -374,17 +343,10 @@ fn line(source: &str, width: usize, derivation: &Derivation) -> String {
     format!("{status:<13}  {:<width$}  {counts:<7}  {}\n", escape(source), escape(&cause))
 }
 
-fn summarize(statuses: impl Iterator<Item = Status>, global: &Global) {
-    if global.is_quiet() {
-        return;
-    }
-    let mut counts = [0usize; 4];
-    for status in statuses {
-        if let Some(count) = counts.get_mut(place(status)) {
-            *count += 1;
-        }
-    }
-    let words = STATUSES.iter().zip(counts).map(|(status, count)| format!("{count} {}", status.name()));
-    let total: usize = counts.iter().sum();
-    say!("{total} chat templates: {}", words.collect::<Vec<_>>().join(", "));
+fn summarize(statuses: &[Status], global: &Global) {
+    let counts = [Status::Proved, Status::Partial, Status::Inexpressible, Status::Failed].map(|status| {
+        let count = statuses.iter().filter(|known| **known == status).count();
+        format!("{count} {}", status.name())
+    });
+    tell!(global, "{} chat templates: {}", statuses.len(), counts.join(", "));
 }

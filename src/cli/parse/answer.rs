@@ -1,6 +1,7 @@
 //! Answers one row.
 
 use std::borrow::Cow;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -199,12 +200,6 @@ impl Asked {
     }
 }
 
-/// The messages of diagnostics, in one line.
-fn in_one_line(diagnostics: &[Diagnostic]) -> String {
-    let said: Vec<_> = diagnostics.iter().map(|found| found.message.as_str()).collect();
-    said.join("; ")
-}
-
 /// How many templates are remembered.
 const REMEMBERED: usize = 64;
 
@@ -323,61 +318,52 @@ impl<'a> Answerer<'a> {
                 "`token_ids` need a `tokenizer`; add one to the row, or pass --tokenizer on the command line",
             )
         })?;
-        let key = (carried, name.clone(), ids.policy.unwrap_or(self.asked.ids.policy));
-        if let Some(known) = self.token_templates.get(&key) {
-            return known.clone();
-        }
-        let made = token_template(template, name, key.2, &self.asked.ids.tokenizers);
-        if self.token_templates.len() >= REMEMBERED {
-            self.token_templates.shift_remove_index(0);
-        }
-        self.token_templates.insert(key, made.clone());
-        made
+        let policy = ids.policy.unwrap_or(self.asked.ids.policy);
+        let make = || token_template(template, name, policy, &self.asked.ids.tokenizers);
+        remembered(&mut self.token_templates, (carried, name.clone(), policy), make)
     }
 
     /// The template of a row, or else that of the command line.
     fn template(&mut self, carried: Option<Value>) -> Result<TemplateOrSchema, RowError> {
-        let Some(carried) = carried else {
-            return self.template.clone().ok_or_else(|| {
+        match carried {
+            Some(carried) => remembered(&mut self.templates, carried.to_string(), || loaded(&carried)),
+            None => self.template.clone().ok_or_else(|| {
                 RowError::load("the row has no `template`; add one to the row, or pass one on the command line")
-            });
-        };
-        let text = carried.to_string();
-        if let Some(known) = self.templates.get(&text) {
-            return known.clone();
+            }),
         }
-        if let Value::String(path) = &carried {
-            return self.named(path);
-        }
-        let loaded = if schema::source::holds_schema(&carried) {
-            let said = |found: Vec<Diagnostic>| RowError::load(in_one_line(&found));
-            Schema::from_value(&carried).map(|loaded| TemplateOrSchema::Schema(loaded.schema)).map_err(said)
-        } else {
-            let loaded = Template::from_value(&carried).map(|loaded| TemplateOrSchema::Template(loaded.template));
-            loaded.map_err(|error| RowError::load(error.to_string()))
-        };
-        self.remember(text, &loaded);
-        loaded
     }
+}
 
-    /// The template in the file of that name. `lint` reports its warnings.
-    fn named(&mut self, path: &str) -> Result<TemplateOrSchema, RowError> {
-        let opened = if path == "-" {
+/// The value of a key, made unless it is known. The oldest is forgotten.
+fn remembered<K: Eq + Hash, V: Clone>(known: &mut IndexMap<K, V>, key: K, make: impl FnOnce() -> V) -> V {
+    if let Some(known) = known.get(&key) {
+        return known.clone();
+    }
+    if known.len() >= REMEMBERED {
+        known.shift_remove_index(0);
+    }
+    known.entry(key).or_insert_with(make).clone()
+}
+
+/// The template that a row carries, or names. `lint` reports its warnings.
+fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
+    let said = |found: &[Diagnostic]| {
+        let said: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
+        said.join("; ")
+    };
+    match carried {
+        Value::String(path) if path == "-" => {
             Err(RowError::load("`template` is `-`; a row cannot read its template from standard input"))
-        } else {
-            input::template_or_schema(path)
-                .map(TemplateOrSchema::from)
-                .map_err(|error| RowError::load(format!("{path}: {}", in_one_line(&error.diagnostics))))
-        };
-        self.remember(Value::from(path).to_string(), &opened);
-        opened
-    }
-
-    fn remember(&mut self, text: String, loaded: &Result<TemplateOrSchema, RowError>) {
-        if self.templates.len() >= REMEMBERED {
-            self.templates.shift_remove_index(0);
         }
-        self.templates.insert(text, loaded.clone());
+        Value::String(path) => input::template_or_schema(path)
+            .map(TemplateOrSchema::from)
+            .map_err(|error| RowError::load(format!("{path}: {}", said(&error.diagnostics)))),
+        carried if schema::source::holds_schema(carried) => Schema::from_value(carried)
+            .map(|loaded| TemplateOrSchema::Schema(loaded.schema))
+            .map_err(|found| RowError::load(said(&found))),
+        carried => Template::from_value(carried)
+            .map(|loaded| TemplateOrSchema::Template(loaded.template))
+            .map_err(|error| RowError::load(error.to_string())),
     }
 }
 

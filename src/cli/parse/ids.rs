@@ -1,7 +1,9 @@
 //! An output that is token ids: the keys of a row.
 
-use super::super::token_ids::of_value;
-use super::row_error::RowError;
+use super::POLICIES;
+use super::row_error::{RowError, take};
+use crate::cli::known_values::of_row;
+use crate::cli::token_ids::of_value;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Policy;
 
@@ -33,33 +35,16 @@ impl Ids {
             return Err(both("text", "token_ids"));
         }
         let token_ids = of_value("token_ids", &token_ids).map_err(RowError::load)?;
-        let mut list = |key: &str| match entries.shift_remove(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => of_value(key, &value).map(Some).map_err(RowError::load),
-        };
+        let mut list = |key: &str| take(entries, key, |value| of_value(key, &value));
         let (prompt_ids, stop_ids) = (list("prompt_ids")?, list("stop_ids")?);
         if prompt_ids.is_some() && entries.contains_key("prefix") {
             return Err(both("prefix", "prompt_ids"));
         }
-        let tokenizer = match entries.shift_remove("tokenizer") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(tokenizer)) => Some(tokenizer),
-            Some(other) => {
-                return Err(RowError::load(format!("`tokenizer` must name a file, not {}", other.kind())));
-            }
-        };
-        let policy = match entries.shift_remove("policy") {
-            None | Some(Value::Null) => None,
-            Some(value) => Some(policy(&value)?),
-        };
+        let tokenizer = take(entries, "tokenizer", |value| match value {
+            Value::String(tokenizer) => Ok(tokenizer),
+            other => Err(format!("`tokenizer` must name a file, not {}", other.kind())),
+        })?;
+        let policy = take(entries, "policy", |value| of_row(POLICIES, "policy", &value))?;
         Ok(Some(Self { token_ids, prompt_ids, tokenizer, policy, stop_ids }))
-    }
-}
-
-fn policy(value: &Value) -> Result<Policy, RowError> {
-    match value.as_str() {
-        Some("exact") => Ok(Policy::Exact),
-        Some("either") => Ok(Policy::Either),
-        _ => Err(RowError::load(format!("`policy` must be `exact` or `either`, not {value}"))),
     }
 }

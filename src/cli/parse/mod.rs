@@ -20,9 +20,10 @@ use self::answer::{AskedIds, Keeping, Recording};
 use self::output::{Beginning, Piece};
 use self::row_error::RowError;
 use super::arriving::Arriving;
+use super::known_values::{Names, one_of, recover};
 use super::rows::Tally;
 use super::tokenizers::Tokenizers;
-use super::{Failure, Global, input, known_values, note, rows, token_ids};
+use super::{Failure, Global, input, note, rows, token_ids};
 use backchat_core::diagnostic::{Diagnostic, Sources};
 use backchat_core::json::Value;
 use backchat_legacy::schema::source::{Source, TemplateOrSchema};
@@ -71,15 +72,15 @@ pub struct Parse {
     chunks: Chunks,
     /// Select the answer: `stable`, independent of how the text is cut, or `reference`, that of transformers, flaws
     /// included
-    #[arg(long, value_enum, default_value = "stable")]
-    mode: ModeName,
+    #[arg(long, default_value = "stable", value_parser = one_of(MODES))]
+    mode: Mode,
     /// Set the effect of a closing marker inside a JSON string: `ends` ends the region, as in transformers; `text`
     /// keeps it in the string
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "ends", hide_possible_values = true)]
-    closers_in_strings: ClosersName,
+    #[arg(long, value_name = "WHAT", default_value = "ends", value_parser = one_of(CLOSERS), hide_possible_values = true)]
+    closers_in_strings: ClosersInStrings,
     /// Keep reasoning as a field of the message, leave it in the content as the model wrote it, or drop it
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "kept")]
-    reasoning: ReasoningName,
+    #[arg(long, value_name = "WHAT", default_value = "kept", value_parser = one_of(REASONING))]
+    reasoning: Reasoning,
     /// Leave calls in the content, as the model wrote them
     #[arg(long)]
     tools_off: bool,
@@ -87,8 +88,8 @@ pub struct Parse {
     #[arg(long, value_name = "FILE")]
     tokenizer: Option<String>,
     /// Select how markers match token ids: `exact` by their own token, `either` by their characters in any tokens
-    #[arg(long, value_enum, default_value = "exact")]
-    policy: PolicyName,
+    #[arg(long, default_value = "exact", value_parser = one_of(POLICIES))]
+    policy: Policy,
     /// Read the token ids as the continuation of these prompt ids
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix", "jsonl"], requires = "tokenizer")]
     prompt_ids: Option<String>,
@@ -97,7 +98,7 @@ pub struct Parse {
     stop_ids: Vec<u32>,
     /// Recover from problems with these policies: a comma-separated list, or `all`
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
-    #[arg(value_parser = known_values::recover(), hide_possible_values = true)]
+    #[arg(value_parser = recover(), hide_possible_values = true)]
     recover: String,
     /// Check the arguments of calls against the JSON schemas of their tools
     #[arg(long)]
@@ -112,43 +113,21 @@ pub struct Parse {
     jsonl: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ModeName {
-    Stable,
-    Reference,
-}
+const MODES: &Names<Mode> = &[("stable", Mode::Stable, ""), ("reference", Mode::Reference, "")];
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum PolicyName {
-    Exact,
-    Either,
-}
+const POLICIES: &Names<Policy> = &[("exact", Policy::Exact, ""), ("either", Policy::Either, "")];
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ReasoningName {
-    Kept,
-    InContent,
-    Dropped,
-}
+const REASONING: &Names<Reasoning> =
+    &[("kept", Reasoning::Kept, ""), ("in-content", Reasoning::InContent, ""), ("dropped", Reasoning::Dropped, "")];
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ClosersName {
-    Ends,
-    Text,
-}
+const CLOSERS: &Names<ClosersInStrings> = &[("ends", ClosersInStrings::Ends, ""), ("text", ClosersInStrings::Text, "")];
 
 impl Parse {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         self.check_inputs()?;
         let asked = Asked {
-            mode: match self.mode {
-                ModeName::Stable => Mode::Stable,
-                ModeName::Reference => Mode::Reference,
-            },
-            closers: match self.closers_in_strings {
-                ClosersName::Ends => ClosersInStrings::Ends,
-                ClosersName::Text => ClosersInStrings::Text,
-            },
+            mode: self.mode,
+            closers: self.closers_in_strings,
             events: self.events,
             spans: self.spans,
             // Rows have only the events of transformers.
@@ -158,21 +137,14 @@ impl Parse {
             prefix: self.prefix.as_deref().map(input::text).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
             keeping: Keeping {
-                reasoning: match self.reasoning {
-                    ReasoningName::Kept => Reasoning::Kept,
-                    ReasoningName::InContent => Reasoning::InContent,
-                    ReasoningName::Dropped => Reasoning::Dropped,
-                },
+                reasoning: self.reasoning,
                 tools_off: self.tools_off,
                 recover: self.policies()?,
                 validate: self.validate,
             },
             ids: AskedIds {
                 tokenizer: self.tokenizer.clone(),
-                policy: match self.policy {
-                    PolicyName::Exact => Policy::Exact,
-                    PolicyName::Either => Policy::Either,
-                },
+                policy: self.policy,
                 stop_ids: self.stop_ids.clone(),
                 tokenizers: Tokenizers::default(),
             },
@@ -191,7 +163,7 @@ impl Parse {
         let policies = Policies::parse(&self.recover)
             .map_err(|error| Diagnostic::error("unknown-policy", format!("--recover: {error}")))?;
         match (self.mode, policies.is_empty()) {
-            (ModeName::Reference, false) => {
+            (Mode::Reference, false) => {
                 let problem = "--recover needs stable mode: reference mode reads as transformers does";
                 Err(Diagnostic::error("policies-in-reference-mode", problem).help("omit `--mode reference`"))
             }
@@ -345,11 +317,7 @@ impl Parse {
     /// The values of `--tokenizer` and the files of ids.
     fn given_ids(&self, template: &Template, tokenizer: &str, path: &str) -> Result<GivenIds, Failure> {
         let tokens = Arc::new(input::tokens(tokenizer)?);
-        let policy = match self.policy {
-            PolicyName::Exact => Policy::Exact,
-            PolicyName::Either => Policy::Either,
-        };
-        let tokens = TokenTemplate::new(template, &tokens, policy).map_err(|error| {
+        let tokens = TokenTemplate::new(template, &tokens, self.policy).map_err(|error| {
             Diagnostic::error("marker-in-pattern", error.to_string()).help("use `--policy either` to match text")
         })?;
         let prompt_ids = self.prompt_ids.as_deref().map(token_ids::of_file).transpose()?;
@@ -363,12 +331,12 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
         let mut answerer = Answerer::new(asked, &doubts);
         move |line: rows::Line<'_>, out: &mut String| answerer.answer(line, out)
     })?;
-    if failed > 0 && !global.is_quiet() {
-        note(&format!("{failed} of {rows} rows failed"));
+    if failed > 0 {
+        tell!(global, "note: {failed} of {rows} rows failed");
     }
     let counts = doubts.counts();
-    if let Some(counts) = counts.as_ref().filter(|_| !global.is_quiet()) {
-        note(&format!("of {rows} rows, {counts}"));
+    if let Some(counts) = &counts {
+        tell!(global, "note: of {rows} rows, {counts}");
     }
     Ok(ExitCode::from(u8::from(strict && counts.is_some())))
 }

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::REASONING;
 use super::ids::Ids;
-use super::row_error::RowError;
+use super::row_error::{RowError, take};
+use crate::cli::known_values::of_row;
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Policies, Reasoning};
 
@@ -80,26 +82,20 @@ impl Row {
             )),
             None => Ok(None),
         };
-        let chunks = match entries.shift_remove("chunks") {
-            None | Some(Value::Null) => None,
-            Some(chunks) if ids.is_some() => Some(lengths_of(&chunks, "ids")?),
-            Some(chunks) => Some(lengths(&chunks, &text)?),
-        };
-        let tools = entries.shift_remove("tools").filter(|tools| *tools != Value::Null);
-        let reasoning = match entries.shift_remove("reasoning") {
-            None | Some(Value::Null) => None,
-            Some(value) => Some(reasoning(&value)?),
-        };
-        let mut flag = |name: &str| match entries.shift_remove(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Bool(on)) => Ok(Some(on)),
-            Some(other) => Err(RowError::load(format!("`{name}` must be true or false, not {}", other.kind()))),
+        let chunks = take(&mut entries, "chunks", |chunks| match &ids {
+            Some(_) => lengths_of(&chunks, "ids"),
+            None => lengths(&chunks, &text),
+        })?;
+        let tools = take(&mut entries, "tools", Ok)?;
+        let reasoning = take(&mut entries, "reasoning", |value| of_row(REASONING, "reasoning", &value))?;
+        let mut flag = |name: &str| {
+            take(&mut entries, name, |value| match value {
+                Value::Bool(on) => Ok(on),
+                other => Err(format!("`{name}` must be true or false, not {}", other.kind())),
+            })
         };
         let (tools_off, validate) = (flag("tools_off")?, flag("validate")?);
-        let recover = match entries.shift_remove("recover") {
-            None | Some(Value::Null) => None,
-            Some(value) => Some(policies(&value)?),
-        };
+        let recover = take(&mut entries, "recover", |value| policies(&value))?;
         let template = entries.shift_remove("template");
         entries.retain(|key, _| !ANSWER.contains(&key));
         Ok(Self {
@@ -119,48 +115,37 @@ impl Row {
 }
 
 /// The policies of a name or a list of names.
-fn policies(value: &Value) -> Result<Policies, RowError> {
+fn policies(value: &Value) -> Result<Policies, String> {
     let names = match value {
         Value::List(names) => names.as_slice(),
         name => std::slice::from_ref(name),
     };
     let name = |name: &Value| match name {
         Value::String(name) => Ok(name.clone()),
-        other => Err(RowError::load(format!("`recover` must be `all` or a list of policies, not {}", other.kind()))),
+        other => Err(format!("`recover` must be `all` or a list of policies, not {}", other.kind())),
     };
     let names = names.iter().map(name).collect::<Result<Vec<_>, _>>()?;
-    let policies = Policies::of_names(names.iter().map(String::as_str));
-    policies.map_err(|error| RowError::load(format!("`recover`: {error}")))
-}
-
-/// The treatment of reasoning, by its name.
-fn reasoning(value: &Value) -> Result<Reasoning, RowError> {
-    match value.as_str() {
-        Some("kept") => Ok(Reasoning::Kept),
-        Some("in-content") => Ok(Reasoning::InContent),
-        Some("dropped") => Ok(Reasoning::Dropped),
-        _ => Err(RowError::load("`reasoning` must be `kept`, `in-content` or `dropped`")),
-    }
+    Policies::of_names(names.iter().map(String::as_str)).map_err(|error| format!("`recover`: {error}"))
 }
 
 /// The lengths of the feeds, which add up to the text.
-fn lengths(chunks: &Value, text: &str) -> Result<Vec<usize>, RowError> {
+fn lengths(chunks: &Value, text: &str) -> Result<Vec<usize>, String> {
     let lengths = lengths_of(chunks, "code points")?;
     let sum = lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
     let there = text.chars().count();
     if sum != there {
-        return Err(RowError::load(format!("`chunks` add up to {sum} code points, and the text has {there}")));
+        return Err(format!("`chunks` add up to {sum} code points, and the text has {there}"));
     }
     Ok(lengths)
 }
 
-fn lengths_of(chunks: &Value, unit: &str) -> Result<Vec<usize>, RowError> {
+fn lengths_of(chunks: &Value, unit: &str) -> Result<Vec<usize>, String> {
     let length = |value: &Value| match value {
         Value::Number(number) => number.as_i64().and_then(|length| usize::try_from(length).ok()),
         _ => None,
     };
     let lengths = chunks.as_list().and_then(|items| items.iter().map(length).collect::<Option<Vec<_>>>());
-    lengths.ok_or_else(|| RowError::load(format!("`chunks` must be a list of lengths in {unit}")))
+    lengths.ok_or_else(|| format!("`chunks` must be a list of lengths in {unit}"))
 }
 
 #[cfg(test)]
@@ -212,7 +197,7 @@ mod tests {
                 r#"{"text": "", "reasoning": "none"}"#,
                 "null",
                 "load",
-                "`reasoning` must be `kept`, `in-content` or `dropped`",
+                "`reasoning` must be `kept`, `in-content` or `dropped`, not \"none\"",
             ),
             (r#"{"text": "", "tools_off": 1}"#, "null", "load", "`tools_off` must be true or false, not a number"),
             (r#"{"text": "", "chunks": [1]}"#, "null", "load", "`chunks` add up to 1 code points, and the text has 0"),

@@ -44,3 +44,13 @@ impl From<SchemaError> for RowError {
         Self { stage: "finalize", message: error.message, node }
     }
 }
+
+/// Takes a key out of a row, if its value is not null.
+pub fn take<T>(
+    entries: &mut Object,
+    key: &str,
+    read: impl FnOnce(Value) -> Result<T, String>,
+) -> Result<Option<T>, RowError> {
+    let value = entries.shift_remove(key).filter(|value| !value.is_null());
+    value.map(read).transpose().map_err(RowError::load)
+}

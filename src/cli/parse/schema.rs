@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::answer::{Asked, Keeping, READS_WHOLE};
 use super::show;
-use crate::cli::{Failure, Global, input, note};
+use crate::cli::{Failure, Global, input};
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_legacy::schema::Schema;
 
@@ -17,8 +17,8 @@ pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {
             .into());
     }
     for (name, is_given) in [("--prefix", asked.prefix.is_some()), ("--tools", asked.tools.is_some())] {
-        if is_given && !global.is_quiet() {
-            note(&format!("a response schema does not use {name}"));
+        if is_given {
+            tell!(global, "note: a response schema does not use {name}");
         }
     }
     Ok(())
@@ -46,8 +46,8 @@ pub fn one(schema: &Schema, text: &str, path: &str, global: &Global) -> Result<E
     } else {
         writeln!(out, "{message}")?;
     }
-    if message.is_null() && !global.is_quiet() {
-        note("the message is null: the schema does not match this output");
+    if message.is_null() {
+        tell!(global, "note: the message is null: the schema does not match this output");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -30,7 +30,8 @@ use self::recorded::Recorded;
 use self::recorder::Recorder;
 use self::state::{Options, Server};
 use self::upstream::{Target, Upstream};
-use super::{Failure, Global, input, known_values, note, special_tokens};
+use super::known_values::{Names, known, one_of, policies};
+use super::{Failure, Global, input, note, special_tokens};
 use crate::serve::answer::CallDelivery;
 use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::Engine;
@@ -66,7 +67,7 @@ pub struct Serve {
     replay: Option<String>,
     /// Name the engine instead of detecting it
     #[arg(long, value_name = "ENGINE")]
-    #[arg(value_parser = known_values::known(engine, engines), hide_possible_values = true)]
+    #[arg(value_parser = known(engine, engines), hide_possible_values = true)]
     engine: Option<Engine>,
     /// Set the engine's name for the model, instead of the first that it lists
     #[arg(long, value_name = "NAME")]
@@ -111,17 +112,17 @@ pub struct Serve {
     #[arg(long, requires = "record")]
     record_tokens: bool,
     /// Select the name of the reasoning in answers
-    #[arg(long, value_name = "NAME", value_enum, default_value = "reasoning_content")]
-    reasoning_field: ReasoningField,
+    #[arg(long, value_name = "NAME", value_parser = one_of(REASONING_FIELDS), default_value = "reasoning_content")]
+    reasoning_field: ReasoningName,
     /// Select whether calls are sent as they grow, or once they are complete
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "growing")]
-    calls: Calls,
+    #[arg(long, value_name = "WHEN", value_parser = one_of(CALLS), default_value = "growing")]
+    calls: CallDelivery,
     /// Select what happens to a required call if the engine supports no grammars
     #[arg(long, value_name = "WHAT", value_enum, default_value = "refuse")]
     unconstrained: Unconstrained,
     /// Recover from problems with these policies: a comma-separated list, or `all`
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
-    #[arg(value_parser = known_values::known(recover, known_values::policies), hide_possible_values = true)]
+    #[arg(value_parser = known(recover, policies), hide_possible_values = true)]
     recover: Policies,
     /// Accept request bodies of up to this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
@@ -140,19 +141,13 @@ pub struct Serve {
     grace: Duration,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum ReasoningField {
-    ReasoningContent,
-    Reasoning,
-    Both,
-}
+const REASONING_FIELDS: &Names<ReasoningName> = &[
+    ("reasoning_content", ReasoningName::ReasoningContent, ""),
+    ("reasoning", ReasoningName::Reasoning, ""),
+    ("both", ReasoningName::Both, ""),
+];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Calls {
-    Growing,
-    Whole,
-}
+const CALLS: &Names<CallDelivery> = &[("growing", CallDelivery::Growing, ""), ("whole", CallDelivery::Whole, "")];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Bos {
@@ -210,15 +205,8 @@ impl Serve {
             timeout_first: self.timeout_first,
             timeout_idle: self.timeout_idle,
             grace: self.grace,
-            reasoning_field: match self.reasoning_field {
-                ReasoningField::ReasoningContent => ReasoningName::ReasoningContent,
-                ReasoningField::Reasoning => ReasoningName::Reasoning,
-                ReasoningField::Both => ReasoningName::Both,
-            },
-            calls: match self.calls {
-                Calls::Growing => CallDelivery::Growing,
-                Calls::Whole => CallDelivery::Whole,
-            },
+            reasoning_field: self.reasoning_field,
+            calls: self.calls,
             // Recorded outputs cannot be constrained: the answer says so.
             allows_unconstrained: self.unconstrained == Unconstrained::Allow || self.replay.is_some(),
             keeps_bos: self.bos.map(|bos| bos == Bos::Keep),
@@ -266,9 +254,7 @@ impl Serve {
         signals.next().await;
         // The port can be reused at once.
         accepting.abort();
-        if !global.is_quiet() {
-            note("stopping after the running answers; a second signal stops at once");
-        }
+        tell!(global, "note: stopping after the running answers; a second signal stops at once");
         server.stop(async { signals.next().await }).await;
         Ok(())
     }
@@ -359,8 +345,8 @@ impl Serve {
     fn model(&self, global: &Global) -> Result<Model, Failure> {
         let source = source::open(&self.model, None)?;
         let stored = input::template(&self.model).ok().map(|opened| opened.loaded.template);
-        if !global.is_quiet() && !source.other_names.is_empty() {
-            note(&escape(&format!("there are other chat templates: {}", source.other_names.join(", "))));
+        if !source.other_names.is_empty() {
+            tell!(global, "note: there are other chat templates: {}", escape(&source.other_names.join(", ")));
         }
         let model = Model::new(&source, stored).map_err(|mut diagnostics| {
             for diagnostic in &mut diagnostics {
@@ -383,9 +369,9 @@ impl Serve {
         let proven = derive::prove(&source.template, model.template(), &options);
         let refused = proven.verdict.policies.refused_policies();
         let (left, kept): (Vec<_>, Vec<_>) = self.recover.iter().partition(|policy| refused.contains(*policy));
-        if !left.is_empty() && !global.is_quiet() {
-            let names: Vec<&str> = left.into_iter().map(RecoveryPolicy::as_str).collect();
-            note(&format!("left out, because they change answers in this model's own format: {}", names.join(", ")));
+        if !left.is_empty() {
+            let names = left.into_iter().map(RecoveryPolicy::as_str).collect::<Vec<_>>().join(", ");
+            tell!(global, "note: left out, because they change answers in this model's own format: {names}");
         }
         kept.into_iter().collect()
     }
