@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, OutputFormat};
+use super::chat_options::OutputFormat;
 use super::{Failure, Global, chat_rows, input};
 use backchat_core::diagnostic::{Diagnostic, Place, escape, shell_word};
 use backchat_core::json::{Object, Value};
@@ -195,8 +195,7 @@ const NO_ANCHOR: &str = "a response template needs a start anchor, which a respo
 /// The derivation from a chat template, if there is one.
 fn derived(place: &str) -> Result<Option<Template>, Failure> {
     let source = backchat_chat::source::open(place, None)?.for_tools();
-    let options = derive::Options::default().variables(source.special_tokens).now(Some(NOW.to_owned()));
-    let derivation = derive::derive(&source.template, &options);
+    let derivation = derive::derive(&source.template, &derive::Options::for_source(&source));
     let template = derivation.response_template.and_then(|value| Template::from_value(&value).ok());
     Ok(template.map(|loaded| loaded.template))
 }

@@ -310,10 +310,7 @@ impl Grammars {
 
     /// The response template of a chat template, and the wire that it was derived from.
     fn derived(&self, source: &Source, variables: &Object) -> Result<(Template, Wire), Failure> {
-        let options = derive::Options::default()
-            .variables(variables.clone())
-            .now(self.selected.given.clock())
-            .special_tokens(variables.values().filter_map(Value::as_str).map(str::to_owned).collect());
+        let options = derive::Options::for_source(source).variables(variables.clone()).now(self.selected.given.clock());
         let (draft, wire) = derive::draft_with_wire(&source.template, &options)
             .map_err(|diagnostic| failed(vec![diagnostic], source))?;
         let loaded = Template::from_value(&draft).map_err(|error| failed(error.diagnostics, source))?;

@@ -4,13 +4,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::chat_options::NOW;
 use super::{Failure, Global, input, signals};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};
 use backchat_core::diagnostic::{Sources, escape, shell_word};
 use backchat_core::json::{Object, Value};
-use backchat_derive::derive::{self, Derivation, Options, Sample, Status};
+use backchat_derive::derive::{self, Derivation, Options, Status};
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{Opened, SourceErrorKind, write_into};
 use backchat_workbench::answers::samples;
@@ -53,7 +52,7 @@ impl Init {
         let home = Home::choose(&self.model, self.folder.as_deref());
         let mut log = Log::default();
         let source = self.open(&home)?;
-        let options = options(&source, given);
+        let options = Options::for_source(&source).samples(given);
         // Nothing is written until the draft exists.
         let template = match template_in(&home.folder)? {
             Some(opened) => {
@@ -105,15 +104,6 @@ fn copy(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
     let tokens = Value::Object(source.special_tokens.clone()).to_pretty("  ");
     log.write(&home.folder.join(suite::CONFIG), &format!("{tokens}\n"), "its special tokens")?;
     Ok(())
-}
-
-fn options(source: &Source, samples: Vec<Sample>) -> Options {
-    let texts = source.special_tokens.values().filter_map(Value::as_str);
-    Options::default()
-        .variables(source.special_tokens.clone())
-        .now(Some(NOW.to_owned()))
-        .special_tokens(texts.map(str::to_owned).collect())
-        .samples(samples)
 }
 
 /// The draft of a response template, and what it was derived with.

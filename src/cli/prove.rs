@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, OutputFormat, assignment, failed, time, with_tokens};
+use super::chat_options::{OutputFormat, Selected, failed};
 use super::derive::exit_code;
 use super::report::LinkedReport;
 use super::{Failure, Global, input};
-use backchat_chat::source;
 use backchat_core::diagnostic::{escape, shortened};
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Options, Proven, Status};
@@ -42,18 +41,11 @@ pub struct Prove {
     /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
-    /// Set a chat template variable; the value is JSON, or else text
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    set: Vec<(String, Value)>,
-    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
-    now: String,
+    #[command(flatten)]
+    selected: Selected,
     /// Accept this key for reasoning, even if the chat template reads another
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
-    /// Select one of several chat templates
-    #[arg(long, value_name = "NAME")]
-    template_name: Option<String>,
     #[command(flatten)]
     page: LinkedReport,
 }
@@ -64,11 +56,10 @@ impl Prove {
         input::stdin_once(inputs, "pass a file for all inputs but one")?;
         let opened = input::template(&self.template)?;
         let template = opened.loaded.template;
-        let source = source::open(&self.chat_template, self.template_name.as_deref())?;
-        let source = source.for_tools().with_tokens_beside();
-        let options = Options::default()
-            .variables(with_tokens(&source, &self.set))
-            .now(Some(self.now.clone()))
+        let source = self.selected.open(&self.chat_template)?.with_tokens_beside();
+        let options = Options::for_source(&source)
+            .variables(self.selected.given.variables(&source))
+            .now(self.selected.given.clock())
             .reasoning_field(self.reasoning_field.clone())
             .thorough(self.thorough)
             .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default());

@@ -16,9 +16,7 @@ use backchat_derive::wire::Wire;
 use backchat_grammar::{Builder, Choice, Request};
 use backchat_parser::parser::{Options, Parser, Policies, Tools};
 use backchat_parser::template::Template;
-
-/// The fixed clock for probing at startup, so that the result does not change.
-const PROBED_AT: &str = "2026-01-01T00:00:00";
+use backchat_probe::probe::NOW;
 
 /// A model that is served.
 #[derive(Debug)]
@@ -77,11 +75,11 @@ impl Model {
         let special_tokens = source.special_tokens.clone();
         let (template, wire) = match stored {
             Some(template) => {
-                let wire = Wire::find(&chats[1], &special_tokens, Some(PROBED_AT.to_owned()));
+                let wire = Wire::find(&chats[1], &special_tokens, Some(NOW.to_owned()));
                 let unknown = "the renders of this chat template do not show how a turn is written";
                 (template, wire.ok_or_else(|| vec![Diagnostic::error("serve-no-wire", unknown)])?)
             }
-            None => derived(&with_tools, &special_tokens)?,
+            None => derived(&with_tools)?,
         };
         let grammars = Builder::new(template.clone(), wire);
         let form = form(&chats[1], &special_tokens);
@@ -231,11 +229,8 @@ fn refused(error: RenderError) -> ApiError {
 }
 
 /// The response template of a chat template, and the wire that it was derived from.
-fn derived(source: &Source, variables: &Object) -> Result<(Template, Wire), Vec<Diagnostic>> {
-    let options = derive::Options::default()
-        .variables(variables.clone())
-        .now(Some(PROBED_AT.to_owned()))
-        .special_tokens(variables.values().filter_map(Value::as_str).map(str::to_owned).collect());
+fn derived(source: &Source) -> Result<(Template, Wire), Vec<Diagnostic>> {
+    let options = derive::Options::for_source(source);
     let (draft, wire) = derive::draft_with_wire(&source.template, &options).map_err(|problem| vec![problem])?;
     let loaded = Template::from_value(&draft).map_err(|error| error.diagnostics)?;
     Ok((loaded.template, wire))
@@ -248,7 +243,7 @@ fn form(template: &ChatTemplate, special_tokens: &Object) -> MessageForm {
     let message = Value::from([("role", "user".into()), ("content", content)]);
     let mut context = special_tokens.clone();
     context.insert("messages", Value::List(vec![message]));
-    let options = RenderOptions::default().now(Some(PROBED_AT.to_owned()));
+    let options = RenderOptions::default().now(Some(NOW.to_owned()));
     // A template that knows nothing of parts prints the list, or fails.
     let parts = template.render(&context, &options).is_ok_and(|rendered| {
         let texts = rendered.text.find("Qz1q").zip(rendered.text.find("Qz2q"));

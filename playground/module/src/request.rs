@@ -6,11 +6,9 @@ use backchat::derive::Options;
 use backchat::diagnostic::Diagnostic;
 use backchat::json::{self, Object, Value};
 use backchat::parser::Tools;
+use backchat_workbench::answers::NOW;
 
 use crate::utf16::Offsets;
-
-/// The clock of every render: the same input gives the same page, on any day.
-const NOW: &str = "2026-01-01T00:00:00";
 
 /// The options of a derivation with these variables.
 pub fn options(variables: Option<&str>) -> Options {

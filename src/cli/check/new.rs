@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::case_selection::Cases;
-use crate::cli::chat_options::{NOW, with_tokens};
+use crate::cli::chat_options::with_tokens;
 use crate::cli::{Failure, Global, input, note, signals};
 use backchat_core::diagnostic::{Diagnostic, Place, counted, escape};
 use backchat_core::json::Value;
@@ -64,7 +64,7 @@ fn of_renders(model: &str, set: &[(String, Value)], file: &str, folder: &Path, c
     let template_name = cases.template.as_deref().unwrap_or(model);
     let opened = input::template(template_name).map_err(|error| without_template(error, model, cases))?;
     let template = opened.loaded.template;
-    let options = Options::default().variables(with_tokens(&source, set)).now(Some(NOW.to_owned()));
+    let options = Options::for_source(&source).variables(with_tokens(&source, set));
     let turns = derive::readable_turns(&source.template, &template, &options)?;
     let (template_path, chat_path) = (relative(folder, template_name)?, relative(folder, model)?);
     let chat = Chat::open(&input::place(model)?)
@@ -119,15 +119,7 @@ fn target(model: &str, cases: &Cases) -> PathBuf {
     if path.extension().is_some_and(|extension| extension == fixture::EXTENSION) {
         return path.to_owned();
     }
-    let model = Path::new(model);
-    let full = model.canonicalize().unwrap_or_else(|_| model.to_owned());
-    // A file in a model folder has a generic name.
-    let named = match full.file_name().and_then(|name| name.to_str()) {
-        Some("tokenizer_config.json" | "chat_template.json" | "chat_template.jinja") => full.parent().unwrap_or(&full),
-        _ => &full,
-    };
-    let name = if named.is_dir() { named.file_name() } else { named.file_stem() };
-    let file = PathBuf::from(name.unwrap_or("first".as_ref())).with_added_extension(fixture::EXTENSION);
+    let file = PathBuf::from(input::model_name(model)).with_added_extension(fixture::EXTENSION);
     if path == Path::new(".") { file } else { path.join(file) }
 }
 

@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{Given, OutputFormat, announce, failed};
+use super::chat_options::{OutputFormat, Selected, announce, failed};
 use super::known_values;
 use super::report::LinkedReport;
 use super::{Failure, Global, input};
-use backchat_chat::source::{self, Source};
+use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use backchat_core::json::{self, Value};
 use backchat_derive::derive::{self, Derivation, Options, Remedy, Status};
@@ -86,16 +86,13 @@ pub struct Derive {
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
     #[command(flatten)]
-    given: Given,
+    selected: Selected,
     /// Name the field for reasoning, which is also its key in messages; the default is the key that the chat template
     /// reads, such as reasoning_content
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
     target: Vec<&'static Target>,
-    /// Select one of several chat templates
-    #[arg(long, value_name = "NAME")]
-    template_name: Option<String>,
     #[command(flatten)]
     page: LinkedReport,
 }
@@ -189,7 +186,7 @@ impl Derive {
 
     fn open(&self, global: &Global) -> Result<Source, Failure> {
         let source = self.source_of(&self.source)?;
-        announce("deriving from", &source, self.template_name.as_deref(), global);
+        announce("deriving from", &source, self.selected.template_name.as_deref(), global);
         Ok(source)
     }
 
@@ -202,26 +199,18 @@ impl Derive {
 
     /// A source, with the special tokens of the files next to it.
     fn source_of(&self, name: &str) -> Result<Source, Failure> {
-        let opened = source::open(name, self.template_name.as_deref())?;
-        Ok(opened.for_tools().with_tokens_beside())
+        Ok(self.selected.open(name)?.with_tokens_beside())
     }
 
-    /// The default options of a row.
-    fn row_options(&self) -> Options {
-        Options::default()
-            .variables(self.given.set.iter().cloned().collect())
-            .now(self.given.clock())
-            .reasoning_field(self.reasoning_field.clone())
-            .targets(self.target.clone())
+    /// Options with what the command line sets for every source and row.
+    fn completed(&self, options: Options) -> Options {
+        let options = options.now(self.selected.given.clock()).targets(self.target.clone());
+        options.reasoning_field(self.reasoning_field.clone())
     }
 
     fn options(&self, source: &Source) -> Result<Options, Failure> {
-        let special_tokens = source.special_tokens.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        Ok(self
-            .row_options()
-            .variables(self.given.variables(source))
-            .special_tokens(special_tokens)
-            .samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default()))
+        let options = self.completed(Options::for_source(source)).variables(self.selected.given.variables(source));
+        Ok(options.samples(self.samples.as_deref().map(samples).transpose()?.unwrap_or_default()))
     }
 
     /// Writes the draft to its destination, and the report.
@@ -312,7 +301,7 @@ impl Derive {
     fn again(&self, options: &[&str]) -> String {
         let mut words = vec!["backchat".to_owned(), "derive".to_owned(), shell_word(&self.source)];
         let mut give = |option: &str, value: &str| words.extend([option.to_owned(), shell_word(value)]);
-        for (name, value) in &self.given.set {
+        for (name, value) in &self.selected.given.set {
             let value = value
                 .as_str()
                 .filter(|text| json::read(text).is_err())
@@ -320,7 +309,7 @@ impl Derive {
             give("--set", &format!("{name}={value}"));
         }
         let given = [
-            ("--template-name", &self.template_name),
+            ("--template-name", &self.selected.template_name),
             ("--reasoning-field", &self.reasoning_field),
             ("--samples", &self.samples),
         ];

@@ -15,7 +15,6 @@ use std::time::Instant;
 use super::{Derive, OutputFormat, exit_code};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Global, chat_rows, input, rows};
-use backchat_chat::source;
 use backchat_core::diagnostic::{Diagnostic, Place, escape, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Status};
@@ -42,7 +41,7 @@ pub(super) fn expand(sources: &[String]) -> Result<Vec<ChatSource>, Failure> {
     for source in sources {
         let path = Path::new(source);
         if !path.is_dir() || is_model(path) {
-            found.push(ChatSource { source: source.clone(), place: PathBuf::from(own_name(path)) });
+            found.push(ChatSource { source: source.clone(), place: PathBuf::from(input::model_name(source)) });
             continue;
         }
         let mut inside = Vec::new();
@@ -62,26 +61,11 @@ pub(super) fn expand(sources: &[String]) -> Result<Vec<ChatSource>, Failure> {
     Ok(found)
 }
 
-/// The name of a draft: that of its source, or of the folder of a file with a generic name.
-fn own_name(source: &Path) -> String {
-    let stem = without_ending(source);
-    let is_generic = ["chat_template", "tokenizer_config"].contains(&stem.as_str());
-    let folder = source.parent().map(without_ending).filter(|name| is_generic && !name.is_empty());
-    folder.unwrap_or(stem)
-}
-
-/// The name of a file or folder without the extension of a chat template. Other dots belong to the name.
-fn without_ending(path: &Path) -> String {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let ends = [".jinja", ".json", ".gguf"];
-    ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
-}
-
 /// The place of a draft in the tree below the folder that was searched.
 fn place_in(folder: &Path, file: &Path) -> PathBuf {
     let inside = file.strip_prefix(folder).unwrap_or(file);
     let parent = inside.parent().unwrap_or_else(|| Path::new(""));
-    match without_ending(file).as_str() {
+    match input::without_ending(file).as_str() {
         "chat_template" if parent != Path::new("") => parent.to_owned(),
         name => parent.join(name),
     }
@@ -234,34 +218,22 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
         Err(message) => return wrong(Value::Null, message),
     };
     let id = row.get("id").cloned().unwrap_or_default();
-    let mut options = command.row_options();
-    let template = match (row.get("chat_template"), row.get("template")) {
-        (Some(Value::String(text)), _) => text.clone(),
-        (None, Some(Value::String(path))) => match source::open(path, None) {
-            Ok(opened) => {
-                let opened = opened.for_tools().with_tokens_beside();
-                add(&mut options, &opened.special_tokens);
-                opened.template
-            }
-            Err(error) => return (id, unreadable(error.into())),
+    let (template, options) = match (row.get("chat_template"), row.get("template")) {
+        (Some(Value::String(text)), _) => (text.clone(), Options::default()),
+        (None, Some(Value::String(path))) => match command.source_of(path) {
+            Ok(opened) => (opened.template.clone(), Options::for_source(&opened)),
+            Err(failure) => return (id, unreadable(failure)),
         },
         _ => return wrong(id, "the row has neither a `chat_template` text nor a `template` path".to_owned()),
     };
-    match chat_rows::variables(&row, &command.given.set) {
+    let mut options = command.completed(options);
+    match chat_rows::variables(&row, &command.selected.given.set) {
         Ok(variables) => options.variables.extend(variables),
         Err(message) => return wrong(id, message),
     }
     let tokens = ["bos_token", "eos_token"].iter().filter_map(|name| row.get(name)?.as_str());
     options.special_tokens.extend(tokens.map(str::to_owned));
     (id, derive::derive(&template, &options))
-}
-
-/// Adds the source's own special tokens, unless they were given.
-fn add(options: &mut Options, tokens: &Object) {
-    for (name, token) in tokens {
-        options.variables.entry(name).or_insert_with(|| token.clone());
-        options.special_tokens.extend(token.as_str().map(str::to_owned));
-    }
 }
 
 /// The derivation of a source that could not be read.

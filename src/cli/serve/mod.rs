@@ -15,7 +15,7 @@ use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -365,7 +365,7 @@ impl Serve {
             return self.recover;
         }
         let source = source.clone().for_tools();
-        let options = derive::Options::default().variables(source.special_tokens.clone());
+        let options = derive::Options::for_source(&source);
         let proven = derive::prove(&source.template, model.template(), &options);
         let refused = proven.verdict.policies.refused_policies();
         let (left, kept): (Vec<_>, Vec<_>) = self.recover.iter().partition(|policy| refused.contains(*policy));
@@ -387,16 +387,11 @@ impl Serve {
     }
 
     fn model_name(&self) -> String {
-        self.model_name.clone().unwrap_or_else(|| {
-            if input::is_cached(&self.model) {
-                return self.model.clone();
-            }
-            let path = Path::new(&self.model);
-            let full = path.canonicalize();
-            let full = full.as_deref().unwrap_or(path);
-            let name = if full.is_dir() { full.file_name() } else { full.file_stem() };
-            name.map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
-        })
+        match &self.model_name {
+            Some(name) => name.clone(),
+            None if input::is_cached(&self.model) => self.model.clone(),
+            None => input::model_name(&self.model),
+        }
     }
 }
 

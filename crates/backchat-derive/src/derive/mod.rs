@@ -47,10 +47,11 @@ pub use report::{Derivation, Status};
 use crate::targets::Refusal;
 use crate::wire::Wire;
 use backchat_chat::ChatTemplate;
+use backchat_chat::source::Source;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
-use backchat_probe::probe::Prober;
+use backchat_probe::probe::{NOW, Prober};
 use choose::Chosen;
 pub use needed::FILLED;
 use needed::Gaps;
@@ -76,6 +77,14 @@ pub struct Options {
 }
 
 impl Options {
+    /// The options for a source, as `backchat derive` sets them: its special tokens, and a fixed clock.
+    #[must_use]
+    pub fn for_source(source: &Source) -> Self {
+        let variables = source.special_tokens.clone();
+        let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
+        Self { variables, special_tokens, now: Some(NOW.to_owned()), ..Self::default() }
+    }
+
     /// Variables for every render, such as `bos_token` and `eos_token`.
     #[must_use]
     pub fn variables(mut self, variables: Object) -> Self {

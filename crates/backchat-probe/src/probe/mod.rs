@@ -18,6 +18,10 @@ pub use conversation::{
     speaks_of_reasoning,
 };
 pub use prober::{Prober, Setting};
+
+/// The clock of whoever examines a chat template and is given none: fixed, so that results do not depend on the day.
+pub const NOW: &str = "2026-01-01T00:00:00";
+
 pub(crate) use renderer::{Renderer, context, key_of};
 pub(crate) use request::{role_of, said, text_part};
 pub use request_shape::{Absent, Offer, RequestShape};

@@ -4,9 +4,7 @@ use crate::input::Problem;
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::Source;
 use backchat_core::diagnostic::Sources;
-
-/// The clock of commands that probe a chat template: fixed, so that their results do not change.
-pub const NOW: &str = "2026-01-01T00:00:00";
+pub use backchat_probe::probe::NOW;
 
 /// How messages name a template: its file, or its key in one.
 pub fn template_name(source: &Source) -> String {

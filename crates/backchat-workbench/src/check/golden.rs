@@ -7,15 +7,12 @@ use std::path::{Path, PathBuf};
 use super::compare::differences;
 use super::fixture_files::is_passed_over;
 use backchat_core::diagnostic::{Diagnostic, Place};
-use backchat_core::json::{self, Value};
+use backchat_core::json;
 use backchat_derive::derive::{self, Options};
 
 /// The folder of derived templates, and the one next to it with their chat templates.
 const DERIVED: &str = "derived";
 const CHAT_TEMPLATES: &str = "chat_templates";
-
-/// The default clock of `strftime_now`, as in the `derive` command.
-const NOW: &str = "2026-01-01T00:00:00";
 
 /// A derived template and the chat template it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +78,7 @@ pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagno
         vec![problem.at(Place::file(&file)).help("check that it is a text file you may read")]
     })?;
     let opened = backchat_chat::source::open(&source, None).map_err(|error| error.diagnostics)?.for_tools();
-    let options = Options::default()
-        .variables(opened.special_tokens.clone())
-        .now(Some(NOW.to_owned()))
-        .special_tokens(opened.special_tokens.values().filter_map(Value::as_str).map(str::to_owned).collect());
-    let derivation = derive::derive(&opened.template, &options);
+    let derivation = derive::derive(&opened.template, &Options::for_source(&opened));
     let command = format!("derive it again with `backchat derive {source} -o {file}`, and review the change");
     let drifted =
         |message: String| Some(Diagnostic::error("check-drift", message).at(Place::file(&file)).help(&command));

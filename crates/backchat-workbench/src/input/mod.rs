@@ -201,6 +201,25 @@ pub fn place(name: &str) -> Result<String, SourceError> {
     Ok(folder.to_string_lossy().into_owned())
 }
 
+/// The name of a model without its place: that of its folder or file, or of the folder of a file with a generic name.
+pub fn model_name(model: &str) -> String {
+    let path = Path::new(model);
+    // `.` and `..` are no names.
+    let full = std::path::absolute(path).ok().filter(|full| full.file_name().is_some());
+    let full = full.or_else(|| path.canonicalize().ok()).unwrap_or_else(|| path.to_owned());
+    match (without_ending(&full).as_str(), full.parent().and_then(Path::file_name)) {
+        ("chat_template" | "tokenizer_config", Some(folder)) => folder.to_string_lossy().into_owned(),
+        (name, _) => name.to_owned(),
+    }
+}
+
+/// The name of a file without the extension of a chat template, or of a folder. Other dots belong to the name.
+pub fn without_ending(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let ends = [".jinja", ".json", ".gguf"];
+    ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
+}
+
 /// How a file is named to the user.
 pub fn name(path: &str) -> &str {
     if path == "-" { "<stdin>" } else { path }
@@ -256,6 +275,23 @@ fn full(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_is_named_after_its_folder_unless_its_file_has_a_name_of_its_own() {
+        let cases = [
+            ("models/mine-1.5", "mine-1.5"),
+            ("models/mine/tokenizer_config.json", "mine"),
+            ("models/mine/chat_template.jinja", "mine"),
+            ("templates/mine-1.5.jinja", "mine-1.5"),
+            ("mine.Q4_K_M.gguf", "mine.Q4_K_M"),
+            ("ORG/mine-1.5", "mine-1.5"),
+        ];
+        for (model, expected) in cases {
+            assert_eq!(model_name(model), expected, "{model}");
+        }
+        let here = std::env::current_dir().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+        assert_eq!((model_name("."), model_name("src/..")), (here.clone(), here));
+    }
 
     #[test]
     fn a_folder_that_is_not_there_yet_has_relative_paths_too() {

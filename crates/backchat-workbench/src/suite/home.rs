@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::input;
+
 /// The file that holds the response template and the special tokens.
 pub const CONFIG: &str = "tokenizer_config.json";
 /// The file that a chat template from elsewhere is copied to.
@@ -39,11 +41,7 @@ impl Home {
                 Self { folder: asked.to_owned(), is_the_models: own.is_some_and(|own| is_same(own, asked)) }
             }
             (None, Some(own)) => Self { folder: own.to_owned(), is_the_models: true },
-            (None, None) => {
-                // A name in the cache may have a dot that begins no extension.
-                let name = if path.is_file() { path.file_stem() } else { path.file_name() };
-                Self { folder: name.unwrap_or("model".as_ref()).into(), is_the_models: false }
-            }
+            (None, None) => Self { folder: input::model_name(model).into(), is_the_models: false },
         }
     }
 

@@ -4,7 +4,6 @@ use super::super::material::{Conversation, Material, Proof};
 use super::super::outputs::Outputs;
 use super::{OutputSet, OutputSource};
 use crate::input::Problem;
-use backchat_core::json::Value;
 use backchat_derive::derive::{self, Failure, Options, Proven, Status};
 
 impl OutputSet {
@@ -12,11 +11,9 @@ impl OutputSet {
     pub(super) fn deriving(&self, index: usize) -> Result<(String, Options), Problem> {
         let (name, set) = self.chat_template(index)?;
         let source = backchat_chat::source::open(&name, None)?.for_tools();
-        let mut variables = source.special_tokens.clone();
-        let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        variables.extend(set);
-        let now = self.asked.now.clone();
-        Ok((source.template, Options::default().variables(variables).special_tokens(special_tokens).now(now)))
+        let mut options = Options::for_source(&source).now(self.asked.now.clone());
+        options.variables.extend(set);
+        Ok((source.template, options))
     }
 
     /// The same, unless the output is not proved: a derived one was verified already, and has no file to edit.
