@@ -85,11 +85,11 @@ impl ChatRequest {
     ///
     /// The first problem.
     pub fn read(body: &[u8]) -> Result<Self, ApiError> {
-        if levels(body) > MOST_LEVELS {
-            return Err(ApiError::new(400, format!("the body nests more than {MOST_LEVELS} levels")));
-        }
         let text = str::from_utf8(body).map_err(|_| ApiError::new(400, "the body is not UTF-8"))?;
         let value = json::read(text).map_err(|error| ApiError::new(400, format!("the body is not JSON: {error}")))?;
+        if levels(&value) > MOST_LEVELS {
+            return Err(ApiError::new(400, format!("the body nests more than {MOST_LEVELS} levels")));
+        }
         let Value::Object(mut body) = value else {
             return Err(ApiError::new(400, format!("the body must be a JSON object, not {}", value.kind())));
         };
@@ -192,23 +192,14 @@ impl ChatRequest {
     }
 }
 
-/// How deep the brackets of a JSON text nest; a text that is not JSON gives any number.
-fn levels(body: &[u8]) -> usize {
-    let (mut level, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in body {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                level += 1;
-                most = most.max(level);
-            }
-            b']' | b'}' if !in_string => level = level.saturating_sub(1),
-            _ => {}
-        }
-    }
-    most
+/// How deep a value nests.
+fn levels(value: &Value) -> usize {
+    let inner = match value {
+        Value::List(items) => items.iter().map(levels).max(),
+        Value::Object(entries) => entries.values().map(levels).max(),
+        _ => return 0,
+    };
+    1 + inner.unwrap_or(0)
 }
 
 /// Refuses parameters that would change the answer and are unsupported: the text is regrouped, so token positions are
@@ -390,7 +381,8 @@ mod tests {
             assert_eq!((error.status, error.param.as_deref()), (400, Some(param)), "{members}");
             assert!(error.message.contains(param.split('[').next().unwrap()), "{members}: {}", error.message);
         }
-        for (body, word) in [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*"[".repeat(200), "levels")] {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for (body, word) in [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*deep, "levels")] {
             assert!(ChatRequest::read(body.as_bytes()).unwrap_err().message.contains(word), "{body}");
         }
         let image =
