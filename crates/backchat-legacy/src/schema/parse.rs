@@ -8,7 +8,7 @@ use super::{ErrorKind, Schema, SchemaError, tool_call};
 use backchat_core::json::{Number, Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::content::{Mode, Reason, json as loads, number};
-use backchat_parser::pattern::{Pattern, Taken, TooMuchWork};
+use backchat_parser::pattern::{Match, Pattern, TooMuchWork};
 
 /// The steps that patterns may take in one parse: a base, and more for each byte of the text.
 const STEPS: u64 = 20_000_000;
@@ -176,7 +176,7 @@ impl Run {
         text: &'t str,
     ) -> Result<Option<Content<'t>>, SchemaError> {
         let mut scan = pattern.scan(text, self.steps);
-        let found = scan.next();
+        let found = scan.next().transpose();
         self.steps = self.steps.saturating_sub(scan.spent());
         match found.map_err(|error| too_much(node, regex, error))? {
             Some(found) => groups(node, pattern, &found).map(Some),
@@ -190,20 +190,20 @@ impl Run {
         node: &Node,
         regex: &Regex,
         content: &Content<'_>,
-        mut take: impl FnMut(&Taken<'_>, &Pattern) -> Result<(), SchemaError>,
+        mut take: impl FnMut(&Match<'_>, &Pattern) -> Result<(), SchemaError>,
     ) -> Result<(), SchemaError> {
         let pattern = compiled(node, regex)?;
         let Content::Text(text) = content else { return Err(no_string(node, "a pattern", content.kind())) };
         let mut scan = pattern.scan(text, self.steps);
         let result = loop {
             match scan.next() {
-                Ok(Some(found)) => {
+                Some(Ok(found)) => {
                     if let Err(error) = take(&found, pattern) {
                         break Err(error);
                     }
                 }
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(too_much(node, regex, error)),
+                None => break Ok(()),
+                Some(Err(error)) => break Err(too_much(node, regex, error)),
             }
         };
         self.steps = self.steps.saturating_sub(scan.spent());
@@ -358,7 +358,7 @@ impl Run {
 }
 
 /// The value of a match: its named groups that took part, or else its only group.
-fn groups<'t>(node: &Node, pattern: &Pattern, found: &Taken<'t>) -> Result<Content<'t>, SchemaError> {
+fn groups<'t>(node: &Node, pattern: &Pattern, found: &Match<'t>) -> Result<Content<'t>, SchemaError> {
     let named = pattern.named_groups();
     if !named.is_empty() {
         let taken =

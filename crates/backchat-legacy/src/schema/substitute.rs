@@ -1,7 +1,7 @@
 //! `re.sub` of Python: the replacement's own syntax, and every match replaced.
 
 use backchat_core::text::slice;
-use backchat_parser::pattern::{Pattern, Taken, TooMuchWork};
+use backchat_parser::pattern::{Match, Pattern, TooMuchWork};
 
 /// A replacement that was read.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Replacement {
         (!after.contains('\0')).then(|| (before.to_owned(), after.to_owned()))
     }
 
-    fn write(&self, found: &Taken<'_>, out: &mut String) {
+    fn write(&self, found: &Match<'_>, out: &mut String) {
         for part in &self.0 {
             match part {
                 Part::Text(text) => out.push_str(text),
@@ -150,7 +150,7 @@ pub(super) fn substitute(
     let mut copied = 0;
     let result = loop {
         match scan.next() {
-            Ok(Some(found)) => {
+            Some(Ok(found)) => {
                 let (start, end) = found.span();
                 out.push_str(slice(text, copied..start));
                 replacement.write(&found, &mut out);
@@ -159,8 +159,8 @@ pub(super) fn substitute(
                     break Err(TooMuchWork);
                 }
             }
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
+            None => break Ok(()),
+            Some(Err(error)) => break Err(error),
         }
     };
     *budget = budget.saturating_sub(scan.spent());

@@ -7,7 +7,7 @@ use super::calls::CallShape;
 use super::closers;
 use super::roles::Roles;
 use super::spare::Spare;
-use crate::pattern::Pattern;
+use crate::pattern::{Bytes, Pattern};
 use crate::template::{ContentSpec, Delimiter, Field, Regions, Template};
 
 /// The field whose text may end anywhere: a truncated answer looks like a complete one.
@@ -77,8 +77,8 @@ pub(super) struct Watch {
     pub signs: Arc<Signs>,
     /// Of which signs each byte can be the next byte of a match.
     follows: Box<[u8; 256]>,
-    /// The signs, if they are at most three.
-    few: Option<Vec<u8>>,
+    /// The bytes that are signs.
+    sign_bytes: Bytes,
     /// The leading runs of those that have one.
     runs: Vec<usize>,
     /// Those that can match at the beginning of the text only.
@@ -147,19 +147,18 @@ impl Watch {
                 }
             }
         }
-        let members = (0..=u8::MAX).filter(|byte| signs.get(*byte) & !LEADS != 0).collect::<Vec<u8>>();
-        let few = (members.len() <= 3).then_some(members);
+        let sign_bytes = (0..=u8::MAX).filter(|byte| signs.get(*byte) & !LEADS != 0).collect();
         let of_kind =
             |is: fn(&Pattern) -> bool| delimiters.iter().copied().filter(|d| pattern(d).is_some_and(is)).collect();
         let (runs, first) = (of_kind(|pattern| pattern.leading_run().is_some()), of_kind(Pattern::begins_the_text));
-        Self { delimiters, signs: Arc::new(signs), follows, few, runs, first }
+        Self { delimiters, signs: Arc::new(signs), follows, sign_bytes, runs, first }
     }
 
     /// Looks at the bytes of new text, and at the next byte after each sign. None leaves open what is held before it.
     pub fn look_closely(&self, text: &str) -> Glance {
         let bytes = text.as_bytes();
         let mut at = 0;
-        while let Some(offset) = self.find_sign(bytes.get(at..).unwrap_or_default()) {
+        while let Some(offset) = self.sign_bytes.find(bytes.get(at..).unwrap_or_default()) {
             at += offset;
             let sign = bytes.get(at).map_or(0, |sign| self.signs.get(*sign));
             match bytes.get(at + 1).and_then(|next| self.follows.get(usize::from(*next))) {
@@ -171,17 +170,6 @@ impl Watch {
             Some(&last) if self.signs.get(last) != 0 => Glance::MayLead,
             Some(_) => Glance::Clear,
             None => Glance::Sign,
-        }
-    }
-
-    /// The first sign among bytes.
-    fn find_sign(&self, bytes: &[u8]) -> Option<usize> {
-        match self.few.as_deref() {
-            Some([]) => None,
-            Some(&[a]) => memchr::memchr(a, bytes),
-            Some(&[a, b]) => memchr::memchr2(a, b, bytes),
-            Some(&[a, b, c]) => memchr::memchr3(a, b, c, bytes),
-            _ => bytes.iter().position(|&byte| self.signs.get(byte) & !LEADS != 0),
         }
     }
 

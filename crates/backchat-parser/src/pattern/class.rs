@@ -1,5 +1,7 @@
 //! Sets of characters. ASCII takes one bit test; the rest are sorted ranges that do not touch.
 
+use std::cmp::Ordering;
+
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, HirKind};
 
 /// A set of characters.
@@ -23,6 +25,11 @@ impl Class {
             }
         }
         Self { ascii, rest: rest.into() }
+    }
+
+    /// One character.
+    pub fn of(c: char) -> Self {
+        Self::new(&unicode([(c, c)]))
     }
 
     /// Every character.
@@ -52,14 +59,9 @@ impl Class {
             return self.ascii >> (c as u32) & 1 == 1;
         }
         self.rest
-            .binary_search_by(|&(low, high)| {
-                if high < c {
-                    std::cmp::Ordering::Less
-                } else if low > c {
-                    std::cmp::Ordering::Greater
-                } else {
-                    std::cmp::Ordering::Equal
-                }
+            .binary_search_by(|&(low, high)| match high < c {
+                true => Ordering::Less,
+                false => low.cmp(&c).max(Ordering::Equal),
             })
             .is_ok()
     }

@@ -22,8 +22,8 @@ impl Attempt {
         let mut wanted = wanted.iter();
         let mut at = self.at;
         while wanted.len() > 0 {
-            let c = match if behind { hay.char_before(at) } else { hay.char_at(at) } {
-                Some(c) => c,
+            let (c, next) = match hay.beside(at, behind) {
+                Some(beside) => beside,
                 None if behind || hay.edge == Edge::End => return Some(false),
                 None => return None,
             };
@@ -35,7 +35,7 @@ impl Attempt {
             if !folded.iter().all(|&c| wanted.next().is_some_and(|&wanted| self.same(wanted, c, true))) {
                 return Some(false);
             }
-            at = if behind { at - c.len_utf8() } else { at + c.len_utf8() };
+            at = next;
         }
         self.at = at;
         Some(true)
@@ -86,22 +86,11 @@ impl Attempt {
             self.at += if found == Some(true) { wanted.len() } else { 0 };
             return found;
         }
-        if behind {
-            let mut at = self.at;
-            for c in wanted.chars().rev() {
-                match hay.char_before(at) {
-                    Some(other) if self.same(c, other, fold) => at -= other.len_utf8(),
-                    _ => return Some(false),
-                }
-            }
-            self.at = at;
-            return Some(true);
-        }
-        let mut at = self.at;
-        for c in wanted.chars() {
-            match hay.char_at(at) {
-                Some(other) if self.same(c, other, fold) => at += other.len_utf8(),
-                None if hay.edge != Edge::End => return None,
+        let (mut at, mut chars) = (self.at, wanted.chars());
+        while let Some(c) = if behind { chars.next_back() } else { chars.next() } {
+            match hay.beside(at, behind) {
+                Some((other, next)) if self.same(c, other, fold) => at = next,
+                None if !behind && hay.edge != Edge::End => return None,
                 _ => return Some(false),
             }
         }

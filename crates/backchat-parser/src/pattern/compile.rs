@@ -1,6 +1,5 @@
 //! Turns a pattern that was read into instructions.
 
-use super::class::Class;
 use super::program::{Inst, Program, Run, SHORT_RUN};
 use super::read_regex::ParsedPattern;
 use super::tree::{Assertion, Greed, Node};
@@ -20,8 +19,11 @@ enum Piece<'n> {
 
 impl Program {
     pub fn compile(parsed: &ParsedPattern) -> Self {
-        let calls = has_call(&parsed.node);
-        let plain = !calls && !has_memory(&parsed.node);
+        let calls = parsed.node.any(&|node| matches!(node, Node::Call(_)));
+        // Whether the rest of the pattern may depend on what a group captured, or on the position of `\K`, by which a
+        // match is empty or not.
+        let has_memory = |node: &Node| matches!(node, Node::Backref { .. } | Node::IfGroup { .. } | Node::Keep);
+        let plain = !calls && !parsed.node.any(&has_memory);
         let mut compiler = Compiler { program: Self::empty(parsed.groups as usize * 2), plain, calls };
         compiler.node(&parsed.node, false);
         if calls {
@@ -31,33 +33,6 @@ impl Program {
         let mut program = compiler.program;
         program.note_next_bytes();
         program
-    }
-}
-
-/// Whether the rest of the pattern may depend on what a group captured.
-fn has_memory(node: &Node) -> bool {
-    match node {
-        // Whether a match is empty depends on the position of `\K`.
-        Node::Backref { .. } | Node::IfGroup { .. } | Node::Keep => true,
-        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
-            has_memory(node)
-        }
-        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_memory),
-        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| has_memory(node)),
-        _ => false,
-    }
-}
-
-fn has_call(node: &Node) -> bool {
-    match node {
-        Node::Call(_) => true,
-        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
-            has_call(node)
-        }
-        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_call),
-        Node::IfGroup { yes, no, .. } => has_call(yes) || has_call(no),
-        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| has_call(node)),
-        _ => false,
     }
 }
 
@@ -80,8 +55,8 @@ impl Compiler {
     }
 
     fn register(&mut self) -> usize {
-        self.program.registers += 1;
-        self.program.registers - 1
+        self.program.cells += 1;
+        self.program.cells - 1
     }
 
     fn split(&mut self) -> usize {
@@ -250,7 +225,7 @@ impl Compiler {
 
     /// A look, without its continuation.
     fn look(&mut self, node: &Node, behind: bool) -> usize {
-        let span = self.plain && !behind && !has_group(node);
+        let span = self.plain && !behind && !node.any(&|node| matches!(node, Node::Group { .. }));
         let (run, rest) = match node {
             Node::Concat(items) => match items.split_first() {
                 Some((run @ Node::Repeat { node, min: 0, max: None, greed }, rest))
@@ -271,7 +246,6 @@ impl Compiler {
         // The end of the run is remembered: had the look begun anywhere in the run, it would match as well.
         let mark = self.register();
         let look = self.push(Inst::Look { matched: None, failed: None, span: Some(mark), next: None });
-        self.program.spans = self.program.spans.max(mark + 1);
         self.node(run, false);
         self.push(Inst::Mark(mark));
         self.concat(rest, false);
@@ -283,7 +257,7 @@ impl Compiler {
         if max == Some(0) {
             return;
         }
-        if let Some(class) = single(node) {
+        if let Some(class) = node.class() {
             let is_long = max.is_none_or(|max| max > SHORT_RUN);
             // A bounded possessive run is followed at one place only.
             let is_followed = max.is_none() || greed != Greed::Possessive;
@@ -389,26 +363,6 @@ impl Compiler {
 
 fn is_single(node: &Node) -> bool {
     matches!(node, Node::Char(_) | Node::Class(_))
-}
-
-/// The set of a node that is one character.
-fn single(node: &Node) -> Option<Class> {
-    match node {
-        Node::Char(c) => Some(Class::new(&super::class::unicode([(*c, *c)]))),
-        Node::Class(class) => Some(class.clone()),
-        _ => None,
-    }
-}
-
-fn has_group(node: &Node) -> bool {
-    match node {
-        Node::Group { .. } => true,
-        Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => has_group(node),
-        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_group),
-        Node::IfGroup { yes, no, .. } => has_group(yes) || has_group(no),
-        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| has_group(node)),
-        _ => false,
-    }
 }
 
 /// About how many instructions a node becomes.

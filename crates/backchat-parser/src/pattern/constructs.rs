@@ -122,8 +122,8 @@ impl Shape {
     }
 
     fn walk(&mut self, node: &Node) {
+        let look = |behind: bool| if behind { Construct::LookBehind } else { Construct::LookAhead };
         match node {
-            Node::Empty | Node::Char(_) | Node::Class(_) => {}
             Node::Folded(_) => self.constructs.push(Construct::FullFolding),
             Node::Call(_) => self.constructs.push(Construct::Recursion),
             Node::Keep => self.constructs.push(Construct::Keep),
@@ -134,37 +134,24 @@ impl Shape {
                 Assertion::SearchStart => Some(Construct::SearchStart),
                 Assertion::Start | Assertion::LineStart => None,
             }),
-            Node::Group { node, .. } => self.walk(node),
-            Node::Concat(items) | Node::Alternate(items) => items.iter().for_each(|item| self.walk(item)),
-            Node::Repeat { node: inner, max, greed, .. } => {
-                if node.is_possessive() {
-                    self.constructs.push(Construct::Possessive);
-                }
-                if max.is_none() && *greed != Greed::Possessive {
-                    self.explosion = self.explosion.or_else(|| explodes(inner));
-                }
-                self.walk(inner);
-            }
-            Node::Look { node, behind, .. } => {
-                self.constructs.push(if *behind { Construct::LookBehind } else { Construct::LookAhead });
-                self.walk(node);
-            }
-            Node::Atomic(node) => {
-                self.constructs.push(Construct::Atomic);
-                self.walk(node);
-            }
+            Node::Repeat { greed: Greed::Possessive, .. } => self.constructs.push(Construct::Possessive),
+            Node::Repeat { node, max: None, .. } => self.explosion = self.explosion.or_else(|| explodes(node)),
+            Node::Look { behind, .. } => self.constructs.push(look(*behind)),
+            Node::Atomic(_) => self.constructs.push(Construct::Atomic),
             Node::Backref { .. } => self.constructs.push(Construct::Backreference),
-            Node::IfGroup { yes, no, .. } => {
-                self.constructs.push(Construct::Conditional);
-                self.walk(yes);
-                self.walk(no);
+            Node::IfGroup { .. } => self.constructs.push(Construct::Conditional),
+            Node::IfLook { behind, .. } => {
+                self.constructs.extend([look(*behind), Construct::Conditional, Construct::LookCondition]);
             }
-            Node::IfLook { look, behind, yes, no } => {
-                let kind = if *behind { Construct::LookBehind } else { Construct::LookAhead };
-                self.constructs.extend([kind, Construct::Conditional, Construct::LookCondition]);
-                [look, yes, no].into_iter().for_each(|node| self.walk(node));
-            }
+            Node::Empty
+            | Node::Char(_)
+            | Node::Class(_)
+            | Node::Group { .. }
+            | Node::Concat(_)
+            | Node::Alternate(_)
+            | Node::Repeat { .. } => {}
         }
+        node.inside().for_each(|node| self.walk(node));
     }
 }
 

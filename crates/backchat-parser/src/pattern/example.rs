@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::Pattern;
 use super::class::Class;
-use super::tree::{Greed, Node};
+use super::tree::Node;
 use backchat_core::text::slice;
 
 /// How many texts are kept at any time.
@@ -36,7 +36,7 @@ impl Pattern {
             .into_iter()
             .map(|draft| draft.text)
             .collect();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         texts.retain(|text| seen.insert(text.clone()));
         texts
     }
@@ -142,13 +142,7 @@ fn find_group(node: &Node, wanted: u32) -> Option<&Node> {
     }
     match node {
         Node::Group { index, node } if *index == wanted => Some(node),
-        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
-            find_group(node, wanted)
-        }
-        Node::Concat(items) | Node::Alternate(items) => items.iter().find_map(|item| find_group(item, wanted)),
-        Node::IfGroup { yes, no, .. } => find_group(yes, wanted).or_else(|| find_group(no, wanted)),
-        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().find_map(|node| find_group(node, wanted)),
-        _ => None,
+        node => node.inside().find_map(|node| find_group(node, wanted)),
     }
 }
 
@@ -176,15 +170,8 @@ fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
         return kept;
     }
     let count = kept.len();
-    let spread: std::collections::HashSet<usize> = (0..MOST).map(|i| i * count / MOST).collect();
+    let spread: HashSet<usize> = (0..MOST).map(|i| i * count / MOST).collect();
     kept.into_iter().enumerate().filter(|(index, _)| spread.contains(index)).map(|(_, draft)| draft).collect()
-}
-
-impl Node {
-    /// Whether a repeat is possessive.
-    pub(super) fn is_possessive(&self) -> bool {
-        matches!(self, Node::Repeat { greed: Greed::Possessive, .. })
-    }
 }
 
 #[cfg(test)]

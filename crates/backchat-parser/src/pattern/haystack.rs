@@ -73,4 +73,12 @@ impl<'t> Haystack<'t> {
     pub fn char_before(&self, place: usize) -> Option<char> {
         self.before(place).chars().next_back()
     }
+
+    /// The character before or after a place, and the place on its other side.
+    pub fn beside(&self, place: usize, behind: bool) -> Option<(char, usize)> {
+        match behind {
+            true => self.char_before(place).map(|c| (c, place - c.len_utf8())),
+            false => self.char_at(place).map(|c| (c, place + c.len_utf8())),
+        }
+    }
 }

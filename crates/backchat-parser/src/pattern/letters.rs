@@ -220,7 +220,9 @@ impl<'l> Speller<'l> {
         Self {
             letters,
             kept_groups: parsed.names.iter().map(|(_, group)| *group).collect(),
-            keeps_all: asks_for_groups(&parsed.node),
+            keeps_all: parsed
+                .node
+                .any(&|node| matches!(node, Node::Backref { .. } | Node::Call(_) | Node::IfGroup { .. })),
             spelled: BTreeSet::new(),
         }
     }
@@ -271,11 +273,7 @@ impl<'l> Speller<'l> {
             }
         }
         self.end_run(&mut run, &mut written)?;
-        Ok(match written.len() {
-            0 => Node::Empty,
-            1 => written.pop().unwrap_or(Node::Empty),
-            _ => Node::Concat(written),
-        })
+        Ok(Node::concat(written))
     }
 
     /// Writes parts that follow each other: each by itself, unless a marker begins in one and ends in another.
@@ -321,19 +319,13 @@ impl<'l> Speller<'l> {
     }
 
     fn branches(&mut self, texts: impl IntoIterator<Item = String>) -> Node {
-        let mut branches: Vec<Node> = texts.into_iter().map(|text| self.literal(&text)).collect();
-        if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) }
+        Node::alternate(texts.into_iter().map(|text| self.literal(&text)).collect())
     }
 
     fn literal(&mut self, text: &str) -> Node {
         let letters = self.letters.spell(text);
         self.spelled.extend(letters.chars().filter_map(|c| self.letters.place(c)));
-        let mut chars: Vec<Node> = letters.chars().map(Node::Char).collect();
-        match chars.len() {
-            0 => Node::Empty,
-            1 => chars.remove(0),
-            _ => Node::Concat(chars),
-        }
+        Node::concat(letters.chars().map(Node::Char).collect())
     }
 
     /// The texts that a part of literals and their alternatives matches, in the order in which it tries them.
@@ -394,19 +386,6 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<&'n Node>) {
     match node {
         Node::Concat(inside) => inside.iter().for_each(|item| flatten(item, items)),
         node => items.push(node),
-    }
-}
-
-/// Whether a pattern refers back to a group or calls it.
-fn asks_for_groups(node: &Node) -> bool {
-    match node {
-        Node::Backref { .. } | Node::Call(_) | Node::IfGroup { .. } => true,
-        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
-            asks_for_groups(node)
-        }
-        Node::Concat(items) | Node::Alternate(items) => items.iter().any(asks_for_groups),
-        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| asks_for_groups(node)),
-        _ => false,
     }
 }
 

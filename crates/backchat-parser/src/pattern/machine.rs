@@ -84,12 +84,8 @@ pub(super) enum Frame {
         at: usize,
         count: u32,
     },
-    Slot {
-        slot: u32,
-        old: usize,
-    },
-    Register {
-        register: u32,
+    Cell {
+        cell: u32,
         old: usize,
     },
     Look {
@@ -139,8 +135,8 @@ pub(super) struct Attempt {
     call: usize,
     /// The start of the match.
     kept: usize,
-    slots: Vec<usize>,
-    registers: Vec<usize>,
+    /// The slots of the groups, and the registers after them.
+    cells: Vec<usize>,
 }
 
 /// Which empty matches are rejected.
@@ -168,11 +164,10 @@ impl Attempt {
         self.steps = 0;
         self.run = None;
         self.stack.clear();
-        self.slots.clear();
-        self.slots.resize(program.slots, UNSET);
-        self.registers.clear();
-        self.registers.resize(program.registers, 0);
-        self.charge((program.slots + program.registers) / 4);
+        self.cells.clear();
+        self.cells.resize(program.slots, UNSET);
+        self.cells.resize(program.cells, 0);
+        self.charge(program.cells / 4);
     }
 
     /// Clears pending charges, which a restart keeps.
@@ -182,7 +177,7 @@ impl Attempt {
 
     /// How much it has room for.
     pub fn size(&self) -> usize {
-        self.stack.capacity() + self.calls.capacity() + self.slots.capacity() + self.registers.capacity()
+        self.stack.capacity() + self.calls.capacity() + self.cells.capacity()
     }
 
     /// The start of the attempt.
@@ -202,7 +197,7 @@ impl Attempt {
 
     /// Start and end of a group that took part.
     pub fn group(&self, index: usize) -> Option<(usize, usize)> {
-        match (self.slots.get(index * 2), self.slots.get(index * 2 + 1)) {
+        match (self.cells.get(index * 2), self.cells.get(index * 2 + 1)) {
             (Some(&start), Some(&end)) if start != UNSET && end != UNSET => Some((start, end)),
             _ => None,
         }
@@ -303,11 +298,8 @@ impl Attempt {
                     self.pc = *to;
                     continue;
                 }
-                Inst::Save(slot) => {
-                    if let Some(place) = self.slots.get_mut(*slot) {
-                        let old = std::mem::replace(place, self.at);
-                        self.stack.push(Frame::Slot { slot: *slot as u32, old });
-                    }
+                Inst::Save(cell) => {
+                    self.set(*cell, self.at);
                     true
                 }
                 Inst::Assert(assertion) => match self.holds(*assertion, hay) {
@@ -316,7 +308,7 @@ impl Attempt {
                 },
                 Inst::Look { matched, failed, span, next } => {
                     let byte = hay.bytes_after(self.at).first();
-                    if next.zip(byte).is_some_and(|(next, &byte)| !next.contains(byte)) {
+                    if next.zip(byte).is_some_and(|(next, &byte)| !next.has(byte)) {
                         self.go_on(*failed, self.at);
                         continue;
                     }
@@ -354,14 +346,13 @@ impl Attempt {
                     true
                 }
                 Inst::Call { group } => {
-                    self.charge(CALL + self.slots.len());
-                    let called =
-                        Called { group: *group, back: self.pc + 1, within: self.call, slots: self.slots.clone() };
-                    self.calls.push(called);
+                    self.charge(CALL + program.slots);
+                    let slots = self.cells.get(..program.slots).unwrap_or_default().to_vec();
+                    self.calls.push(Called { group: *group, back: self.pc + 1, within: self.call, slots });
                     self.stack.push(Frame::Call { old: self.call });
                     self.call = self.calls.len();
                     self.pc = program.entries.get(*group).copied().unwrap_or(0);
-                    if self.calls.len() > MAX_CALLS || self.calls.len() * self.slots.len() > MAX_CALLED_SLOTS {
+                    if self.calls.len() > MAX_CALLS || self.calls.len() * program.slots > MAX_CALLED_SLOTS {
                         return Outcome::Exhausted;
                     }
                     continue;
@@ -375,7 +366,7 @@ impl Attempt {
                     continue;
                 }
                 Inst::Mark(register) => {
-                    if let Some(place) = self.registers.get_mut(*register) {
+                    if let Some(place) = self.cells.get_mut(*register) {
                         *place = self.at;
                     }
                     true
@@ -431,13 +422,13 @@ impl Attempt {
     }
 
     fn register(&self, register: usize) -> usize {
-        self.registers.get(register).copied().unwrap_or(0)
+        self.cells.get(register).copied().unwrap_or(0)
     }
 
-    fn set(&mut self, register: usize, value: usize) {
-        if let Some(place) = self.registers.get_mut(register) {
+    fn set(&mut self, cell: usize, value: usize) {
+        if let Some(place) = self.cells.get_mut(cell) {
             let old = std::mem::replace(place, value);
-            self.stack.push(Frame::Register { register: register as u32, old });
+            self.stack.push(Frame::Cell { cell: cell as u32, old });
         }
     }
 
@@ -452,19 +443,6 @@ impl Attempt {
                 let grown = facts.note_failure(program.splits, split as usize, at, self.start);
                 self.charge(MEMO + grown);
             }
-            Frame::Slot { slot, old } => {
-                if let Some(place) = self.slots.get_mut(slot as usize) {
-                    *place = old;
-                }
-            }
-            Frame::Register { register, old } => {
-                if let Some(place) = self.registers.get_mut(register as usize) {
-                    *place = old;
-                }
-            }
-            Frame::Atomic => {}
-            Frame::Call { old } => self.call = old,
-            Frame::Kept { old } => self.kept = old,
             Frame::Look { pc, at } => {
                 if let Some(Inst::Look { failed, .. }) = program.insts.get(pc as usize) {
                     self.go_on(*failed, at);
@@ -486,8 +464,23 @@ impl Attempt {
                     }
                 }
             }
+            change => self.undo(change),
         }
         None
+    }
+
+    /// Undoes a change; other frames are nothing to undo.
+    fn undo(&mut self, frame: Frame) {
+        match frame {
+            Frame::Cell { cell, old } => {
+                if let Some(place) = self.cells.get_mut(cell as usize) {
+                    *place = old;
+                }
+            }
+            Frame::Call { old } => self.call = old,
+            Frame::Kept { old } => self.kept = old,
+            _ => {}
+        }
     }
 
     /// Drops a frame and the choices after it, but keeps what undoes slots and registers.
@@ -495,11 +488,8 @@ impl Attempt {
         self.charge(self.stack.len().saturating_sub(frame) * 2);
         let mut kept = frame;
         for index in frame + 1..self.stack.len() {
-            let undo = self.stack.get(index).copied();
-            if let Some(
-                undo @ (Frame::Slot { .. } | Frame::Register { .. } | Frame::Call { .. } | Frame::Kept { .. }),
-            ) = undo
-            {
+            let frame = self.stack.get(index).copied();
+            if let Some(undo @ (Frame::Cell { .. } | Frame::Call { .. } | Frame::Kept { .. })) = frame {
                 if let Some(place) = self.stack.get_mut(kept) {
                     *place = undo;
                 }
@@ -522,22 +512,10 @@ impl Attempt {
             note_stretch(&mut facts.spans, span, at, self.register(span));
         }
         if matched.is_none() {
-            while self.stack.len() > frame {
-                match self.stack.pop() {
-                    Some(Frame::Slot { slot, old }) => {
-                        if let Some(place) = self.slots.get_mut(slot as usize) {
-                            *place = old;
-                        }
-                    }
-                    Some(Frame::Register { register, old }) => {
-                        if let Some(place) = self.registers.get_mut(register as usize) {
-                            *place = old;
-                        }
-                    }
-                    Some(Frame::Call { old }) => self.call = old,
-                    Some(Frame::Kept { old }) => self.kept = old,
-                    _ => {}
-                }
+            while self.stack.len() > frame
+                && let Some(frame) = self.stack.pop()
+            {
+                self.undo(frame);
             }
         } else {
             self.cut(frame);
@@ -564,12 +542,13 @@ impl Attempt {
         };
         self.stack.push(Frame::Call { old: self.call });
         (self.pc, self.call) = (called.back, called.within);
-        for (slot, (now, before)) in self.slots.iter_mut().zip(&called.slots).enumerate() {
+        for (slot, (now, before)) in self.cells.iter_mut().zip(&called.slots).enumerate() {
             if now != before {
-                self.stack.push(Frame::Slot { slot: slot as u32, old: *now });
+                self.stack.push(Frame::Cell { cell: slot as u32, old: *now });
                 *now = *before;
             }
         }
-        self.charge(CALL + self.slots.len());
+        let slots = called.slots.len();
+        self.charge(CALL + slots);
     }
 }

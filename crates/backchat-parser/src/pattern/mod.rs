@@ -4,6 +4,7 @@
 //! parser asks the same pattern whether anything in the text so far could still become a match, and from which
 //! position.
 
+mod bytes;
 mod class;
 mod compare;
 mod compile;
@@ -15,7 +16,6 @@ mod haystack;
 mod letters;
 mod machine;
 mod memo;
-mod next_bytes;
 #[cfg(test)]
 mod oracle;
 mod outline;
@@ -26,7 +26,6 @@ mod read_re;
 mod read_regex;
 mod regular;
 mod runs;
-mod scan;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -42,12 +41,12 @@ use prefilter::Prefilter;
 use program::Program;
 use tree::Node;
 
+pub(crate) use bytes::Bytes;
 pub use constructs::{Construct, Explosion};
 pub(crate) use letters::{Letters, TooManyWays};
 pub use outline::{PatternPart, source_of};
 pub(crate) use prefilter::LeadingRun;
 pub use regular::{Regular, of_delimiter, of_schema};
-pub use scan::Taken;
 pub(crate) use search::{Search, SearchResult};
 
 /// A compiled pattern. Cloning it is cheap.
@@ -215,9 +214,8 @@ impl Pattern {
         let mut sorted: Vec<&str> = literals.iter().map(AsRef::as_ref).collect();
         sorted.sort_by_key(|literal| std::cmp::Reverse(literal.chars().count()));
         sorted.dedup();
-        let mut branches: Vec<Node> =
-            sorted.iter().map(|literal| Node::Concat(literal.chars().map(Node::Char).collect())).collect();
-        let node = if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) };
+        let node =
+            Node::alternate(sorted.iter().map(|text| Node::concat(text.chars().map(Node::Char).collect())).collect());
         let source = sorted.iter().map(|literal| escape_literal(literal)).collect::<Vec<_>>().join("|");
         let parsed = read_regex::ParsedPattern { node, groups: 1, names: Vec::new() };
         Self::compiled(source, Dialect::Regex, None, parsed)
@@ -267,17 +265,21 @@ impl Pattern {
         Matches { pattern: self.clone(), text, search: Search::default(), finished: false }
     }
 
+    /// The same with a budget of steps for all of them.
+    pub fn scan<'t>(&self, text: &'t str, budget: u64) -> Matches<'t> {
+        Matches { search: Search::with_budget(budget), ..self.matches(text) }
+    }
+
+    /// How many groups it has, the whole match not counted.
+    pub fn group_count(&self) -> usize {
+        (self.program().slots / 2).saturating_sub(1)
+    }
+
     fn complete<'t>(&self, search: &mut Search, text: &'t str) -> Result<Option<Match<'t>>, TooMuchWork> {
-        match search.advance(self, Haystack { text, base: 0, edge: Edge::End })? {
-            SearchResult::Match { start, end } => {
-                let group = |&(ref name, index): &(Arc<str>, u32)| {
-                    let (start, end) = search.group(index as usize)?;
-                    Some((name.clone(), text.get(start..end)?))
-                };
-                Ok(Some(Match { text, span: (start, end), names: self.parts.names.iter().filter_map(group).collect() }))
-            }
-            _ => Ok(None),
-        }
+        let whole = Haystack { text, base: 0, edge: Edge::End };
+        let SearchResult::Match { start, end } = search.advance(self, whole)? else { return Ok(None) };
+        let groups = (1..=self.group_count()).map(|group| search.group(group)).collect();
+        Ok(Some(Match { pattern: self.clone(), text, span: (start, end), groups }))
     }
 
     /// The pattern as a tree.
@@ -327,9 +329,10 @@ impl Pattern {
 /// A match in a text.
 #[derive(Clone, Debug)]
 pub struct Match<'t> {
+    pattern: Pattern,
     text: &'t str,
     span: (usize, usize),
-    names: Vec<(Arc<str>, &'t str)>,
+    groups: Vec<Option<(usize, usize)>>,
 }
 
 impl<'t> Match<'t> {
@@ -345,7 +348,17 @@ impl<'t> Match<'t> {
 
     /// The text of a named group, if it took part.
     pub fn name(&self, name: &str) -> Option<&'t str> {
-        self.names.iter().find(|(other, _)| &**other == name).map(|&(_, text)| text)
+        let (_, number) = self.pattern.named_groups().iter().find(|(other, _)| &**other == name)?;
+        self.group(*number as usize)
+    }
+
+    /// The text of a group by its number, 0 being the whole match; `None` if the group did not take part.
+    pub fn group(&self, number: usize) -> Option<&'t str> {
+        let (start, end) = match number.checked_sub(1) {
+            None => self.span,
+            Some(group) => (*self.groups.get(group)?)?,
+        };
+        self.text.get(start..end)
     }
 }
 
@@ -358,6 +371,13 @@ pub struct Matches<'t> {
     finished: bool,
 }
 
+impl Matches<'_> {
+    /// How many steps it has taken.
+    pub fn spent(&self) -> u64 {
+        self.search.spent()
+    }
+}
+
 impl<'t> Iterator for Matches<'t> {
     type Item = Result<Match<'t>, TooMuchWork>;
 
@@ -365,21 +385,12 @@ impl<'t> Iterator for Matches<'t> {
         if self.finished {
             return None;
         }
-        match self.pattern.complete(&mut self.search, self.text) {
-            Ok(Some(found)) => {
-                let (start, end) = found.span();
-                self.search.begin(&self.pattern, end, start == end);
-                Some(Ok(found))
-            }
-            Ok(None) => {
-                self.finished = true;
-                None
-            }
-            Err(error) => {
-                self.finished = true;
-                Some(Err(error))
-            }
+        let found = self.pattern.complete(&mut self.search, self.text);
+        match &found {
+            Ok(Some(Match { span: (start, end), .. })) => self.search.begin(&self.pattern, *end, start == end),
+            _ => self.finished = true,
         }
+        found.transpose()
     }
 }
 

@@ -74,14 +74,7 @@ fn theirs(source: &str) -> Option<fancy_regex::Regex> {
 /// Whether it repeats a possibly empty match without a bound. Python ends such a repeat after an iteration that took
 /// nothing, even if another branch would have taken something; the other engine continues with that branch.
 fn repeats_nothing(node: &Node) -> bool {
-    match node {
-        Node::Repeat { node, max, .. } => (max.is_none() && node.can_be_empty()) || repeats_nothing(node),
-        Node::Concat(items) | Node::Alternate(items) => items.iter().any(repeats_nothing),
-        Node::Group { node, .. } | Node::Atomic(node) | Node::Look { node, .. } => repeats_nothing(node),
-        Node::IfGroup { yes, no, .. } => repeats_nothing(yes) || repeats_nothing(no),
-        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| repeats_nothing(node)),
-        _ => false,
-    }
+    node.any(&|node| matches!(node, Node::Repeat { node, max: None, .. } if node.can_be_empty()))
 }
 
 /// Compares every match, and every named group of it. False if the pattern is not compared.

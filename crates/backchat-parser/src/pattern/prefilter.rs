@@ -2,7 +2,8 @@
 
 use memchr::memmem;
 
-use super::class::{self, Class};
+use super::bytes::Bytes;
+use super::class::Class;
 use super::haystack::{Edge, Haystack};
 use super::prefixes::{Prefix, prefixes};
 use super::tree::{Assertion, Greed, Node};
@@ -152,40 +153,6 @@ impl LeadingRun {
     }
 }
 
-/// A set of bytes.
-#[derive(Clone, Debug)]
-pub(super) struct Bytes {
-    table: Box<[bool; 256]>,
-    /// The members, if they are at most three.
-    few: Option<Vec<u8>>,
-}
-
-impl Bytes {
-    fn new(table: [bool; 256]) -> Self {
-        let members: Vec<u8> = (0..=255).zip(table).filter(|(_, member)| *member).map(|(byte, _)| byte).collect();
-        Self { table: Box::new(table), few: (members.len() <= 3).then_some(members) }
-    }
-
-    #[inline]
-    pub fn has(&self, byte: u8) -> bool {
-        self.table.get(byte as usize).copied().unwrap_or(false)
-    }
-
-    pub fn find(&self, bytes: &[u8]) -> Option<usize> {
-        match self.few.as_deref() {
-            Some([]) => None,
-            Some(&[a]) => memchr::memchr(a, bytes),
-            Some(&[a, b]) => memchr::memchr2(a, b, bytes),
-            Some(&[a, b, c]) => memchr::memchr3(a, b, c, bytes),
-            _ => bytes.iter().position(|&byte| self.has(byte)),
-        }
-    }
-
-    fn touches(&self, other: &Self) -> bool {
-        (0..=255).any(|byte| self.has(byte) && other.has(byte))
-    }
-}
-
 impl Prefilter {
     pub fn new(node: &Node) -> Self {
         Self::with(node, run_then)
@@ -195,7 +162,7 @@ impl Prefilter {
     fn with(node: &Node, special: impl Fn(&Node) -> Option<Starts>) -> Self {
         let mut found = Beginning::default();
         if found.add(node) || found.anything {
-            return Self { bytes: Bytes::new([true; 256]), at_end: true, starts: Starts::Any };
+            return Self { bytes: (0..=u8::MAX).collect(), at_end: true, starts: Starts::Any };
         }
         let starts = if begins_the_text(node) {
             Starts::First
@@ -205,7 +172,7 @@ impl Prefilter {
                 .or_else(|| special(node))
                 .unwrap_or_else(|| Starts::Byte { then: second_bytes(node) })
         };
-        Self { bytes: Bytes::new(found.table), at_end: found.at_end, starts }
+        Self { bytes: found.bytes(), at_end: found.at_end, starts }
     }
 
     /// Whether a match can begin at the beginning of the text only.
@@ -295,18 +262,15 @@ fn second_bytes(node: &Node) -> Option<Bytes> {
     let [Node::Char(first), rest @ ..] = items.as_slice() else { return None };
     let mut found = Beginning::default();
     let is_decided = first.is_ascii() && !found.add_all(rest) && !found.anything && !found.at_end;
-    is_decided.then(|| Bytes::new(found.table))
+    is_decided.then(|| found.bytes())
 }
 
 impl Literal {
     fn new(prefix: Prefix) -> Self {
         let after = prefix.after.map(|class| {
-            let mut last = [false; 256];
-            (0..128).zip(&mut last).for_each(|(byte, is_member)| *is_member = class.has_ascii(byte));
             // Beyond ASCII a character ends with any of these.
-            let is_beyond = !class.beyond_ascii().is_empty();
-            last.iter_mut().take(0xC0).skip(0x80).for_each(|is_member| *is_member = is_beyond);
-            Bytes::new(last)
+            let beyond = (0x80..0xC0).filter(|_| !class.beyond_ascii().is_empty());
+            (0..0x80).filter(|&byte| class.has_ascii(byte)).chain(beyond).collect()
         });
         Self { text: prefix.text.into_bytes().into(), after }
     }
@@ -371,6 +335,10 @@ impl Default for Beginning {
 }
 
 impl Beginning {
+    fn bytes(&self) -> Bytes {
+        (0..=u8::MAX).zip(self.table).filter(|(_, is_member)| *is_member).map(|(byte, _)| byte).collect()
+    }
+
     fn byte(&mut self, byte: u8) {
         if let Some(member) = self.table.get_mut(byte as usize) {
             *member = true;
@@ -506,8 +474,7 @@ fn run_then(node: &Node) -> Option<Starts> {
         let then = Node::Alternate(options.chain([Node::Concat(rest.to_vec())]).collect());
         // A run after the runs is not looked for: patterns may have any number of them.
         let then = Prefilter::with(&then, |_| None);
-        let apart =
-            !then.at_end && !matches!(then.starts, Starts::Any) && !Bytes::new(within.table).touches(&then.bytes);
+        let apart = !then.at_end && !matches!(then.starts, Starts::Any) && !within.bytes().touches(&then.bytes);
         apart.then(|| Starts::Run { run, then: Box::new(then) })
     })
 }
@@ -517,11 +484,7 @@ fn run_of(node: &Node) -> Option<SkippedRun> {
     match node {
         Node::Group { node, .. } => run_of(node),
         Node::Repeat { node, min, max, greed } => {
-            let class = match &**node {
-                Node::Class(class) => class.clone(),
-                Node::Char(c) => Class::new(&class::unicode([(*c, *c)])),
-                _ => return None,
-            };
+            let class = node.class()?;
             let is_plain = *min <= 1 && max.is_none() && *greed != Greed::Possessive;
             Some(SkippedRun { class, max: *max, before: 0, may_be_empty: *min == 0, is_plain })
         }

@@ -1,6 +1,6 @@
 //! Prefix literals: every match of a pattern begins with one of them.
 
-use super::class::{self, Class};
+use super::class::Class;
 use super::tree::Node;
 
 /// The most literals that are worth comparing one by one.
@@ -96,10 +96,8 @@ fn extend(node: &Node, all: &mut Vec<Prefix>) {
 /// The characters of a node that is always one.
 fn single(node: &Node) -> Option<Class> {
     match node {
-        Node::Class(class) => Some(class.clone()),
-        Node::Char(c) => Some(Class::new(&class::unicode([(*c, *c)]))),
         Node::Group { node, .. } | Node::Atomic(node) => single(node),
-        _ => None,
+        node => node.class(),
     }
 }
 

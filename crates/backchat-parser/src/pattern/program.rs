@@ -1,7 +1,7 @@
 //! A pattern as instructions for the [machine](super::machine).
 
+use super::bytes::Bytes;
 use super::class::Class;
-use super::next_bytes::NextBytes;
 use super::tree::{Assertion, Greed};
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub(super) enum Inst {
         matched: Option<usize>,
         failed: Option<usize>,
         span: Option<usize>,
-        next: Option<NextBytes>,
+        next: Option<Bytes>,
     },
     LookEnd,
     /// A group whose inside follows, up to `AtomicEnd`.
@@ -103,7 +103,7 @@ pub(super) struct Run {
     /// The number under which failures of a bounded run are noted, place by place.
     pub entry: Option<usize>,
     /// The bytes with which whatever follows has to start, if that is known.
-    pub next: Option<NextBytes>,
+    pub next: Option<Bytes>,
 }
 
 impl Run {
@@ -115,16 +115,15 @@ impl Run {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub insts: Vec<Inst>,
+    /// How many cells an attempt has: the slots of the groups, and the registers after them.
+    pub cells: usize,
     pub slots: usize,
-    pub registers: usize,
     /// How many splits and bounded runs remember the positions at which they fail.
     pub splits: usize,
     /// How many runs do.
     pub runs: usize,
     /// How many numbers there are for how far runs go.
     pub extents: usize,
-    /// How many looks remember the positions at which they match.
-    pub spans: usize,
     /// Whether what fails at a place also fails there in a search that began elsewhere.
     pub depends_on_search_start: bool,
     /// Whether a match may depend on where the text ends.
@@ -137,12 +136,11 @@ impl Program {
     pub fn empty(slots: usize) -> Self {
         Self {
             insts: Vec::new(),
+            cells: slots,
             slots,
-            registers: 0,
             splits: 0,
             runs: 0,
             extents: 0,
-            spans: 0,
             depends_on_search_start: false,
             asks_for_end: false,
             entries: vec![0; slots / 2],
@@ -162,12 +160,12 @@ impl Program {
     }
 
     /// The bytes with which everything begins that can match from an instruction on and is not at the end of the text.
-    fn next_bytes(&self, at: usize, depth: usize) -> Option<NextBytes> {
+    fn next_bytes(&self, at: usize, depth: usize) -> Option<Bytes> {
         let depth = depth.checked_sub(1)?;
         match self.insts.get(at)? {
-            Inst::Literal(text) => text.bytes().next().map(NextBytes::one),
-            Inst::Assert(Assertion::End) => Some(NextBytes::NONE),
-            Inst::Assert(Assertion::EndOrFinalNewline) => Some(NextBytes::one(b'\n')),
+            Inst::Literal(text) => text.bytes().next().map(Bytes::one),
+            Inst::Assert(Assertion::End) => Some(Bytes::default()),
+            Inst::Assert(Assertion::EndOrFinalNewline) => Some(Bytes::one(b'\n')),
             Inst::Jump(to) => self.next_bytes(*to, depth),
             Inst::Save(_) | Inst::Mark(_) => self.next_bytes(at + 1, depth),
             Inst::Split { first, second, .. } => self.next_bytes(*first, depth)?.or(self.next_bytes(*second, depth)?),

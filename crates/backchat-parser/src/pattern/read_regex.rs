@@ -188,10 +188,7 @@ impl<'p> PatternReader<'p> {
         while self.eat("|") {
             branches.push(self.sequence()?);
         }
-        Ok(match branches.len() {
-            1 => branches.pop().unwrap_or(Node::Empty),
-            _ => Node::Alternate(branches),
-        })
+        Ok(Node::alternate(branches))
     }
 
     pub(super) fn sequence(&mut self) -> Result<Node, PatternError> {
@@ -208,11 +205,7 @@ impl<'p> PatternReader<'p> {
                 }
             }
         }
-        Ok(match items.len() {
-            0 => Node::Empty,
-            1 => items.pop().unwrap_or(Node::Empty),
-            _ => Node::Concat(items),
-        })
+        Ok(Node::concat(items))
     }
 
     /// Skips comments, and white space if the flags make it insignificant.

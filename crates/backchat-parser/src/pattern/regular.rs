@@ -178,12 +178,7 @@ fn anchored(node: &Node, start: bool, end: bool) -> Option<Regular> {
 }
 
 fn has_places(node: &Node) -> bool {
-    match node {
-        Node::Assert(_) => true,
-        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } => has_places(node),
-        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_places),
-        _ => false,
-    }
+    node.any(&|node| matches!(node, Node::Assert(_)))
 }
 
 /// Exactly its matches; `None` if they are not regular.

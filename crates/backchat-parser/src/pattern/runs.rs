@@ -1,9 +1,9 @@
 //! Runs of one character set: how the [machine](super::machine) matches them and backtracks.
 
+use super::bytes::Bytes;
 use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
 use super::memo::{Extent, Facts, has_place, note_stretch};
-use super::next_bytes::NextBytes;
 use super::program::{Run, SHORT_RUN};
 use super::tree::Greed;
 use backchat_core::text::slice;
@@ -204,13 +204,9 @@ impl Attempt {
         let grown = match run.next {
             _ if full => Err(at),
             Some(next) if run.is_unbounded() && !run.behind => grow_to(run, next, at, hay),
-            _ if run.behind => match hay.char_before(at).filter(|&c| run.class.contains(c)) {
-                Some(c) => Ok(at - c.len_utf8()),
-                None => Err(at),
-            },
-            _ => match hay.char_at(at).filter(|&c| run.class.contains(c)) {
-                Some(c) => Ok(at + c.len_utf8()),
-                None => Err(at),
+            _ => match hay.beside(at, run.behind) {
+                Some((c, next)) if run.class.contains(c) => Ok(next),
+                _ => Err(at),
             },
         };
         let grew = grown.unwrap_or_else(|end| end).abs_diff(at);
@@ -265,7 +261,7 @@ impl Attempt {
 
 /// Takes at least one character, up to the next position with one of these bytes or the end of the text; where that
 /// cannot be, the place that ends the run.
-fn grow_to(run: &Run, next: NextBytes, at: usize, hay: Haystack<'_>) -> Result<usize, usize> {
+fn grow_to(run: &Run, next: Bytes, at: usize, hay: Haystack<'_>) -> Result<usize, usize> {
     let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };
     let at = at + c.len_utf8();
     if run.any {
@@ -273,7 +269,7 @@ fn grow_to(run: &Run, next: NextBytes, at: usize, hay: Haystack<'_>) -> Result<u
     }
     let text = hay.after(at);
     for (index, c) in text.char_indices() {
-        if text.as_bytes().get(index).is_some_and(|&byte| next.contains(byte)) {
+        if text.as_bytes().get(index).is_some_and(|&byte| next.has(byte)) {
             return Ok(at + index);
         }
         if !run.class.contains(c) {

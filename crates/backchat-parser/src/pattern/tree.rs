@@ -73,6 +73,48 @@ pub(super) enum Assertion {
 }
 
 impl Node {
+    /// Nodes one after the other.
+    pub fn concat(mut items: Vec<Node>) -> Self {
+        match items.len() {
+            0 => Node::Empty,
+            1 => items.remove(0),
+            _ => Node::Concat(items),
+        }
+    }
+
+    /// The first of several nodes that lets the rest match.
+    pub fn alternate(mut branches: Vec<Node>) -> Self {
+        if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) }
+    }
+
+    /// The set of a node that is one character.
+    pub fn class(&self) -> Option<Class> {
+        match self {
+            Node::Char(c) => Some(Class::of(*c)),
+            Node::Class(class) => Some(class.clone()),
+            _ => None,
+        }
+    }
+
+    /// The nodes right inside this one.
+    pub fn inside(&self) -> impl Iterator<Item = &Node> {
+        let (few, many): ([Option<&Node>; 3], &[Node]) = match self {
+            Node::Concat(items) | Node::Alternate(items) => ([None; 3], items),
+            Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+                ([Some(node), None, None], &[])
+            }
+            Node::IfGroup { yes, no, .. } => ([Some(yes), Some(no), None], &[]),
+            Node::IfLook { look, yes, no, .. } => ([Some(look), Some(yes), Some(no)], &[]),
+            _ => ([None; 3], &[]),
+        };
+        few.into_iter().flatten().chain(many)
+    }
+
+    /// Whether this node or one inside it is of a kind.
+    pub fn any(&self, is: &impl Fn(&Node) -> bool) -> bool {
+        is(self) || self.inside().any(|node| node.any(is))
+    }
+
     /// Whether it can match without consuming a character.
     pub fn can_be_empty(&self) -> bool {
         match self {
@@ -94,12 +136,6 @@ impl Node {
 
     /// The reach before its start, and the most characters it consumes (`usize::MAX`: no bound).
     fn reach(&self) -> Option<(usize, usize)> {
-        let several = |items: &[Node]| {
-            items.iter().try_fold((0, 0), |(behind, length), item| {
-                let (b, l) = item.reach()?;
-                Some((b.max(behind), l.saturating_add(length)))
-            })
-        };
         let look = |node: &Node, is_behind: bool| match node.reach()? {
             (_, usize::MAX) if is_behind => None,
             (behind, length) if is_behind => Some((behind.saturating_add(length), 0)),
@@ -112,7 +148,10 @@ impl Node {
             Node::Folded(_) => Some((0, 3)),
             Node::Assert(_) => Some((1, 0)),
             Node::Group { node, .. } | Node::Atomic(node) => node.reach(),
-            Node::Concat(items) => several(items),
+            Node::Concat(items) => items.iter().try_fold((0, 0), |(behind, length), item| {
+                let (b, l) = item.reach()?;
+                Some((b.max(behind), l.saturating_add(length)))
+            }),
             Node::Alternate(items) => items.iter().try_fold((0, 0), |(behind, length), item| {
                 let (b, l) = item.reach()?;
                 Some((b.max(behind), l.max(length)))

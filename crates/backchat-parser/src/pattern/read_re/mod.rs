@@ -109,10 +109,7 @@ impl<'p> ReReader<'p> {
         while self.text.eat('|') {
             branches.push(self.sequence(false)?);
         }
-        Ok(match branches.len() {
-            1 => branches.pop().unwrap_or(Node::Empty),
-            _ => Node::Alternate(branches),
-        })
+        Ok(Node::alternate(branches))
     }
 
     fn sequence(&mut self, first: bool) -> Result<Node, PatternError> {
@@ -170,11 +167,7 @@ impl<'p> ReReader<'p> {
             };
             items.push(item);
         }
-        Ok(match items.len() {
-            0 => Node::Empty,
-            1 => items.pop().map_or(Node::Empty, |(node, _)| node),
-            _ => Node::Concat(items.into_iter().map(|(node, _)| node).collect()),
-        })
+        Ok(Node::concat(items.into_iter().map(|(node, _)| node).collect()))
     }
 
     fn repeat(&mut self, items: &mut Vec<(Node, Item)>, mark: char, start: usize) -> Result<(), PatternError> {
@@ -388,9 +381,8 @@ mod tests {
     /// The spans of every match in characters, as `finditer` of Python 3.11's `re` gives them.
     fn spans(source: &str, text: &str) -> String {
         let pattern = Pattern::in_re(source).unwrap_or_else(|error| panic!("{source}: {error} at {}", error.offset));
-        let mut scan = pattern.scan(text, 1_000_000);
         let mut spans = Vec::new();
-        while let Some(found) = scan.next().unwrap() {
+        for found in pattern.scan(text, 1_000_000).map(Result::unwrap) {
             let place = |byte: usize| text[..byte].chars().count();
             spans.push(format!("{}-{}", place(found.span().0), place(found.span().1)));
         }
