@@ -4,7 +4,7 @@ use super::error::{Cause, ParseError};
 use super::event::EventRef;
 use super::machine::Parser;
 use super::message::{self, NoValue};
-use super::plan::{DelimiterPlan, FieldPlan, Plan};
+use super::plan::{FieldPlan, Plan};
 use super::problem::Problem;
 use super::recovery::{Context, LaterCloser, Stretch};
 use super::region::{Ended, Origin, Region, count, ended_of};
@@ -294,17 +294,12 @@ impl Parser {
     /// Whether a region is white space at whose start the implicit field's close matched nothing, as `<end>|$` does
     /// before a newline that ends the text: it must not replace an existing value.
     fn is_left_over(&self, region: &Region, field: &Field, body: Span, end: usize) -> bool {
-        let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
         self.plan.implicit == Some(region.field)
             && !field.repeats
             && self.has_value(region.field)
             && self.buffer.slice(body.start, body.end).trim().is_empty()
-            && self
-                .plan
-                .delimiters
-                .iter()
-                .find(closes)
-                .is_some_and(|delimiter| Scan::has_empty_match(delimiter, &self.buffer, body.start, end))
+            && (self.plan.closer(region.field))
+                .is_some_and(|closer| Scan::has_empty_match(closer, &self.buffer, body.start, end))
     }
 
     /// Whether the end of the text ended a region: without a delimiter, or by one that more text would have undone.
@@ -315,8 +310,8 @@ impl Parser {
         }
         // `$` matches before a newline that ends the text, too.
         let is_last = matches!(self.buffer.slice(span.end, self.buffer.end()), "" | "\n");
-        let closer = || self.plan.delimiters.iter().find(|closer| closer.closes && closer.field == field);
-        is_last && closer().is_some_and(|closer| Scan::needs_end(closer, &self.buffer, span.start))
+        let needs_end = |closer| Scan::needs_end(closer, &self.buffer, span.start);
+        is_last && self.plan.closer(field).is_some_and(needs_end)
     }
 
     fn has_value(&self, field: usize) -> bool {

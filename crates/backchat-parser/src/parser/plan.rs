@@ -252,6 +252,26 @@ impl Plan {
 }
 
 impl Plan {
+    /// The name of a field.
+    pub fn name(&self, field: usize) -> &str {
+        self.fields.get(field).map_or("", |field| &*field.name)
+    }
+
+    /// The pattern that closes a field.
+    pub fn closer(&self, field: usize) -> Option<&Pattern> {
+        self.delimiter(field, true)
+    }
+
+    /// The pattern that opens a field.
+    pub fn opener(&self, field: usize) -> Option<&Pattern> {
+        self.delimiter(field, false)
+    }
+
+    fn delimiter(&self, field: usize, closes: bool) -> Option<&Pattern> {
+        let found = self.delimiters.iter().find(|delimiter| delimiter.field == field && delimiter.closes == closes);
+        found.map(|delimiter| &delimiter.pattern)
+    }
+
     /// Whether a text may have a closer of an explicit field.
     pub fn may_close(&self, text: &str) -> bool {
         self.may_have(&self.closers, text)

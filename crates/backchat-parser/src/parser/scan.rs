@@ -6,7 +6,7 @@ use super::part::part;
 use super::plan::{DelimiterPlan, Glance, Plan, Signs, Watch};
 use super::recovery::View;
 use crate::content::Mode;
-use crate::pattern::{Search, SearchResult, TooMuchWork};
+use crate::pattern::{Pattern, Search, SearchResult, TooMuchWork};
 
 /// New text up to this length is examined byte by byte.
 const GLANCE: usize = 64;
@@ -224,25 +224,24 @@ impl Scan {
     }
 
     /// Whether a delimiter has an empty match at a place, in the text up to another.
-    pub fn has_empty_match(plan: &DelimiterPlan, buffer: &Buffer, place: usize, end: usize) -> bool {
+    pub fn has_empty_match(pattern: &Pattern, buffer: &Buffer, place: usize, end: usize) -> bool {
         let text = buffer.slice(buffer.base, end);
         let mut search = Search::default();
-        search.begin(&plan.pattern, place, false);
-        plan.pattern.can_be_empty()
-            && search.resume(&plan.pattern, text, buffer.base, true)
-                == Ok(SearchResult::Match { start: place, end: place })
+        search.begin(pattern, place, false);
+        pattern.can_be_empty()
+            && search.resume(pattern, text, buffer.base, true) == Ok(SearchResult::Match { start: place, end: place })
     }
 
     /// Whether a delimiter that matches at a place does so only because the text ends, as `\}(?:<end>|$)` may. A match
     /// before a noncharacter, which no marker spells, would be there in a longer text, too.
-    pub fn needs_end(plan: &DelimiterPlan, buffer: &Buffer, place: usize) -> bool {
-        if !plan.pattern.asks_for_end() {
+    pub fn needs_end(pattern: &Pattern, buffer: &Buffer, place: usize) -> bool {
+        if !pattern.asks_for_end() {
             return false;
         }
         let longer = format!("{}\u{10FFFF}", buffer.text);
         let mut search = Search::default();
-        search.begin(&plan.pattern, place, false);
-        let found = search.resume(&plan.pattern, &longer, buffer.base, true);
+        search.begin(pattern, place, false);
+        let found = search.resume(pattern, &longer, buffer.base, true);
         !matches!(found, Ok(SearchResult::Match { start, .. }) if start == place)
     }
 

@@ -111,7 +111,6 @@ impl Signals {
 
     /// The notes, a sentence for each.
     pub fn notes(&self, plan: &Plan) -> Vec<String> {
-        let name = |field: &usize| plan.fields.get(*field).map_or("", |field| &*field.name);
         let mut notes = Vec::new();
         if self.no_anchor {
             notes.push(
@@ -128,12 +127,15 @@ impl Signals {
         for (field, mark) in &self.unopened {
             notes.push(format!(
                 "`{}` is closed by {mark} where it is not open; the marker stayed in the text (does the prefix open it?)",
-                name(field)
+                plan.name(*field)
             ));
         }
         for (field, (count, first)) in &self.lost {
             let what = if *count == 1 { "an earlier value".to_owned() } else { format!("{count} earlier values") };
-            notes.push(format!("`{}` occurred more than once: the last region replaced {what}, {first}", name(field)));
+            notes.push(format!(
+                "`{}` occurred more than once: the last region replaced {what}, {first}",
+                plan.name(*field)
+            ));
         }
         notes
     }

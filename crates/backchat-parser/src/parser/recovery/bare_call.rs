@@ -1,10 +1,11 @@
 //! `bare-call`: JSON at the start of a line that is a call without its opener.
 
-use super::context::{Context, Verdict};
-use super::markers::{self, Tail, follow_tail};
-use super::view::{At, View};
+use super::context::{Context, NoResult, Verdict};
+use super::growing_json::GrowingJson;
+use super::markers::{self, follow_tail};
+use super::view::View;
 use crate::content::coerce::Tools;
-use crate::content::recovery::{self, JsonPrefix, Policies, ProblemKind, Progress, Request};
+use crate::content::recovery::{self, Policies, ProblemKind, Request};
 use crate::parser::roles::CallField;
 use backchat_core::json::Value;
 
@@ -12,11 +13,11 @@ use backchat_core::json::Value;
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct BareCall {
     pub start: usize,
-    /// The end of the text read so far.
-    at: usize,
-    json: JsonPrefix,
-    /// Where the JSON ends and the field whose call it is.
-    complete: Option<(usize, usize)>,
+    json: GrowingJson,
+    /// The field whose call it is, once the JSON is complete.
+    field: Option<usize>,
+    /// Up to where the text after it has been followed.
+    tail: usize,
     /// Whether something other than the closer of its field came after it.
     closes_not: bool,
 }
@@ -33,55 +34,41 @@ pub(in crate::parser) struct FoundCall {
 
 impl BareCall {
     pub fn new(start: usize) -> Self {
-        Self { start, at: start, json: JsonPrefix::default(), complete: None, closes_not: false }
+        Self { start, json: GrowingJson::new(start), field: None, tail: start, closes_not: false }
     }
 
     /// Reads more text. `may_be_all` says that it counts even if there is nothing else.
     pub fn look(&mut self, view: View<'_>, context: &Context<'_>, may_be_all: bool) -> Verdict<FoundCall> {
-        let (end, field) = match self.complete {
-            Some(complete) => complete,
-            None => match self.complete(view, context) {
-                Verdict::Is(complete) => complete,
-                Verdict::Waits => return Verdict::Waits,
-                Verdict::IsNot => return Verdict::IsNot,
-            },
+        let end = self.json.end(view)?;
+        let field = match self.field {
+            Some(field) => field,
+            None => {
+                let body = view.slice(self.start, end);
+                let call = context.plan.roles.calls.iter().find(|call| is_call(body, call, context));
+                self.tail = end;
+                *self.field.insert(call.ok_or(NoResult::IsNot)?.field)
+            }
         };
-        self.complete = Some((end, field));
         if !self.closes_not
-            && let Some(closer) = markers::closer(context.plan, field)
+            && let Some(closer) = context.plan.closer(field)
         {
             match view.marker(closer, end) {
-                At::Match { start, end: after } if markers::is_own(context.plan, view.slice(start, after)) => {
-                    return Verdict::Is(FoundCall { field, end, closer: Some((start, after)) });
+                Ok((start, after)) if markers::is_own(context.plan, view.slice(start, after)) => {
+                    return Ok(FoundCall { field, end, closer: Some((start, after)) });
                 }
-                At::Waits => return Verdict::Waits,
+                Err(NoResult::Waits) => return Err(NoResult::Waits),
                 // Blanks may yet be followed by the closer.
                 _ => self.closes_not = view.after_blanks(end) < view.end(),
             }
         }
         if !self.closes_not && !view.is_whole() {
-            return Verdict::Waits;
+            return Err(NoResult::Waits);
         }
-        match may_be_all.then(|| follow_tail(context.plan, view, &mut self.at, false)) {
-            Some(Tail::Ends) => Verdict::Is(FoundCall { field, end, closer: None }),
-            Some(Tail::Waits) => Verdict::Waits,
-            _ => Verdict::IsNot,
+        if !may_be_all {
+            return Err(NoResult::IsNot);
         }
-    }
-
-    fn complete(&mut self, view: View<'_>, context: &Context<'_>) -> Verdict<(usize, usize)> {
-        let (progress, taken) = self.json.read(view.from(self.at).as_bytes());
-        self.at += taken;
-        match progress {
-            Progress::Broken => Verdict::IsNot,
-            Progress::Begun if view.is_whole() => Verdict::IsNot,
-            Progress::Begun => Verdict::Waits,
-            Progress::Complete => {
-                let body = view.slice(self.start, self.at);
-                let field = context.plan.roles.calls.iter().find(|call| is_call(body, call, context));
-                field.map_or(Verdict::IsNot, |call| Verdict::Is((self.at, call.field)))
-            }
-        }
+        follow_tail(context.plan, view, &mut self.tail, false)?;
+        Ok(FoundCall { field, end, closer: None })
     }
 }
 

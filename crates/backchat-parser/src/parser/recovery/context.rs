@@ -1,4 +1,4 @@
-//! The context of a decision besides the text, and its state after the text so far.
+//! The context of a decision besides the text, and its result after the text so far.
 
 use crate::content::coerce::Tools;
 use crate::parser::plan::Plan;
@@ -13,11 +13,14 @@ pub(in crate::parser) struct Context<'k> {
     pub tools: Option<&'k Tools>,
 }
 
-/// The state of a decision after the text so far.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::parser) enum Verdict<T> {
-    Is(T),
+/// The result of a decision after the text so far.
+pub(in crate::parser) type Verdict<T> = Result<T, NoResult>;
+
+/// Why a decision has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::parser) enum NoResult {
     /// Undecided: more text is needed.
     Waits,
+    /// It is not what was looked for, whatever follows.
     IsNot,
 }

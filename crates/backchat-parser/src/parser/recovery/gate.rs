@@ -4,6 +4,7 @@ use super::bare_call::BareCall;
 use super::call_run::CallRun;
 use super::later_closer::LaterCloser;
 use crate::parser::region::Region;
+use crate::parser::span::Span;
 use crate::pattern::Search;
 
 /// The decision that text is held for, and the positions up to which others were searched.
@@ -49,11 +50,10 @@ pub(in crate::parser) enum Flow {
 pub(in crate::parser) enum Trial {
     BareCall(BareCall),
     Calls(CallRun),
-    /// A stray closer of calls: its field, where it begins, and up to where its tail has been followed.
+    /// A stray closer of calls: its field, where it is, and up to where its tail has been followed.
     Stray {
         field: usize,
-        start: usize,
-        end: usize,
+        marker: Span,
         at: usize,
     },
     /// A closer inside a string.
@@ -66,7 +66,7 @@ impl Trial {
         match self {
             Trial::BareCall(trial) => trial.start,
             Trial::Calls(trial) => trial.start,
-            Trial::Stray { start, .. } => *start,
+            Trial::Stray { marker, .. } => marker.start,
             Trial::InString(trial) => trial.closer,
         }
     }

@@ -1,7 +1,7 @@
 //! The problems of one text as it is read: those that are certain, and those that wait for its end.
 
 use super::call_run::CallRun;
-use super::context::{Context, Verdict};
+use super::context::{Context, NoResult};
 use super::later_closer::LaterCloser;
 use super::list::Problems;
 use super::markers;
@@ -134,10 +134,9 @@ impl Ledger {
             return;
         }
         let ended = stretch.look(view, context);
-        let name = |field: usize| context.plan.fields.get(field).map_or("", |field| &*field.name);
         if let Some((start, found)) = ended.bare {
             let end = found.closer.map_or(found.end, |(closer, _)| closer);
-            let problem = Problem::of(ProblemKind::BareCall, Span::new(start, end), name(found.field));
+            let problem = Problem::of(ProblemKind::BareCall, Span::new(start, end), context.plan.name(found.field));
             let problem = problem.read_by(RecoveryPolicy::MissingCallOpener, false);
             match found.closer {
                 Some(_) => self.tell(problem, sink),
@@ -147,7 +146,7 @@ impl Ledger {
             }
         }
         for Stray { field, span, closes_calls, is_consumed, is_last } in ended.strays {
-            let problem = Problem::of(ProblemKind::StrayMarker, span, name(field));
+            let problem = Problem::of(ProblemKind::StrayMarker, span, context.plan.name(field));
             match closes_calls {
                 true if is_last && !is_consumed && !ends_with_own(stretch, view, context) => {
                     self.wait(Late::Stray(problem.read_by(RecoveryPolicy::StrayClosers, false)));
@@ -177,14 +176,14 @@ impl Ledger {
         let inside = view.up_to(body.end);
         let (mut at, mut calls, mut run) = (body.start, None::<(usize, usize, usize)>, None);
         for _ in 0..RUNS {
-            let openers = context.plan.roles.calls.iter().filter_map(|call| markers::opener(context.plan, call.field));
+            let openers = context.plan.roles.calls.iter().filter_map(|call| context.plan.opener(call.field));
             let starts = openers.filter_map(|opener| match inside.find(opener, &mut Search::default(), at) {
                 SearchResult::Match { start, end } if end > start => Some((start, end)),
                 _ => None,
             });
             let Some((start, end)) = starts.min() else { break };
             let mut reading = CallRun::new(start);
-            if let Verdict::Is(found) = reading.look(inside, context) {
+            if let Ok(found) = reading.look(inside, context) {
                 run = Some((start, found.end));
             }
             at = end;
@@ -195,8 +194,8 @@ impl Ledger {
             }
         }
         let Some((first, calls_end, field)) = calls else { return };
-        let name = context.plan.fields.get(field).map_or("", |field| &*field.name);
-        let of = |start, end| Problem::of(ProblemKind::CallInReasoning, Span::new(start, end), name);
+        let of =
+            |start, end| Problem::of(ProblemKind::CallInReasoning, Span::new(start, end), context.plan.name(field));
         let (problem, run_end) = match run {
             Some((start, end)) => (of(start, calls_end), Some(end)),
             None => (of(first, calls_end), None),
@@ -214,8 +213,8 @@ impl Ledger {
             let Late::InString { later, verdict: verdict @ None, .. } = late else { continue };
             let (held, is_cut) = view.within_hold(later.closer);
             match later.look(held, context) {
-                Verdict::Is(_) => *verdict = Some(true),
-                Verdict::Waits if !is_cut => needed = Some(needed.unwrap_or(later.closer).min(later.closer)),
+                Ok(_) => *verdict = Some(true),
+                Err(NoResult::Waits) if !is_cut => needed = Some(needed.unwrap_or(later.closer).min(later.closer)),
                 _ => *verdict = Some(false),
             }
         }
@@ -266,7 +265,7 @@ fn ends_with_own(stretch: Stretch, view: View<'_>, context: &Context<'_>) -> boo
     let closed_by = view.slice(stretch.closer.start, stretch.closer.end);
     let fields = context.plan.roles.calls.iter().map(|call| call.field).chain(context.plan.roles.reasoning);
     let closes = |field| {
-        let found = markers::closer(context.plan, field)?.find_at(closed_by, 0).ok()??;
+        let found = context.plan.closer(field)?.find_at(closed_by, 0).ok()??;
         Some(markers::is_own(context.plan, found.text()))
     };
     fields.into_iter().any(|field| closes(field).unwrap_or(false))

@@ -1,9 +1,10 @@
 //! Markers in text: which field they belong to, and whether the text only mentions them.
 
-use super::view::{At, View};
+use super::context::{NoResult, Verdict};
+use super::view::View;
 use crate::parser::plan::Plan;
 use crate::parser::signals::SHORTEST_MARK;
-use crate::pattern::Pattern;
+use crate::parser::span::Span;
 
 /// Whether a marker is mentioned: people write one after a blank, a quote or a bracket, and models after a word or a
 /// line break.
@@ -26,40 +27,24 @@ pub(in crate::parser) fn is_distinctive(plan: &Plan, text: &str) -> bool {
     own.trim().chars().nth(SHORTEST_MARK - 1).is_some()
 }
 
-/// The pattern that closes a field.
-pub(in crate::parser) fn closer(plan: &Plan, field: usize) -> Option<&Pattern> {
-    let closes = plan.delimiters.iter().find(|delimiter| delimiter.closes && delimiter.field == field);
-    closes.map(|delimiter| &delimiter.pattern)
+/// Where a marker is that a text has at a place, without the blanks around it.
+pub(in crate::parser) fn trimmed(start: usize, marker: &str) -> Span {
+    let start = start + marker.len() - marker.trim_start().len();
+    Span::new(start, start + marker.trim().len())
 }
 
-/// The pattern that opens a field.
-pub(in crate::parser) fn opener(plan: &Plan, field: usize) -> Option<&Pattern> {
-    let opens = plan.delimiters.iter().find(|delimiter| !delimiter.closes && delimiter.field == field);
-    opens.map(|delimiter| &delimiter.pattern)
-}
-
-/// What follows a position up to the end of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::parser) enum Tail {
-    /// Nothing but blanks and closers come before it.
-    Ends,
-    /// So far.
-    Waits,
-    /// Other text follows.
-    GoesOn,
-}
-
-/// Skips blanks and closers, advancing the position; with `calls` also the closers of calls.
-pub(in crate::parser) fn follow_tail(plan: &Plan, view: View<'_>, place: &mut usize, calls: bool) -> Tail {
-    let implicit = plan.implicit.and_then(|field| closer(plan, field));
+/// Whether only blanks and closers, with `calls` also the closers of calls, come before the end of the text. Advances
+/// the position past them.
+pub(in crate::parser) fn follow_tail(plan: &Plan, view: View<'_>, place: &mut usize, calls: bool) -> Verdict<()> {
+    let implicit = plan.implicit.and_then(|field| plan.closer(field));
     // A turn mark is an alternative of every close.
     let any = || plan.delimiters.iter().find(|delimiter| delimiter.closes).map(|delimiter| &delimiter.pattern);
-    let of_calls = || plan.roles.calls.iter().filter_map(|call| closer(plan, call.field)).filter(|_| calls);
+    let of_calls = || plan.roles.calls.iter().filter_map(|call| plan.closer(call.field)).filter(|_| calls);
     'tail: loop {
         let next = view.after_blanks(*place);
         if next == view.end() {
             *place = next;
-            return if view.is_whole() { Tail::Ends } else { Tail::Waits };
+            return if view.is_whole() { Ok(()) } else { Err(NoResult::Waits) };
         }
         let mut waits = false;
         for (pattern, turn_only) in implicit
@@ -69,14 +54,14 @@ pub(in crate::parser) fn follow_tail(plan: &Plan, view: View<'_>, place: &mut us
             .chain(any().map(|pattern| (pattern, true)))
         {
             match view.marker(pattern, *place) {
-                At::Match { start, end } if !(turn_only && is_own(plan, view.slice(start, end))) => {
+                Ok((start, end)) if !(turn_only && is_own(plan, view.slice(start, end))) => {
                     *place = end;
                     continue 'tail;
                 }
-                At::Waits => waits = true,
+                Err(NoResult::Waits) => waits = true,
                 _ => {}
             }
         }
-        return if waits { Tail::Waits } else { Tail::GoesOn };
+        return Err(if waits { NoResult::Waits } else { NoResult::IsNot });
     }
 }

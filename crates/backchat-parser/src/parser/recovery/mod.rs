@@ -8,6 +8,7 @@ mod bare_call;
 mod call_run;
 mod context;
 mod gate;
+mod growing_json;
 mod later_closer;
 mod ledger;
 mod list;

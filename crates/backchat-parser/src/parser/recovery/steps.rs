@@ -5,10 +5,10 @@
 
 use super::bare_call::{self, BareCall, has_bare_calls};
 use super::call_run::{CallRun, Run};
-use super::context::{Context, Verdict};
+use super::context::{Context, NoResult, Verdict};
 use super::gate::{Flow, Gate, Trial};
 use super::later_closer::LaterCloser;
-use super::markers::{Tail, follow_tail, is_distinctive, is_in_prose};
+use super::markers::{follow_tail, is_distinctive, is_in_prose, trimmed};
 use super::stretch::{STARTS, starts};
 use crate::content::recovery::{ProblemKind, RecoveryPolicy};
 use crate::parser::error::ParseError;
@@ -74,27 +74,27 @@ impl Parser {
         let may_be_all = is_bare && self.ledger.is_at_first() && !self.ledger.has_malformed();
         let acted = match trial {
             Trial::BareCall(trial) => match trial.look(view, &context, may_be_all) {
-                Verdict::Is(found) => Some(self.take_bare_call(start, found, end, sink)?),
-                Verdict::Waits if !is_cut => return Ok(Flow::Waits),
+                Ok(found) => Some(self.take_bare_call(start, found, end, sink)?),
+                Err(NoResult::Waits) if !is_cut => return Ok(Flow::Waits),
                 _ => None,
             },
             Trial::Calls(trial) => match trial.look(view, &context) {
                 // A call in a closed reasoning may be a rehearsal: only the tools say whether it is one of theirs.
-                Verdict::Is(run) if run.is_closed && context.tools.is_none() => None,
-                Verdict::Is(run) => Some(self.take_calls(gate, start, run, sink)?),
-                Verdict::Waits if !is_cut => return Ok(Flow::Waits),
+                Ok(run) if run.is_closed && context.tools.is_none() => None,
+                Ok(run) => Some(self.take_calls(gate, start, run, sink)?),
+                Err(NoResult::Waits) if !is_cut => return Ok(Flow::Waits),
                 _ => None,
             },
-            Trial::Stray { field, end: marker_end, at, .. } => match follow_tail(&plan, view, at, true) {
-                Tail::Ends => {
-                    let (field, marker) = (*field, Span::new(start, *marker_end));
+            Trial::Stray { field, marker, at } => match follow_tail(&plan, view, at, true) {
+                Ok(()) => {
+                    let (field, marker) = (*field, *marker);
                     Some(self.drop_stray(field, marker, end, sink)?)
                 }
-                Tail::Waits if !is_cut => return Ok(Flow::Waits),
+                Err(NoResult::Waits) if !is_cut => return Ok(Flow::Waits),
                 _ => None,
             },
             Trial::InString(trial) => match trial.look(view, &context) {
-                Verdict::Is((closer, after)) => {
+                Ok((closer, after)) => {
                     self.release(closer, sink);
                     if let Some(region) = &mut self.region {
                         region.origin = Origin::ClosedLater { first: start };
@@ -103,7 +103,7 @@ impl Parser {
                     (self.position, self.from) = (after, after);
                     Some(after)
                 }
-                Verdict::Waits if !is_cut => return Ok(Flow::Waits),
+                Err(NoResult::Waits) if !is_cut => return Ok(Flow::Waits),
                 _ => {
                     gate.closes_at = Some(start);
                     None
@@ -208,11 +208,9 @@ impl Parser {
                         SearchResult::Match { start, end } if start < limit && end > start => {
                             let marker = view.slice(start, end);
                             // A closer may take the blanks before it along.
-                            let start = start + marker.len() - marker.trim_start().len();
-                            if is_distinctive(&plan, marker) && !is_in_prose(view.slice(stretch, start), true) {
-                                let field = delimiter.field;
-                                let end = start + marker.trim().len();
-                                offer(start, Trial::Stray { field, start, end, at: end });
+                            let own = trimmed(start, marker);
+                            if is_distinctive(&plan, marker) && !is_in_prose(view.slice(stretch, own.start), true) {
+                                offer(own.start, Trial::Stray { field: delimiter.field, marker: own, at: own.end });
                             } else {
                                 *passed = end;
                                 continue;
@@ -294,8 +292,7 @@ impl Parser {
         is_recovered: bool,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) {
-        let name = self.plan.fields.get(field).map_or("", |field| &*field.name);
-        let problem = Problem::of(ProblemKind::FalseOpener, span, name);
+        let problem = Problem::of(ProblemKind::FalseOpener, span, self.plan.name(field));
         self.ledger.tell(problem.read_by(RecoveryPolicy::FalseOpeners, is_recovered), sink);
     }
 
@@ -338,8 +335,8 @@ impl Parser {
         run: Run,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
-        let name = self.plan.fields.get(run.field).map_or("", |field| &*field.name);
-        let problem = Problem::of(ProblemKind::CallInReasoning, Span::new(start, run.end), name);
+        let span = Span::new(start, run.end);
+        let problem = Problem::of(ProblemKind::CallInReasoning, span, self.plan.name(run.field));
         let problem = Problem { call: Some(0), ..problem.read_by(RecoveryPolicy::CallsInReasoning, true) };
         self.close(Span::new(start, start), sink)?;
         self.ledger.tell(problem, sink);
@@ -355,9 +352,8 @@ impl Parser {
         end: usize,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
-        let name = self.plan.fields.get(field).map_or("", |field| &*field.name);
-        let problem = Problem::of(ProblemKind::StrayMarker, marker, name).read_by(RecoveryPolicy::StrayClosers, true);
-        self.ledger.tell(problem, sink);
+        let problem = Problem::of(ProblemKind::StrayMarker, marker, self.plan.name(field));
+        self.ledger.tell(problem.read_by(RecoveryPolicy::StrayClosers, true), sink);
         self.ledger.is_told = self.region.is_some();
         self.close(Span::new(marker.start, end), sink)?;
         (self.position, self.from) = (end, end);
@@ -377,13 +373,12 @@ impl Parser {
         let plan = self.plan.clone();
         let Some(field) = plan.roles.reasoning else { return Ok(Flow::Goes) };
         let found = self.first_closer(gate, field, start, limit, next, ended);
-        if let Verdict::Is((marker, after)) = found {
+        if let Ok((marker, after)) = found {
             gate.first = None;
             self.close(Span::new(start, start), sink)?;
             self.begin(field, start, Origin::Opened, sink);
             self.release(marker.start, sink);
-            let name = plan.fields.get(field).map_or("", |field| &*field.name);
-            let problem = Problem::of(ProblemKind::StrayMarker, marker, name);
+            let problem = Problem::of(ProblemKind::StrayMarker, marker, plan.name(field));
             self.ledger.tell(problem.read_by(RecoveryPolicy::MissingReasoningOpener, true), sink);
             self.close(Span::new(marker.start, after), sink)?;
             (self.position, self.from) = (after, after);
@@ -391,7 +386,7 @@ impl Parser {
             return Ok(Flow::Again);
         }
         let (_, is_cut) = self.buffer.view(ended).within_hold(start);
-        if (next.is_none() || matches!(found, Verdict::Waits)) && !ended && !is_cut {
+        if (next.is_none() || found == Err(NoResult::Waits)) && !ended && !is_cut {
             return Ok(Flow::Waits);
         }
         gate.first = None;
@@ -411,15 +406,11 @@ impl Parser {
     ) -> Verdict<(Span, usize)> {
         let (view, _) = self.buffer.view(ended).within_hold(start);
         let closes = |delimiter: &crate::parser::plan::DelimiterPlan| delimiter.closes && delimiter.field == field;
-        let Some(index) = self.plan.delimiters.iter().position(closes) else { return Verdict::IsNot };
+        let Some(index) = self.plan.delimiters.iter().position(closes) else { return Err(NoResult::IsNot) };
         let (Some(delimiter), Some(search)) = (self.plan.delimiters.get(index), gate.searches.get_mut(index)) else {
-            return Verdict::IsNot;
+            return Err(NoResult::IsNot);
         };
         let pattern = &delimiter.pattern;
-        let span_of = |start: usize, marker: &str| {
-            let from = start + marker.len() - marker.trim_start().len();
-            Span::new(from, from + marker.trim().len())
-        };
         let has_text = |end: usize| !view.slice(start, end).trim().is_empty();
         let mut at = gate.from.max(start);
         loop {
@@ -427,17 +418,17 @@ impl Parser {
                 SearchResult::Match { start, end } if start < limit.min(view.end()) && start < end => (start, end),
                 SearchResult::Waits { start } if start < limit => {
                     gate.from = at;
-                    return Verdict::Waits;
+                    return Err(NoResult::Waits);
                 }
                 _ => break,
             };
             let marker = view.slice(from, end.min(view.end()));
-            let span = span_of(from, marker);
+            let span = trimmed(from, marker);
             if is_distinctive(&self.plan, marker)
                 && has_text(from)
                 && !is_in_prose(view.slice(start, span.start), false)
             {
-                return Verdict::Is((span, end));
+                return Ok((span, end));
             }
             at = end;
         }
@@ -449,8 +440,8 @@ impl Parser {
             let is_implicit = delimiter.closes && self.plan.implicit == Some(delimiter.field);
             let found = pattern.find_at(self.buffer.slice(next.start, next.end), 0).ok()?.filter(|_| is_implicit)?;
             is_distinctive(&self.plan, found.text())
-                .then(|| (span_of(next.start + found.span().0, found.text()), next.end))
+                .then(|| (trimmed(next.start + found.span().0, found.text()), next.end))
         };
-        consumed().map_or(Verdict::IsNot, Verdict::Is)
+        consumed().ok_or(NoResult::IsNot)
     }
 }

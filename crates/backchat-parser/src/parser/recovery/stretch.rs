@@ -1,8 +1,8 @@
 //! The problems of a stretch of text in the implicit field: markers that close nothing, calls without opener.
 
 use super::bare_call::{self, BareCall, has_bare_calls};
-use super::context::{Context, Verdict};
-use super::markers::{closer, is_distinctive, is_in_prose};
+use super::context::Context;
+use super::markers::{is_distinctive, is_in_prose, trimmed};
 use super::view::View;
 use crate::parser::span::Span;
 use crate::pattern::Pattern;
@@ -62,18 +62,19 @@ impl Stretch {
     }
 
     fn stray(self, view: View<'_>, context: &Context<'_>, field: usize, closes_calls: bool) -> Option<Stray> {
-        let pattern = closer(context.plan, field)?;
+        let pattern = context.plan.closer(field)?;
         let text = view.slice(self.body.start, self.body.end);
-        let stray = |start: usize, marker: &str, is_consumed, is_last| {
-            let blanks = marker.len() - marker.trim_start().len();
-            let span = Span::new(start + blanks, start + blanks + marker.trim().len());
-            Stray { field, span, closes_calls, is_consumed, is_last }
+        let stray = |start, marker, is_consumed, is_last| Stray {
+            field,
+            span: trimmed(start, marker),
+            closes_calls,
+            is_consumed,
+            is_last,
         };
         for found in pattern.matches(text).take_while(Result::is_ok).filter_map(Result::ok) {
             let (start, end) = found.span();
             // A closer may take the blanks before it along.
-            let blanks = found.text().len() - found.text().trim_start().len();
-            let before = text.get(..start + blanks).unwrap_or_default();
+            let before = text.get(..trimmed(start, found.text()).start).unwrap_or_default();
             let has_text = closes_calls || !before.trim().is_empty();
             if is_distinctive(context.plan, found.text()) && has_text && !is_in_prose(before, closes_calls) {
                 let after = text.get(end..).unwrap_or_default();
@@ -95,7 +96,7 @@ impl Stretch {
         for start in starts(text, 0).take(STARTS) {
             let is_first = text.get(..start).is_some_and(|before| before.trim().is_empty());
             let start = self.body.start + start;
-            if let Verdict::Is(found) = BareCall::new(start).look(view, context, is_first) {
+            if let Ok(found) = BareCall::new(start).look(view, context, is_first) {
                 return Some((start, found));
             }
         }

@@ -1,5 +1,6 @@
 //! A view of growing text from a position on: as far as a decision may look, however the text is cut.
 
+use super::context::{NoResult, Verdict};
 use crate::parser::part::part;
 use crate::pattern::{Pattern, Search, SearchResult};
 
@@ -15,19 +16,6 @@ pub(in crate::parser) struct View<'t> {
     text: &'t str,
     base: usize,
     is_whole: bool,
-}
-
-/// Whether a marker matches at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::parser) enum At {
-    /// It ends here.
-    Match {
-        start: usize,
-        end: usize,
-    },
-    /// Undecided: more text is needed.
-    Waits,
-    No,
 }
 
 impl<'t> View<'t> {
@@ -86,8 +74,8 @@ impl<'t> View<'t> {
         search.resume(pattern, self.text, self.base, self.is_whole).unwrap_or(SearchResult::Nothing)
     }
 
-    /// Whether a pattern matches at a position that only blanks precede from `from` on.
-    pub fn marker(self, pattern: &Pattern, from: usize) -> At {
+    /// The match of a pattern at a position that only blanks precede from `from` on.
+    pub fn marker(self, pattern: &Pattern, from: usize) -> Verdict<(usize, usize)> {
         let place = self.after_blanks(from);
         let end = place - self.base + MARKER;
         let (text, is_all) = match self.text.len() > end {
@@ -97,9 +85,9 @@ impl<'t> View<'t> {
         let mut search = Search::default();
         search.begin(pattern, from, false);
         match search.resume(pattern, text, self.base, self.is_whole || !is_all) {
-            Ok(SearchResult::Match { start, end }) if start <= place && end > place => At::Match { start, end },
-            Ok(SearchResult::Waits { start }) if start <= place => At::Waits,
-            _ => At::No,
+            Ok(SearchResult::Match { start, end }) if start <= place && end > place => Ok((start, end)),
+            Ok(SearchResult::Waits { start }) if start <= place => Err(NoResult::Waits),
+            _ => Err(NoResult::IsNot),
         }
     }
 }
