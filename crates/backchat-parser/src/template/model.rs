@@ -107,9 +107,7 @@ impl Delimiter {
             Self::Pattern(_) => None,
         }
     }
-}
 
-impl Delimiter {
     fn respelled<R: Respell>(&self, respell: &mut R) -> Result<Self, R::Error> {
         Ok(match self {
             Self::Literals { literals, .. } => {
@@ -136,8 +134,11 @@ impl Template {
     /// other.
     #[must_use]
     pub fn unshared(&self) -> Self {
-        let Parts { defaults, start_anchor, fields, .. } = &*self.parts;
-        let (defaults, start_anchor, fields) = (defaults.clone(), start_anchor.clone(), fields.clone());
+        self.with(self.parts.start_anchor.clone(), self.parts.fields.clone())
+    }
+
+    fn with(&self, start_anchor: Delimiter, fields: Vec<Field>) -> Self {
+        let defaults = self.parts.defaults.clone();
         Self::new(Parts { defaults, start_anchor, fields, prepared: OnceLock::new() })
     }
 
@@ -170,17 +171,15 @@ impl Template {
         }
         // The parser releases only the text of the first fields.
         fields.sort_by_key(|field| field.regions == Regions::Dropped);
-        let Parts { defaults, start_anchor, .. } = &*self.parts;
-        let (defaults, start_anchor) = (defaults.clone(), start_anchor.clone());
-        Self::new(Parts { defaults, start_anchor, fields, prepared: OnceLock::new() })
+        self.with(self.parts.start_anchor.clone(), fields)
     }
 
     /// The same template with other delimiters, and other texts in the arguments of content parsers. Fails with the
     /// keys that lead to the first one that has no other form.
     pub(crate) fn respelled<E>(&self, respell: &mut impl Respell<Error = E>) -> Result<Self, (String, E)> {
-        let Parts { defaults, start_anchor, fields, .. } = &*self.parts;
-        let start_anchor = start_anchor.respelled(respell).map_err(|error| ("start_anchor".to_owned(), error))?;
-        let mut fields = fields.clone();
+        let start_anchor = self.parts.start_anchor.respelled(respell);
+        let start_anchor = start_anchor.map_err(|error| ("start_anchor".to_owned(), error))?;
+        let mut fields = self.parts.fields.clone();
         for field in &mut fields {
             let at = |key: &str| format!("fields.{}.{key}", field.name);
             for (key, delimiter) in [("open", &mut field.open), ("close", &mut field.close)] {
@@ -191,7 +190,7 @@ impl Template {
             }
             field.content = field.content.respelled(respell).map_err(|error| (at("content_args"), error))?;
         }
-        Ok(Self::new(Parts { defaults: defaults.clone(), start_anchor, fields, prepared: OnceLock::new() }))
+        Ok(self.with(start_anchor, fields))
     }
 
     /// Values present in every message.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::problems::Problem;
-use super::values::{At, Checker, PATTERN_HELP, flag, listed, refused_pattern, shorten};
+use super::values::{At, Checker, PATTERN_HELP, flag, listed, shorten};
 use crate::pattern::Pattern;
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
@@ -16,7 +16,7 @@ pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, 
     let unusable = |reason: String| ContentSpec::Unusable { parser: Some(parser), reason };
     let Some(entries) = args.as_object() else {
         let reason = format!("the arguments of `{}` must be an object, not {}", parser.name(), args.kind());
-        warn(check, path, &reason, "write an object, or remove the key");
+        unusable_argument(check, path, &reason, "write an object, or remove the key");
         return unusable(reason);
     };
     let at = At::new(entries, path.clone());
@@ -33,9 +33,8 @@ pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, 
     read.unwrap_or_else(unusable)
 }
 
-fn warn(check: &mut Checker, path: &Path, reason: &str, help: &str) {
-    let message = format!("{reason}: every region will fail");
-    check.problems.add(Problem::warning("unusable-argument", path, message).help(help));
+fn unusable_argument<'c>(check: &'c mut Checker, path: &Path, reason: &str, help: &str) -> &'c mut Problem {
+    check.warning("unusable-argument", path, format!("{reason}: every region will fail"), help)
 }
 
 fn json(check: &mut Checker, at: &At<'_>) -> Result<JsonArgs, String> {
@@ -47,12 +46,14 @@ fn json(check: &mut Checker, at: &At<'_>) -> Result<JsonArgs, String> {
         Some(value) => {
             let path = at.path("string_delims");
             let help = "write a list of pairs, such as `[[\"<s>\", \"</s>\"]]`";
-            let pairs = string_delims(value).inspect_err(|reason| warn(check, &path, reason, help))?;
+            let pairs = string_delims(value).inspect_err(|reason| {
+                unusable_argument(check, &path, reason, help);
+            })?;
             let is_list = |value: &Value| value.as_list().is_some();
             if !value.as_list().is_some_and(|items| items.iter().all(is_list)) {
                 let taken = shorten(&json_pairs(&pairs).to_string());
                 let message = format!("`string_delims` is not a list of pairs, and is read as `{taken}`");
-                check.problems.add(Problem::warning("odd-string-delims", &path, message).help(help));
+                check.warning("odd-string-delims", &path, message, help);
             }
             pairs
         }
@@ -99,35 +100,31 @@ fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<XmlInlineArgs, String>
         Some(Value::String(source)) => source,
         Some(other) => {
             let reason = format!("`tag_pattern` must be a string with a pattern, not {}", other.kind());
-            warn(check, &path, &reason, example);
+            unusable_argument(check, &path, &reason, example);
             return Err(reason);
         }
         None => {
             let reason = "`xml-inline` needs the argument `tag_pattern`".to_owned();
-            check.problems.add(
-                Problem::warning("unusable-argument", &path, format!("{reason}: every region will fail"))
-                    .missing()
-                    .help(example),
-            );
+            unusable_argument(check, &path, &reason, example).missing();
             return Err(reason);
         }
     };
     let tag_pattern = Pattern::new(source).map_err(|error| {
         let reason = format!("`tag_pattern` is not a valid pattern: {error}");
-        check.problems.add(match error.is_unsupported {
-            true => refused_pattern(&path, &error),
-            false => Problem::warning("unusable-argument", &path, format!("{reason}; every region will fail"))
-                .in_string(error.offset)
-                .help(PATTERN_HELP),
-        });
+        if error.is_unsupported {
+            check.refused_pattern(&path, &error);
+        } else {
+            let message = format!("{reason}; every region will fail");
+            check.warning("unusable-argument", &path, message, PATTERN_HELP).in_string(error.offset);
+        }
         reason
     })?;
     if !tag_pattern.names().any(|group| group == "key") {
         let message = "`tag_pattern` has no group `key`: every region in which it matches will fail";
-        check.problems.add(Problem::warning("unusable-argument", &path, message).help(example));
+        check.warning("unusable-argument", &path, message, example);
     } else if !tag_pattern.names().any(|group| group == "value") {
         let message = "`tag_pattern` has no group `value`: every value will be an empty string";
-        check.problems.add(Problem::warning("no-value-group", &path, message).help(example));
+        check.warning("no-value-group", &path, message, example);
     }
     Ok(XmlInlineArgs { tag_pattern, value_parser, merge_duplicates })
 }
@@ -142,7 +139,7 @@ fn kv_lines(check: &mut Checker, at: &At<'_>) -> Result<KvLinesArgs, String> {
             Some(Value::String(_)) => format!("`{key}` must not be empty"),
             Some(other) => format!("`{key}` must be a string, not {}", other.kind()),
         };
-        warn(check, &at.path(key), &reason, help);
+        unusable_argument(check, &at.path(key), &reason, help);
         Err(reason)
     };
     let kv_sep = separator(check, "kv_sep", ":", "write the text that separates a key from its value, such as `\":\"`");
@@ -168,7 +165,7 @@ fn value_parser(check: &mut Checker, at: &At<'_>) -> Option<Arc<ContentSpec>> {
                     "write an object such as `{\"name\": \"json\", \"args\": {\"allow_non_json\": true}}`".to_owned()
                 }
             };
-            warn(check, &path, &reason, &help);
+            unusable_argument(check, &path, &reason, &help);
             return unusable(reason);
         }
     };
@@ -183,13 +180,13 @@ fn value_parser(check: &mut Checker, at: &At<'_>) -> Option<Arc<ContentSpec>> {
                 let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
                 let suggestion = closest.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
                 let reason = format!("unknown content parser `{}`", shorten(name));
-                warn(check, &at.path("name"), &reason, &(suggestion + &known()));
+                unusable_argument(check, &at.path("name"), &reason, &(suggestion + &known()));
                 return unusable(reason);
             }
         },
         Some(other) => {
             let reason = format!("`name` must be the name of a content parser, not {}", other.kind());
-            warn(check, &at.path("name"), &reason, &known());
+            unusable_argument(check, &at.path("name"), &reason, &known());
             return unusable(reason);
         }
     };

@@ -1,6 +1,5 @@
 //! Checks that each named group is used and each placeholder is filled.
 
-use super::problems::Problem;
 use super::values::{At, Checker, listed};
 use crate::template::{Delimiter, Transform};
 
@@ -26,10 +25,10 @@ pub(super) fn check(
                 continue;
             }
             let names = listed(groups.iter().map(String::as_str));
-            check.problems.add(
-                Problem::error("captures-without-transform", &at.path(key), format!("`{key}` captures {names}, and no `transform` uses it"))
-                    .help("add a `transform` such as `{\"name\": \"{name}\", \"value\": \"{content}\"}`, or make the group `(?:…)`"),
-            );
+            let message = format!("`{key}` captures {names}, and no `transform` uses it");
+            let help = "add a `transform` such as `{\"name\": \"{name}\", \"value\": \"{content}\"}`, or make the group \
+                        `(?:…)`";
+            check.error("captures-without-transform", &at.path(key), message, help);
         }
         return;
     };
@@ -38,34 +37,18 @@ pub(super) fn check(
         transform.shape.placeholders().into_iter().map(|placeholder| placeholder.name.as_str()).collect();
     for name in &opened {
         if name == "content" && !transform.each {
-            check.problems.add(
-                Problem::warning(
-                    "shadowed-capture",
-                    &at.path("open_pattern"),
-                    "the group `content` cannot be used: `{content}` is the region's value",
-                )
-                .help("give the group another name"),
-            );
+            let message = "the group `content` cannot be used: `{content}` is the region's value";
+            check.warning("shadowed-capture", &at.path("open_pattern"), message, "give the group another name");
         } else if !used.contains(&name.as_str()) {
-            check.problems.add(
-                Problem::warning(
-                    "unused-capture",
-                    &at.path("open_pattern"),
-                    format!("the group `{name}` never reaches the `transform`"),
-                )
-                .help(format!("use `\"{{{name}}}\"` in it, or make the group `(?:…)`")),
-            );
+            let message = format!("the group `{name}` never reaches the `transform`");
+            let help = format!("use `\"{{{name}}}\"` in it, or make the group `(?:…)`");
+            check.warning("unused-capture", &at.path("open_pattern"), message, help);
         }
     }
     for name in &closed {
-        check.problems.add(
-            Problem::warning(
-                "unused-capture",
-                &at.path("close_pattern"),
-                format!("the group `{name}` of the close pattern never reaches the `transform`"),
-            )
-            .help("capture it in `open_pattern`, or make the group `(?:…)`: only captures of the opening can be used"),
-        );
+        let message = format!("the group `{name}` of the close pattern never reaches the `transform`");
+        let help = "capture it in `open_pattern`, or make the group `(?:…)`: only captures of the opening can be used";
+        check.warning("unused-capture", &at.path("close_pattern"), message, help);
     }
     // Under `transform_each` any other name may be a key of the element.
     let given = |name: &str| opened.iter().any(|group| group == name) || (name == "content") != transform.each;
@@ -81,6 +64,6 @@ pub(super) fn check(
             let names = ["content"].into_iter().chain(opened.iter().map(String::as_str));
             (format!("nothing fills `{{{name}}}`: every region will fail"), format!("defined here: {}", listed(names)))
         };
-        check.problems.add(Problem::warning("unfilled-placeholder", &at.path("transform"), message).help(help));
+        check.warning("unfilled-placeholder", &at.path("transform"), message, help);
     }
 }

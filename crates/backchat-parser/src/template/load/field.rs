@@ -2,7 +2,6 @@
 
 use super::arguments;
 use super::captures;
-use super::problems::Problem;
 use super::values::{At, Checker, flag, listed, shorten};
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, Field, Placeholder, Shape, Transform};
@@ -65,11 +64,10 @@ fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
             let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
             let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
             let message = format!("unknown content parser `{}`{suggestion}", shorten(name));
-            let problem = Problem::error("unknown-content-parser", &path, message).help(known());
-            check.problems.add(match closest {
-                Some(name) => problem.replace_with(name),
-                None => problem,
-            });
+            let problem = check.error("unknown-content-parser", &path, message, known());
+            if let Some(name) = closest {
+                problem.replace_with(name);
+            }
             None
         }),
         Some(other) => check.wrong_type(&path, other, "the name of a content parser", &known()),
@@ -84,15 +82,8 @@ fn join(check: &mut Checker, at: &At<'_>, repeats: bool) -> Option<String> {
         other => check.wrong_type(&path, other, "a string", "write the text between two regions, such as `\"\\n\"`"),
     };
     if !repeats {
-        check.problems.add(
-            Problem::error(
-                "join-without-repeats",
-                &path,
-                "`join` requires 'repeats': true: it joins the regions of a field that repeats",
-            )
-            .on_key()
-            .help("add `\"repeats\": true`, or remove `join`"),
-        );
+        let message = "`join` requires 'repeats': true: it joins the regions of a field that repeats";
+        check.error("join-without-repeats", &path, message, "add `\"repeats\": true`, or remove `join`").on_key();
     }
     join
 }
@@ -108,15 +99,9 @@ fn transform(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Tr
     };
     let shape = at.get("transform").filter(|shape| **shape != Value::Null);
     if each && shape.is_none() && !misspelled.contains(&"transform") {
-        check.problems.add(
-            Problem::error(
-                "transform-each-without-transform",
-                &each_path,
-                "`transform_each` is set, but there is no `transform`",
-            )
-            .on_key()
-            .help("add the `transform` for the elements, or remove `transform_each`"),
-        );
+        let message = "`transform_each` is set, but there is no `transform`";
+        let help = "add the `transform` for the elements, or remove `transform_each`";
+        check.error("transform-each-without-transform", &each_path, message, help).on_key();
     }
     let shape = shape?;
     mixed_placeholders(check, &at.path("transform"), shape);
@@ -132,16 +117,12 @@ fn mixed_placeholders(check: &mut Checker, path: &Path, shape: &Value) {
                     "`{}` mixes a placeholder with literal text: string interpolation is not supported",
                     shorten(text)
                 );
-                check.problems.add(
-                    Problem::error("mixed-placeholder", path, message)
-                        .help("a placeholder must be the whole string, such as `\"{content}\"`"),
-                );
+                let help = "a placeholder must be the whole string, such as `\"{content}\"`";
+                check.error("mixed-placeholder", path, message, help);
             } else if looks_like_placeholder(text) {
                 let message = format!("`{}` is not a placeholder and is kept as literal text", shorten(text));
-                check.problems.add(
-                    Problem::warning("literal-braces", path, message)
-                        .help("write `{name}` or `{name.key}`, with letters, digits and `_` and without spaces"),
-                );
+                let help = "write `{name}` or `{name.key}`, with letters, digits and `_` and without spaces";
+                check.warning("literal-braces", path, message, help);
             }
         }
         Value::List(items) => {
@@ -153,11 +134,8 @@ fn mixed_placeholders(check: &mut Checker, path: &Path, shape: &Value) {
                 if Placeholder::is_in(key) {
                     let message =
                         format!("the key `{}` contains a placeholder, but keys are not replaced", shorten(key));
-                    check.problems.add(
-                        Problem::warning("placeholder-in-key", &path, message)
-                            .on_key()
-                            .help("move the placeholder into the value"),
-                    );
+                    let help = "move the placeholder into the value";
+                    check.warning("placeholder-in-key", &path, message, help).on_key();
                 }
                 mixed_placeholders(check, &path, item);
             }
@@ -183,21 +161,15 @@ fn shape_of_value(
     let Some(parser) = content.parser() else { return };
     if joined && transform.is_none() && !matches!(parser, ContentParser::Text | ContentParser::Json) {
         let message = format!("`join` needs text, but `{}` never gives text: every region will fail", parser.name());
-        check.problems.add(
-            Problem::warning("join-of-values", &at.path("join"), message)
-                .on_key()
-                .help("remove `join` to get a list, or read the body as `text`"),
-        );
+        let help = "remove `join` to get a list, or read the body as `text`";
+        check.warning("join-of-values", &at.path("join"), message, help).on_key();
     }
     if transform.is_some_and(|transform| transform.each) && parser != ContentParser::Json {
         let message = format!(
             "`transform_each` needs a list of objects, but `{}` never gives one: every region will fail",
             parser.name()
         );
-        check.problems.add(
-            Problem::warning("transform-each-of-values", &at.path("transform_each"), message)
-                .on_key()
-                .help("remove `transform_each`, or read the body as `json`"),
-        );
+        let help = "remove `transform_each`, or read the body as `json`";
+        check.warning("transform-each-of-values", &at.path("transform_each"), message, help).on_key();
     }
 }

@@ -9,7 +9,6 @@ mod values;
 use std::fmt;
 use std::sync::OnceLock;
 
-use self::problems::Problem;
 use self::values::{At, Checker};
 use super::keys;
 use super::model::Parts;
@@ -179,10 +178,8 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
     let root = Path::root();
     let Some(entries) = value.as_object() else {
         let message = format!("a response template must be an object, not {}", value.kind());
-        check.problems.add(
-            Problem::error("wrong-type", &root, message)
-                .help("begin with `{\"version\": 1, \"start_anchor\": …, \"fields\": {…}}`"),
-        );
+        let help = "begin with `{\"version\": 1, \"start_anchor\": …, \"fields\": {…}}`";
+        check.error("wrong-type", &root, message, help);
         return None;
     };
     let at = At::new(entries, root);
@@ -198,11 +195,9 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
     };
     let start_anchor = match check.delimiter(&at, ["start_anchor", "start_anchor_pattern"]) {
         None if !at.has("start_anchor") && !at.has("start_anchor_pattern") && !misspelled.contains(&"start_anchor") => {
-            check.problems.add(
-                Problem::error("missing-key", &at.path("start_anchor"), "`start_anchor` is missing")
-                    .missing()
-                    .help("add `\"start_anchor\"`, the text that begins the assistant's turn in a prompt, or `\"start_anchor_pattern\"`"),
-            );
+            let help = "add `\"start_anchor\"`, the text that begins the assistant's turn in a prompt, or \
+                        `\"start_anchor_pattern\"`";
+            check.error("missing-key", &at.path("start_anchor"), "`start_anchor` is missing", help).missing();
             None
         }
         anchor => anchor,
@@ -216,15 +211,16 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
 
 /// Reports a version for which Python's `version == 1` does not hold; `1.0` and `true` pass.
 fn check_version(check: &mut Checker, version: &Value, path: &Path) {
+    let help = "write `\"version\": 1`, the only version";
     let problem = match version {
         Value::Number(number) if number.as_f64() == 1.0 => return,
-        Value::Bool(true) => Problem::warning("odd-version", path, "the version is `true`, which is read as 1"),
+        Value::Bool(true) => check.warning("odd-version", path, "the version is `true`, which is read as 1", help),
         other => {
-            let shown = values::shorten(&other.to_string());
-            Problem::error("unsupported-version", path, format!("unknown version {shown} of the format"))
+            let message = format!("unknown version {} of the format", values::shorten(&other.to_string()));
+            check.error("unsupported-version", path, message, help)
         }
     };
-    check.problems.add(problem.help("write `\"version\": 1`, the only version").replace_with(1_i64));
+    problem.replace_with(1_i64);
 }
 
 fn fields(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Vec<Field>> {
@@ -232,10 +228,8 @@ fn fields(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Vec<F
     let entries = match at.get("fields") {
         Some(Value::Object(entries)) if !entries.is_empty() => entries,
         Some(Value::Object(_)) => {
-            check.problems.add(
-                Problem::error("no-fields", &path, "`fields` is empty")
-                    .help("add an entry for each key of the message, such as `\"content\": {}`"),
-            );
+            let help = "add an entry for each key of the message, such as `\"content\": {}`";
+            check.error("no-fields", &path, "`fields` is empty", help);
             return None;
         }
         Some(other) => {
@@ -243,11 +237,8 @@ fn fields(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Vec<F
         }
         None => {
             if !misspelled.contains(&"fields") {
-                check.problems.add(
-                    Problem::error("missing-key", &path, "`fields` is missing")
-                        .missing()
-                        .help("add `\"fields\"` with an entry for each key of the message, such as `\"content\": {}`"),
-                );
+                let help = "add `\"fields\"` with an entry for each key of the message, such as `\"content\": {}`";
+                check.error("missing-key", &path, "`fields` is missing", help).missing();
             }
             return None;
         }
@@ -258,16 +249,12 @@ fn fields(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Vec<F
         entries.iter().filter(|(_, value)| field::is_implicit(value)).map(|(name, _)| name).collect();
     if let [first, rest @ ..] = implicit.as_slice() {
         for name in rest {
-            check.problems.add(
-                Problem::error(
-                    "several-implicit-fields",
-                    &path.key(name),
-                    format!("neither `{first}` nor `{name}` has an `open`: only one field can take the text outside the others"),
-                )
-                .on_key()
-                .label(path.key(first), "the first field without `open`")
-                .help("give this field an `open` or `open_pattern`"),
+            let message = format!(
+                "neither `{first}` nor `{name}` has an `open`: only one field can take the text outside the others"
             );
+            let help = "give this field an `open` or `open_pattern`";
+            let problem = check.error("several-implicit-fields", &path.key(name), message, help);
+            problem.on_key().label(path.key(first), "the first field without `open`");
         }
     }
     fields.into_iter().collect()
@@ -282,14 +269,10 @@ fn default_values(check: &mut Checker, defaults: &json::Object, fields: &[Field]
             (Some(default), None) => ("a list", default.as_list().is_some()),
         };
         if !fits {
-            check.problems.add(
-                Problem::warning(
-                    "unusable-default",
-                    &path.key(&field.name),
-                    format!("`{}` repeats, so its default must be {wanted}: every region of it will fail", field.name),
-                )
-                .help(format!("make the default {wanted}, or remove it")),
-            );
+            let name = &field.name;
+            let message = format!("`{name}` repeats, so its default must be {wanted}: every region of it will fail");
+            let help = format!("make the default {wanted}, or remove it");
+            check.warning("unusable-default", &path.key(name), message, help);
         }
     }
 }

@@ -44,53 +44,34 @@ enum Spot {
 }
 
 impl Problem {
-    fn new(severity: Severity, id: &'static str, path: &Path, message: String) -> Self {
-        let diagnostic = Diagnostic::new(severity, id, message);
+    fn new(diagnostic: Diagnostic, path: &Path) -> Self {
         Self { diagnostic, path: path.clone(), spot: Spot::Value, labels: Vec::new(), replacement: None }
     }
 
-    pub fn error(id: &'static str, path: &Path, message: impl Into<String>) -> Self {
-        Self::new(Severity::Error, id, path, message.into())
-    }
-
-    pub fn warning(id: &'static str, path: &Path, message: impl Into<String>) -> Self {
-        Self::new(Severity::Warning, id, path, message.into())
-    }
-
-    pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.diagnostic.help = Some(help.into());
-        self
-    }
-
-    pub fn on_key(mut self) -> Self {
+    pub fn on_key(&mut self) -> &mut Self {
         self.spot = Spot::Key;
         self
     }
 
-    pub fn missing(mut self) -> Self {
+    pub fn missing(&mut self) {
         self.spot = Spot::Missing;
-        self
     }
 
-    pub fn in_string(mut self, offset: usize) -> Self {
+    pub fn in_string(&mut self, offset: usize) {
         self.spot = Spot::InString(offset);
-        self
     }
 
-    pub fn at_span(mut self, span: Range<usize>) -> Self {
+    pub fn at_span(&mut self, span: Range<usize>) {
         self.spot = Spot::Span(span);
-        self
     }
 
-    pub fn label(mut self, path: Path, message: &'static str) -> Self {
+    pub fn label(&mut self, path: Path, message: &'static str) {
         self.labels.push((path, message));
-        self
     }
 
     /// Offers a replacement for the text it points at.
-    pub fn replace_with(mut self, value: impl Into<Value>) -> Self {
+    pub fn replace_with(&mut self, value: impl Into<Value>) {
         self.replacement = Some(value.into());
-        self
     }
 
     /// The bytes of the text it points at.
@@ -115,8 +96,16 @@ impl Problem {
 }
 
 impl Problems {
-    pub fn add(&mut self, problem: Problem) {
-        self.found.push(problem);
+    /// Adds a problem of the value at a path, to say more about it.
+    pub fn add(
+        &mut self,
+        severity: Severity,
+        id: &'static str,
+        path: &Path,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> &mut Problem {
+        self.found.push_mut(Problem::new(Diagnostic::new(severity, id, message).help(help), path))
     }
 
     /// Turns the problems into diagnostics, in the order of the file. Paths are relative to `base`.

@@ -38,6 +38,26 @@ impl<'v> At<'v> {
 }
 
 impl Checker {
+    pub fn error(
+        &mut self,
+        id: &'static str,
+        path: &Path,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> &mut Problem {
+        self.problems.add(Severity::Error, id, path, message, help)
+    }
+
+    pub fn warning(
+        &mut self,
+        id: &'static str,
+        path: &Path,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> &mut Problem {
+        self.problems.add(Severity::Warning, id, path, message, help)
+    }
+
     /// Reports each key that is not in the table. Returns the keys that were probably meant.
     pub fn keys(&mut self, at: &At<'_>, table: &[Key], what: &str, severity: Severity) -> Vec<&'static str> {
         let mut meant = Vec::new();
@@ -49,25 +69,19 @@ impl Checker {
             let name = Value::from(shorten(name)).to_string();
             let name = name.trim_matches('"');
             let suggestion = closest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default();
-            let problem = match severity {
-                Severity::Error => {
-                    Problem::error("unknown-key", &path, format!("unknown key `{name}` in {what}{suggestion}"))
-                }
-                _ => Problem::warning(
-                    "unknown-argument",
-                    &path,
-                    format!("{what} has no argument `{name}`: it is ignored{suggestion}"),
-                ),
+            let (id, message) = match severity {
+                Severity::Error => ("unknown-key", format!("unknown key `{name}` in {what}{suggestion}")),
+                _ => ("unknown-argument", format!("{what} has no argument `{name}`: it is ignored{suggestion}")),
             };
-            let problem = problem.on_key().help(match (closest, elsewhere(name)) {
+            let help = match (closest, elsewhere(name)) {
                 (Some(key), _) => format!("rename it to `{key}`"),
                 (None, Some(advice)) if severity == Severity::Error => advice,
                 _ => format!("remove it; the keys here are {}", listed(table.iter().map(|key| key.name))),
-            });
-            self.problems.add(match closest {
-                Some(key) => problem.replace_with(key),
-                None => problem,
-            });
+            };
+            let problem = self.problems.add(severity, id, &path, message, help).on_key();
+            if let Some(key) = closest {
+                problem.replace_with(key);
+            }
         }
         meant
     }
@@ -75,7 +89,7 @@ impl Checker {
     /// Reports a value of the wrong type, as the reference does at load.
     pub fn wrong_type<T>(&mut self, path: &Path, value: &Value, wanted: &str, help: &str) -> Option<T> {
         let message = format!("`{}` must be {wanted}, not {}", last_name(path), value.kind());
-        self.problems.add(Problem::error("wrong-type", path, message).help(help));
+        self.error("wrong-type", path, message, help);
         None
     }
 
@@ -84,16 +98,9 @@ impl Checker {
         let literals = at.get(literal).and_then(|value| self.literals(&at.path(literal), value));
         let source = at.get(pattern).and_then(|value| self.pattern(&at.path(pattern), value));
         if at.has(literal) && at.has(pattern) {
-            self.problems.add(
-                Problem::error(
-                    "conflicting-keys",
-                    &at.path(pattern),
-                    format!("`{literal}` and `{pattern}` exclude each other"),
-                )
-                .on_key()
-                .label(at.path(literal), "the other one")
-                .help("remove one of them"),
-            );
+            let message = format!("`{literal}` and `{pattern}` exclude each other");
+            let problem = self.error("conflicting-keys", &at.path(pattern), message, "remove one of them");
+            problem.on_key().label(at.path(literal), "the other one");
         }
         let literals = literals.map(|literals| Delimiter::Literals { pattern: Pattern::literals(&literals), literals });
         literals.or(source.map(Delimiter::Pattern))
@@ -106,7 +113,7 @@ impl Checker {
             Value::String(_) => std::slice::from_ref(value),
             Value::List(items) if items.is_empty() => {
                 let message = format!("`{name}` is an empty list, so nothing could ever match");
-                self.problems.add(Problem::error("empty-list", path, message).help(help));
+                self.error("empty-list", path, message, help);
                 return None;
             }
             Value::List(items) => items,
@@ -118,11 +125,11 @@ impl Checker {
             match item.as_str() {
                 None => {
                     let message = format!("`{name}` must contain only strings, not {}", item.kind());
-                    self.problems.add(Problem::error("wrong-type", &item_path(index), message).help(help));
+                    self.error("wrong-type", &item_path(index), message, help);
                 }
                 Some("") => {
                     let message = format!("`{name}` contains an empty string, which would match everywhere");
-                    self.problems.add(Problem::error("empty-literal", &item_path(index), message).help(help));
+                    self.error("empty-literal", &item_path(index), message, help);
                 }
                 Some(literal) => literals.push(literal.to_owned()),
             }
@@ -135,34 +142,35 @@ impl Checker {
             let help = "write the pattern as a string, or remove the key";
             return self.wrong_type(path, value, "a string with a pattern", help);
         };
-        Pattern::new(source).inspect_err(|error| self.problems.add(refused_pattern(path, error))).ok()
+        Pattern::new(source).inspect_err(|error| self.refused_pattern(path, error)).ok()
+    }
+
+    /// Reports a refused pattern.
+    pub fn refused_pattern(&mut self, path: &Path, error: &PatternError) {
+        let name = last_name(path);
+        let problem = match error.is_unsupported {
+            true => {
+                let message = format!("`{name}` cannot be used: {error}");
+                self.error("unsupported-pattern", path, message, "rewrite the pattern without it")
+            }
+            false => {
+                let message = format!("`{name}` is not a valid pattern: {error}");
+                self.error("invalid-pattern", path, message, PATTERN_HELP)
+            }
+        };
+        problem.in_string(error.offset);
     }
 
     /// Reports each key that occurs twice in one object: only the last of them counts.
     pub fn repeated_keys(&mut self, path: &Path, here: &Places) {
         for (key, span) in &here.overridden {
             let message = format!("`{}` occurs twice in this object; only the last one counts", shorten(key));
-            let problem = Problem::warning("repeated-key", &path.key(key), message);
-            self.problems.add(problem.at_span(span.clone()).help("remove this one"));
+            self.warning("repeated-key", &path.key(key), message, "remove this one").at_span(span.clone());
         }
         for (step, places) in here.below() {
             self.repeated_keys(&path.step(step), places);
         }
     }
-}
-
-/// The error about a refused pattern.
-pub(super) fn refused_pattern(path: &Path, error: &PatternError) -> Problem {
-    let name = last_name(path);
-    if error.is_unsupported {
-        let message = format!("`{name}` cannot be used: {error}");
-        return Problem::error("unsupported-pattern", path, message)
-            .in_string(error.offset)
-            .help("rewrite the pattern without it");
-    }
-    Problem::error("invalid-pattern", path, format!("`{name}` is not a valid pattern: {error}"))
-        .in_string(error.offset)
-        .help(PATTERN_HELP)
 }
 
 pub(super) const PATTERN_HELP: &str = "patterns are those of Python's `regex` module; \
@@ -198,15 +206,8 @@ pub(super) fn flag(check: &mut Checker, at: &At<'_>, key: &str, default: bool) -
     let Some(value) = at.get(key) else { return default };
     if value.as_bool().is_none() {
         let taken = value.is_truthy();
-        check.problems.add(
-            Problem::warning(
-                "not-a-bool",
-                &at.path(key),
-                format!("`{key}` is {}, and is read as {taken}", value.kind()),
-            )
-            .help(format!("write `{taken}`"))
-            .replace_with(taken),
-        );
+        let message = format!("`{key}` is {}, and is read as {taken}", value.kind());
+        check.warning("not-a-bool", &at.path(key), message, format!("write `{taken}`")).replace_with(taken);
     }
     value.is_truthy()
 }
