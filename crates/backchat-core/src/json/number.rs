@@ -43,9 +43,7 @@ impl Number {
     pub fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
     }
-}
 
-impl Number {
     /// The value as a 64-bit integer from 0, if it is one and fits.
     pub fn as_u64(&self) -> Option<u64> {
         self.0.parse().ok()

@@ -113,12 +113,9 @@ impl Value {
     /// Whether it is truthy in Python: anything but null, false, zero and empty values.
     pub fn is_truthy(&self) -> bool {
         match self {
-            Value::Null => false,
             Value::Bool(value) => *value,
             Value::Number(number) => number.as_f64() != 0.0,
-            Value::String(text) => !text.is_empty(),
-            Value::List(items) => !items.is_empty(),
-            Value::Object(entries) => !entries.is_empty(),
+            other => !other.is_empty(),
         }
     }
 

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use regex_syntax::hir::{Class, HirKind};
-
+use super::printable::ranges;
 use super::space;
 
 /// The most digits that `int()` converts from decimal text.
@@ -153,14 +152,7 @@ fn decimal_digit(c: char) -> Option<char> {
 }
 
 /// The ranges of Unicode's decimal digits. Each starts at a zero, and every ten digits make a set.
-static DIGIT_RANGES: LazyLock<Vec<(char, char)>> =
-    LazyLock::new(|| match regex_syntax::parse(r"\d").map(regex_syntax::hir::Hir::into_kind) {
-        Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|range| (range.start(), range.end())).collect(),
-        other => {
-            debug_assert!(false, "a class of characters was read as {other:?}");
-            vec![('0', '9')]
-        }
-    });
+static DIGIT_RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"\d", ('0', '9')));
 
 /// The digits and the exponent of a finite number in scientific notation: the shortest digits that read back, or
 /// `precision` digits after the point.

@@ -12,15 +12,18 @@ pub fn is_printable(c: char) -> bool {
 
 /// The printable ranges: every character that Unicode 14 assigns, the version of Python 3.11, except those of the
 /// categories "other" and "separator". The space is printable.
-static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
-    match regex_syntax::parse(r"[ [\p{age:14.0}--[\p{C}\p{Z}]]]").map(regex_syntax::hir::Hir::into_kind) {
+static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[ [\p{age:14.0}--[\p{C}\p{Z}]]]", (' ', '~')));
+
+/// The ranges of a class of characters, in order; `of_ascii` is what it has of ASCII.
+pub(super) fn ranges(class: &str, of_ascii: (char, char)) -> Vec<(char, char)> {
+    match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|range| (range.start(), range.end())).collect(),
         other => {
             debug_assert!(false, "a class of characters was read as {other:?}");
-            vec![(' ', '~')]
+            vec![of_ascii]
         }
     }
-});
+}
 
 #[cfg(test)]
 mod tests {

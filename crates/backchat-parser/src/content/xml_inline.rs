@@ -1,15 +1,18 @@
 //! The `xml-inline` parser: an object of tagged values, found with a pattern.
 
+use std::ops::Range;
+
 use super::{Mode, Reason, value};
 use crate::template::{ContentSpec, XmlInlineArgs};
 use backchat_core::json::{Object, Value};
 
 /// One match of the tag pattern.
-struct Tag<'t> {
+pub(super) struct Tag<'t> {
     /// The match of the group `key`; `None` if there is no such group or it did not take part.
-    key: Option<&'t str>,
+    pub key: Option<&'t str>,
     /// The match of the group `value`; `None` if it did not take part. A pattern without the group gives empty values.
-    value: Option<&'t str>,
+    pub value: Option<&'t str>,
+    pub span: Range<usize>,
 }
 
 pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result<Value, Reason> {
@@ -37,12 +40,13 @@ pub(crate) fn tagged_value<'t>(
 }
 
 /// Every match of the tag pattern, from left to right.
-fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t>>, Reason> {
+pub(super) fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t>>, Reason> {
     let has_value = args.tag_pattern.names().any(|name| name == "value");
     let tags = args.tag_pattern.matches(body).map(|found| {
         let found = found.map_err(|error| Reason::Pattern(error.to_string()))?;
         let value = if has_value { found.name("value") } else { Some("") };
-        Ok(Tag { key: found.name("key"), value })
+        let (start, end) = found.span();
+        Ok(Tag { key: found.name("key"), value, span: start..end })
     });
     tags.collect()
 }

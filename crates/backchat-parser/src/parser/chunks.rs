@@ -50,9 +50,7 @@ impl Chunks {
             Self::Random(seed) => Box::new(cut(text, lengths(seed))),
         }
     }
-}
 
-impl Chunks {
     /// Cuts ids, of which each counts as one.
     pub fn of_ids(self, ids: &[u32]) -> Box<dyn Iterator<Item = &[u32]> + '_> {
         match self {

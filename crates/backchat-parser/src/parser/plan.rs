@@ -249,9 +249,7 @@ impl Plan {
             spare: Spare::default(),
         }
     }
-}
 
-impl Plan {
     /// The name of a field.
     pub fn name(&self, field: usize) -> &str {
         self.fields.get(field).map_or("", |field| &*field.name)

@@ -209,3 +209,10 @@ pub(super) fn has_expanding(set: &ClassUnicode) -> bool {
     let few = set.ranges().iter().map(|range| range.len()).sum::<usize>() < 0x8000;
     few && set.ranges().iter().any(|range| (range.start()..=range.end()).any(|c| grows(&c)))
 }
+
+/// Whether a group can have this name.
+pub(super) fn is_group_name(name: &str) -> bool {
+    let word = Class::new(&perl('w', false));
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| word.contains(c))
+}

@@ -1,7 +1,7 @@
 //! Groups of the Python dialect: everything that begins with a parenthesis.
 
 use super::PatternError;
-use super::class::{self, Class};
+use super::class;
 use super::read_regex::PatternReader;
 use super::tree::Node;
 
@@ -135,10 +135,7 @@ impl PatternReader<'_> {
         if name.is_empty() {
             return Err(PatternError::new("the group has no name", place));
         }
-        let mut chars = name.chars();
-        let starts = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_');
-        let word = Class::new(&class::perl('w', false));
-        if !starts || !chars.all(|c| word.contains(c)) {
+        if !class::is_group_name(&name) {
             return Err(PatternError::new(format!("`{name}` cannot be the name of a group"), place));
         }
         if !self.eat(end.encode_utf8(&mut [0; 4])) {
@@ -291,19 +288,12 @@ impl PatternReader<'_> {
     fn set_flag(&mut self, letter: char, value: bool) -> Result<(), PatternError> {
         let refused = |what: &str| Err(self.refused(what, self.at));
         match letter {
-            'i' => self.flags.ignore_case = value,
-            'm' => self.flags.multi_line = value,
-            's' => self.flags.dot_all = value,
-            'x' => self.flags.verbose = value,
-            'a' => self.flags.ascii = value,
-            'f' => self.flags.full_case = value,
-            'u' => self.flags.ascii = false,
             'p' => return refused("POSIX matching (`(?p)`)"),
             'r' => return refused("searching in reverse (`(?r)`)"),
             'w' => return refused("the word boundaries of `(?w)`"),
             'L' => return refused("the locale flag `(?L)`"),
             // `b` and `e` steer approximate matching only.
-            _ => {}
+            _ => self.flags.set(letter, value),
         }
         Ok(())
     }

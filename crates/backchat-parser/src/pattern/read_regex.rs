@@ -19,6 +19,14 @@ pub(super) struct ParsedPattern {
     pub names: Vec<(String, u32)>,
 }
 
+impl ParsedPattern {
+    pub fn new(node: Node, groups: u32, names: HashMap<String, u32>) -> Self {
+        let mut names: Vec<(String, u32)> = names.into_iter().collect();
+        names.sort_by_key(|(_, group)| *group);
+        Self { node, groups, names }
+    }
+}
+
 pub(super) fn read(source: &str) -> Result<ParsedPattern, PatternError> {
     read_with(PatternReader::new(source))
 }
@@ -49,9 +57,7 @@ fn read_with(mut reader: PatternReader<'_>) -> Result<ParsedPattern, PatternErro
     }
     let mut node = node;
     resolve_tests(&mut node, &reader.tests);
-    let mut names: Vec<(String, u32)> = reader.names.into_iter().collect();
-    names.sort_by_key(|(_, group)| *group);
-    Ok(ParsedPattern { node, groups: reader.groups, names })
+    Ok(ParsedPattern::new(node, reader.groups, reader.names))
 }
 
 /// Puts the group numbers into conditions and calls that named a group before it was read.
@@ -78,7 +84,7 @@ fn resolve_tests(node: &mut Node, tests: &HashMap<u32, u32>) {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Flags {
     pub ignore_case: bool,
     pub multi_line: bool,
@@ -86,6 +92,47 @@ pub(super) struct Flags {
     pub verbose: bool,
     pub ascii: bool,
     pub full_case: bool,
+}
+
+impl Flags {
+    /// Those of a pattern that sets none.
+    pub fn new() -> Self {
+        Self { dot_all: true, ..Self::default() }
+    }
+
+    /// Sets the flag of a letter, if it is one that changes a match.
+    pub fn set(&mut self, letter: char, value: bool) {
+        match letter {
+            'i' => self.ignore_case = value,
+            'm' => self.multi_line = value,
+            's' => self.dot_all = value,
+            'x' => self.verbose = value,
+            'a' => self.ascii = value,
+            'f' => self.full_case = value,
+            'u' => self.ascii = false,
+            _ => {}
+        }
+    }
+
+    /// The meaning of `.`.
+    pub fn dot(self) -> Node {
+        if self.dot_all {
+            return Node::Class(Class::any());
+        }
+        let mut set = class::unicode([('\n', '\n')]);
+        set.negate();
+        Node::Class(Class::new(&set))
+    }
+
+    /// The meaning of `^`.
+    pub fn caret(self) -> Node {
+        Node::Assert(if self.multi_line { Assertion::LineStart } else { Assertion::Start })
+    }
+
+    /// The meaning of `$`.
+    pub fn dollar(self) -> Node {
+        Node::Assert(if self.multi_line { Assertion::LineEnd } else { Assertion::EndOrFinalNewline })
+    }
 }
 
 pub(super) struct PatternReader<'p> {
@@ -108,18 +155,10 @@ pub(super) struct PatternReader<'p> {
 
 impl<'p> PatternReader<'p> {
     fn new(source: &'p str) -> Self {
-        let flags = Flags {
-            ignore_case: false,
-            multi_line: false,
-            dot_all: true,
-            verbose: false,
-            ascii: false,
-            full_case: false,
-        };
         Self {
             source,
             at: 0,
-            flags,
+            flags: Flags::new(),
             groups: 1,
             names: HashMap::new(),
             open: Vec::new(),
@@ -245,16 +284,9 @@ impl<'p> PatternReader<'p> {
                 self.at = start + 1;
                 Node::Char('{')
             }
-            '.' if self.flags.dot_all => Node::Class(Class::any()),
-            '.' => {
-                let mut set = class::unicode([('\n', '\n')]);
-                set.negate();
-                Node::Class(Class::new(&set))
-            }
-            '^' if self.flags.multi_line => Node::Assert(Assertion::LineStart),
-            '^' => Node::Assert(Assertion::Start),
-            '$' if self.flags.multi_line => Node::Assert(Assertion::LineEnd),
-            '$' => Node::Assert(Assertion::EndOrFinalNewline),
+            '.' => self.flags.dot(),
+            '^' => self.flags.caret(),
+            '$' => self.flags.dollar(),
             '[' => self.set()?,
             '\\' => self.escape()?,
             '(' => {

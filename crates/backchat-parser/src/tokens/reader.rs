@@ -77,23 +77,8 @@ impl<'t> TokenizerReader<'t> {
     pub fn string(&mut self) -> Result<Cow<'t, str>, TokensError> {
         self.expect(b'"')?;
         let start = self.at;
-        let mut escaped = false;
-        loop {
-            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            match memchr::memchr2(b'"', b'\\', rest) {
-                Some(offset) if rest.get(offset) == Some(&b'"') => {
-                    self.at += offset;
-                    break;
-                }
-                Some(offset) => {
-                    escaped = true;
-                    self.at = (self.at + offset + 2).min(self.text.len());
-                }
-                None => return Err(TokensError::syntax(start, "this string has no end")),
-            }
-        }
-        let raw = slice(self.text, start..self.at);
-        self.at += 1;
+        let escaped = self.end_string(start)?;
+        let raw = slice(self.text, start..self.at - 1);
         if escaped { self.unescape(raw, start).map(Cow::Owned) } else { Ok(Cow::Borrowed(raw)) }
     }
 
@@ -144,7 +129,8 @@ impl<'t> TokenizerReader<'t> {
             match self.byte() {
                 None => return self.fail("the text ends here, before its brackets are closed"),
                 Some(b'"') => {
-                    self.skip_string()?;
+                    self.at += 1;
+                    self.end_string(self.at - 1)?;
                     if depth == 0 {
                         break;
                     }
@@ -176,17 +162,20 @@ impl<'t> TokenizerReader<'t> {
         Ok(slice(self.text, start..self.at))
     }
 
-    fn skip_string(&mut self) -> Result<(), TokensError> {
-        let start = self.at;
-        self.at += 1;
+    /// Passes the rest of a string with its quote; whether it has escapes. An error names the start.
+    fn end_string(&mut self, start: usize) -> Result<bool, TokensError> {
+        let mut escaped = false;
         loop {
             let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
             match memchr::memchr2(b'"', b'\\', rest) {
                 Some(offset) if rest.get(offset) == Some(&b'"') => {
                     self.at += offset + 1;
-                    return Ok(());
+                    return Ok(escaped);
                 }
-                Some(offset) => self.at = (self.at + offset + 2).min(self.text.len()),
+                Some(offset) => {
+                    escaped = true;
+                    self.at = (self.at + offset + 2).min(self.text.len());
+                }
                 None => return Err(TokensError::syntax(start, "this string has no end")),
             }
         }

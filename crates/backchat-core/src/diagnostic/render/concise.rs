@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
-use super::{position, remarks};
-use crate::diagnostic::{Diagnostic, Severity, escape};
+use super::{position, remarks, style_of};
+use crate::diagnostic::{Diagnostic, escape};
 
 /// `file:line:column: severity[id] path: message; further differences`, one line each.
 pub(super) fn render(diagnostics: &[Diagnostic], color: bool) -> String {
@@ -16,12 +16,7 @@ pub(super) fn render(diagnostics: &[Diagnostic], color: bool) -> String {
             out.push_str(&position);
             out.push_str(": ");
         }
-        let style = match diagnostic.severity {
-            _ if !color => Style::new(),
-            Severity::Error => AnsiColor::Red.on_default().bold(),
-            Severity::Warning => AnsiColor::Yellow.on_default().bold(),
-            Severity::Note => AnsiColor::Green.on_default().bold(),
-        };
+        let style = if color { style_of(diagnostic.severity) } else { Style::new() };
         // Writing to a string does not fail.
         let _ = write!(out, "{style}{}[{}]{style:#} ", diagnostic.severity.name(), diagnostic.id);
         if let Some(path) = place.and_then(|place| place.path.as_deref()) {

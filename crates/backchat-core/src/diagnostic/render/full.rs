@@ -6,7 +6,7 @@ use std::ops::Range;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::position;
+use super::{position, style_of};
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources, escape};
 use crate::text::slice;
 
@@ -39,13 +39,8 @@ impl Styles {
             let plain = Style::new();
             return Self { severity: plain, second: plain, frame: plain, bold: plain };
         }
-        let severity = match severity {
-            Severity::Error => AnsiColor::Red,
-            Severity::Warning => AnsiColor::Yellow,
-            Severity::Note => AnsiColor::Green,
-        };
         let frame = AnsiColor::Blue.on_default().bold();
-        Self { severity: severity.on_default().bold(), second: frame, frame, bold: Style::new().bold() }
+        Self { severity: style_of(severity), second: frame, frame, bold: Style::new().bold() }
     }
 }
 

@@ -45,8 +45,8 @@ fn add_place(out: &mut Object, place: &Place) {
         out.insert("file", file.as_str().into());
     }
     if let Some((line, column)) = place.line_column {
-        out.insert("line", number(line));
-        out.insert("column", number(column));
+        out.insert("line", line.into());
+        out.insert("column", column.into());
     }
     if let Some(span) = &place.span {
         out.insert("span", list([span.start, span.end]));
@@ -56,10 +56,6 @@ fn add_place(out: &mut Object, place: &Place) {
     }
 }
 
-fn number(count: usize) -> Value {
-    i64::try_from(count).unwrap_or(i64::MAX).into()
-}
-
 fn list<const N: usize>(numbers: [usize; N]) -> Value {
-    Value::List(numbers.map(number).to_vec())
+    Value::List(numbers.map(Value::from).to_vec())
 }

@@ -7,7 +7,9 @@ mod json;
 mod junit;
 mod sarif;
 
-use super::{Diagnostic, Label, Place, Sources, escape, escape_json};
+use anstyle::{AnsiColor, Style};
+
+use super::{Diagnostic, Label, Place, Severity, Sources, escape, escape_json};
 
 pub(super) use json::to_value;
 
@@ -57,6 +59,16 @@ fn position(place: &Place) -> Option<String> {
         (None, Some((line, column))) => Some(format!("{line}:{column}")),
         (None, None) => None,
     }
+}
+
+/// The style of the name of a severity, for output in color.
+fn style_of(severity: Severity) -> Style {
+    let color = match severity {
+        Severity::Error => AnsiColor::Red,
+        Severity::Warning => AnsiColor::Yellow,
+        Severity::Note => AnsiColor::Green,
+    };
+    color.on_default().bold()
 }
 
 /// The labels that point nowhere else: they add to the message.

@@ -76,7 +76,7 @@ fn location(place: &Place, sources: &Sources) -> Object {
         let region = match (text, &place.span, place.line_column) {
             (Some(text), Some(span), _) => Some(region(text, span)),
             (_, _, Some((line, column))) => {
-                Some(Value::from([("startLine", number(line)), ("startColumn", number(column))]))
+                Some(Value::from([("startLine", line.into()), ("startColumn", column.into())]))
             }
             _ => None,
         };
@@ -94,10 +94,10 @@ fn region(text: &str, span: &Range<usize>) -> Value {
     let (start_line, start_column) = line_column(text, span.start);
     let (end_line, end_column) = line_column(text, span.end);
     Value::from([
-        ("startLine", number(start_line)),
-        ("startColumn", number(start_column)),
-        ("endLine", number(end_line)),
-        ("endColumn", number(end_column)),
+        ("startLine", start_line.into()),
+        ("startColumn", start_column.into()),
+        ("endLine", end_line.into()),
+        ("endColumn", end_column.into()),
     ])
 }
 
@@ -115,8 +115,4 @@ fn to_fix(fix: &Fix, place: &Place, sources: &Sources) -> Option<Value> {
 /// A file name as a URI reference.
 fn artifact(file: &str) -> Value {
     Value::from([("uri", uri_path(&file.replace('\\', "/")).into())])
-}
-
-fn number(count: usize) -> Value {
-    i64::try_from(count).unwrap_or(i64::MAX).into()
 }

@@ -7,8 +7,9 @@ use super::call_keys;
 use super::kind::ProblemKind;
 use super::policy::{Policies, RecoveryPolicy};
 use super::tags::{self, Tags};
+use super::tolerant::{self, Tolerated};
+use super::tool_name;
 use super::validate::{self, below};
-use super::{tolerant, tool_name};
 use crate::content::coerce::{Tools, cast_calls};
 use crate::content::{self, Capture, Mode, Reason};
 use crate::template::{ContentSpec, Field, JsonArgs, XmlInlineArgs};
@@ -71,14 +72,6 @@ impl Deviation {
     fn fixed_by(self, policy: RecoveryPolicy, asked: Policies) -> Self {
         Self { fix: policy.into(), is_fixed: asked.contains(policy), ..self }
     }
-}
-
-/// What a body gave, and how.
-struct Content {
-    value: Value,
-    used: Policies,
-    /// Where keys came twice: the keys that lead there.
-    duplicates: Vec<Vec<String>>,
 }
 
 /// Reads the body of a region of calls.
@@ -185,23 +178,20 @@ impl CallReader<'_> {
         Err(reason)
     }
 
-    fn with_policies(&self, args: &JsonArgs, policies: Policies) -> Option<Content> {
+    fn with_policies(&self, args: &JsonArgs, policies: Policies) -> Option<Tolerated> {
         if policies.is_empty() {
             return None;
         }
-        let Content { value, mut used, duplicates } = match content::json::is_plain(args) {
-            true => {
-                let read = tolerant::read(self.body, policies, self.request.is_delimited)?;
-                Content { value: read.value, used: read.used, duplicates: read.duplicates }
-            }
+        let Tolerated { value, mut used, duplicates } = match content::json::is_plain(args) {
+            true => tolerant::read(self.body, policies, self.request.is_delimited)?,
             false => {
                 let value = content::value(&self.field.content, self.body, Mode::Stable).ok()?;
-                Content { value, used: Policies::none(), duplicates: Vec::new() }
+                Tolerated { value, used: Policies::none(), duplicates: Vec::new() }
             }
         };
         let mut content = self.listed(value);
         if let Ok(value) = self.shaped(content.clone()) {
-            return Some(Content { value, used, duplicates });
+            return Some(Tolerated { value, used, duplicates });
         }
         let paths = self.form.paths.as_ref().filter(|_| policies.contains(RecoveryPolicy::CallKeys))?;
         if !call_keys::rename(&mut content, paths, self.request.tools) {
@@ -209,7 +199,7 @@ impl CallReader<'_> {
         }
         used = used.with(RecoveryPolicy::CallKeys);
         let value = self.shaped(content).ok()?;
-        Some(Content { value, used, duplicates })
+        Some(Tolerated { value, used, duplicates })
     }
 
     fn tell_duplicates(&mut self, duplicates: &[Vec<String>]) {
@@ -292,14 +282,12 @@ impl CallReader<'_> {
             None => self.deviations.push(told(ProblemKind::NamelessCall)),
             Some(name) => {
                 if let Some(tools) = self.request.tools.filter(|tools| !tools.has(name)) {
-                    let told = told(ProblemKind::UnknownTool);
-                    let Some(meant) = tool_name::meant(name, tools) else {
-                        self.deviations.push(told);
-                        return self.judge_arguments(place, function);
-                    };
-                    let told = told.fixed_by(RecoveryPolicy::ToolNames, asked);
-                    if told.is_fixed {
-                        function.insert("name", meant.into());
+                    let mut told = told(ProblemKind::UnknownTool);
+                    if let Some(meant) = tool_name::meant(name, tools) {
+                        told = told.fixed_by(RecoveryPolicy::ToolNames, asked);
+                        if told.is_fixed {
+                            function.insert("name", meant.into());
+                        }
                     }
                     self.deviations.push(told);
                 }

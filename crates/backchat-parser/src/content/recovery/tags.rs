@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::tag_head::TagHead;
 use crate::content::coerce::Tools;
+use crate::content::xml_inline::{self, Tag};
 use crate::content::{Mode, Reason, insert_tag, tagged_value};
 use crate::template::XmlInlineArgs;
 use backchat_core::json::Object;
@@ -24,13 +25,6 @@ pub(super) struct Tags {
     pub absorbed: Vec<(String, Range<usize>)>,
 }
 
-/// A tag in its body.
-struct Tag<'t> {
-    key: Option<&'t str>,
-    value: Option<&'t str>,
-    span: Range<usize>,
-}
-
 /// What is known of the call whose tags are read.
 #[derive(Clone, Copy)]
 pub(super) struct TagContext<'r> {
@@ -42,13 +36,7 @@ pub(super) struct TagContext<'r> {
 
 /// Reads every tag of a body.
 pub(super) fn read(body: &str, args: &XmlInlineArgs, context: TagContext<'_>) -> Result<Tags, Reason> {
-    let has_value = args.tag_pattern.names().any(|name| name == "value");
-    let mut found = Vec::new();
-    for tag in args.tag_pattern.matches(body) {
-        let tag = tag.map_err(|error| Reason::Pattern(error.to_string()))?;
-        let value = if has_value { tag.name("value") } else { Some("") };
-        found.push(Tag { key: tag.name("key"), value, span: tag.span().0..tag.span().1 });
-    }
+    let found = xml_inline::tags(body, args)?;
     let may_hold = found.iter().any(|tag| tag.value.is_some_and(|value| may_hold_tag(args, value)));
     let mut tags = Tags { is_bare: true, may_hold, ..Tags::default() };
     let given: Vec<&str> = found.iter().filter_map(|tag| tag.key).collect();

@@ -43,6 +43,12 @@ impl<'v> Validator<'v> {
         }
     }
 
+    fn report_wrong(&mut self, path: &str, checks: impl IntoIterator<Item = (&'static str, bool)>) {
+        for (keyword, _) in checks.into_iter().filter(|(_, is_wrong)| *is_wrong) {
+            self.report(path, keyword);
+        }
+    }
+
     fn check(&mut self, value: &Value, schema: &'v Value, path: &str, depth: usize) {
         let Some(schema) = schema.as_object().filter(|_| depth > 0 && self.left.get() > 0) else { return };
         self.left.set(self.left.get() - 1);
@@ -56,11 +62,7 @@ impl<'v> Validator<'v> {
         match value {
             Value::Object(entries) => self.check_object(entries, schema, path, depth),
             Value::List(items) => {
-                for (keyword, is_wrong) in bounds(items.len(), schema, ["minItems", "maxItems"]) {
-                    if is_wrong {
-                        self.report(path, keyword);
-                    }
-                }
+                self.report_wrong(path, bounds(items.len(), schema, ["minItems", "maxItems"]));
                 if let Some(item_schema) = schema.get("items") {
                     for (place, item) in items.iter().enumerate() {
                         self.check(item, item_schema, &format!("{path}/{place}"), depth - 1);
@@ -68,11 +70,7 @@ impl<'v> Validator<'v> {
                 }
             }
             Value::String(text) => {
-                for (keyword, is_wrong) in bounds(text.chars().count(), schema, ["minLength", "maxLength"]) {
-                    if is_wrong {
-                        self.report(path, keyword);
-                    }
-                }
+                self.report_wrong(path, bounds(text.chars().count(), schema, ["minLength", "maxLength"]));
             }
             Value::Number(number) => self.check_number(number, schema, path),
             _ => {}
@@ -121,7 +119,7 @@ impl<'v> Validator<'v> {
         let limit = |keyword| schema.get(keyword).and_then(Value::as_f64);
         let is_exclusive = |keyword| schema.get(keyword).and_then(Value::as_bool) == Some(true);
         // In old drafts an exclusive bound is a flag next to the bound.
-        let wrong = [
+        let checks = [
             ("minimum", limit("minimum").is_some_and(|least| value < least)),
             ("maximum", limit("maximum").is_some_and(|most| value > most)),
             (
@@ -135,9 +133,7 @@ impl<'v> Validator<'v> {
                     || is_exclusive("exclusiveMaximum") && limit("maximum") == Some(value),
             ),
         ];
-        for (keyword, _) in wrong.into_iter().filter(|(_, is_wrong)| *is_wrong) {
-            self.report(path, keyword);
-        }
+        self.report_wrong(path, checks);
     }
 
     /// The schema that a reference within the document names.

@@ -1,7 +1,7 @@
 //! The groups of Python's `re`: captures, look-arounds, conditions, flags; and the width of their content.
 
 use super::super::PatternError;
-use super::super::class::{self, Class};
+use super::super::class;
 use super::super::tree::Node;
 use super::{MAX_REPEAT, ReReader, Width};
 
@@ -69,7 +69,7 @@ impl ReReader<'_> {
     }
 
     fn check_name(&self, name: &str) -> Result<(), PatternError> {
-        if is_identifier(name) {
+        if class::is_group_name(name) {
             return Ok(());
         }
         Err(self.error(format!("`{name}` cannot be the name of a group")))
@@ -110,7 +110,7 @@ impl ReReader<'_> {
     /// `(?(1)yes|no)` or `(?(name)yes|no)`, after the second parenthesis.
     fn condition(&mut self, start: usize) -> Result<Node, PatternError> {
         let name = self.until(')', "the group of the condition")?;
-        let group = if is_identifier(name) {
+        let group = if class::is_group_name(name) {
             self.called(name)?
         } else {
             let number: u32 = name
@@ -161,15 +161,7 @@ impl ReReader<'_> {
         let before = self.flags;
         for (letters, value) in [(&on, true), (&off, false)] {
             for letter in letters.chars() {
-                match letter {
-                    'i' => self.flags.ignore_case = value,
-                    'm' => self.flags.multi_line = value,
-                    's' => self.flags.dot_all = value || c == Some(')'),
-                    'x' => self.flags.verbose = value,
-                    'a' => self.flags.ascii = value,
-                    'u' => self.flags.ascii = false,
-                    _ => {}
-                }
+                self.flags.set(letter, value);
             }
         }
         if c == Some(')') {
@@ -212,10 +204,4 @@ impl ReReader<'_> {
             _ => (0, 0),
         }
     }
-}
-
-fn is_identifier(name: &str) -> bool {
-    let word = Class::new(&class::perl('w', false));
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| word.contains(c))
 }

@@ -13,7 +13,7 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read_regex::ParsedPattern;
+use super::read_regex::{Flags, ParsedPattern};
 use super::tree::{Assertion, Greed, Node};
 use backchat_core::text::Cursor;
 
@@ -22,15 +22,6 @@ const MAX_DEPTH: usize = 200;
 
 /// The first count of a repeat that `re` refuses.
 const MAX_REPEAT: u64 = u32::MAX as u64;
-
-#[derive(Clone, Copy)]
-struct ReFlags {
-    ignore_case: bool,
-    multi_line: bool,
-    dot_all: bool,
-    verbose: bool,
-    ascii: bool,
-}
 
 /// The item that a repeat would repeat.
 #[derive(Clone, Copy, PartialEq)]
@@ -51,7 +42,7 @@ type Width = (u64, u64);
 
 struct ReReader<'p> {
     text: Cursor<'p>,
-    flags: ReFlags,
+    flags: Flags,
     names: HashMap<String, u32>,
     /// The width of each group by its number, the whole match included; none while the group is open.
     groups: Vec<Option<Width>>,
@@ -63,10 +54,9 @@ struct ReReader<'p> {
 }
 
 pub(super) fn read(source: &str) -> Result<ParsedPattern, PatternError> {
-    let flags = ReFlags { ignore_case: false, multi_line: false, dot_all: true, verbose: false, ascii: false };
     let mut reader = ReReader {
         text: Cursor::new(source),
-        flags,
+        flags: Flags::new(),
         names: HashMap::new(),
         groups: vec![None],
         conditions: Vec::new(),
@@ -82,9 +72,7 @@ pub(super) fn read(source: &str) -> Result<ParsedPattern, PatternError> {
             return Err(PatternError::new(format!("there is no group {group}"), offset));
         }
     }
-    let mut names: Vec<(String, u32)> = reader.names.into_iter().collect();
-    names.sort_by_key(|(_, group)| *group);
-    Ok(ParsedPattern { node, groups: reader.groups.len() as u32, names })
+    Ok(ParsedPattern::new(node, reader.groups.len() as u32, reader.names))
 }
 
 impl<'p> ReReader<'p> {
@@ -141,16 +129,9 @@ impl<'p> ReReader<'p> {
                     }
                     None => (self.char('{' as u32), Item::Other),
                 },
-                '.' if self.flags.dot_all => (Node::Class(Class::any()), Item::Other),
-                '.' => {
-                    let mut set = class::unicode([('\n', '\n')]);
-                    set.negate();
-                    (Node::Class(Class::new(&set)), Item::Other)
-                }
-                '^' if self.flags.multi_line => (Node::Assert(Assertion::LineStart), Item::Place),
-                '^' => (Node::Assert(Assertion::Start), Item::Place),
-                '$' if self.flags.multi_line => (Node::Assert(Assertion::LineEnd), Item::Place),
-                '$' => (Node::Assert(Assertion::EndOrFinalNewline), Item::Place),
+                '.' => (self.flags.dot(), Item::Other),
+                '^' => (self.flags.caret(), Item::Place),
+                '$' => (self.flags.dollar(), Item::Place),
                 '(' => {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
