@@ -17,7 +17,6 @@ pub struct Tools {
     by_name: HashMap<String, Tool>,
 }
 
-/// One tool.
 #[derive(Clone, Debug)]
 struct Tool {
     /// The types of each argument.
@@ -94,12 +93,10 @@ impl Tools {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Whether there is a tool of that name.
     pub(crate) fn has(&self, tool: &str) -> bool {
         self.by_name.contains_key(tool)
     }
 
-    /// Whether a tool has an argument of that name.
     pub(crate) fn has_argument(&self, tool: &str, argument: &str) -> bool {
         self.types(tool, argument).is_some()
     }
@@ -109,7 +106,6 @@ impl Tools {
         self.by_name.get(tool).map(|tool| tool.required.as_slice())
     }
 
-    /// The JSON schema of a tool's arguments.
     pub(crate) fn schema(&self, tool: &str) -> Option<&Value> {
         self.by_name.get(tool).map(|tool| &tool.schema)
     }

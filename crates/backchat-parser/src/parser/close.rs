@@ -17,7 +17,6 @@ use crate::parser::error::Stage;
 use crate::template::{ContentSpec, Field, Regions, Template};
 use backchat_core::json::Value;
 
-/// A region that ends.
 struct Closing<'c> {
     region: Region,
     field: &'c Field,
@@ -256,7 +255,6 @@ impl Parser {
         Ok(())
     }
 
-    /// Reports a malformed region.
     fn reject(
         &mut self,
         closing: &Closing<'_>,

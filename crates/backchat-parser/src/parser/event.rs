@@ -154,9 +154,8 @@ pub enum EventRef<'e> {
     Problem(&'e Problem),
 }
 
-impl EventRef<'_> {
-    /// The field it is about; empty for a problem of none.
-    pub fn field(&self) -> &str {
+impl<'e> EventRef<'e> {
+    fn of_field(self) -> &'e str {
         match self {
             EventRef::Open { field, .. }
             | EventRef::CallStart { field, .. }
@@ -166,6 +165,13 @@ impl EventRef<'_> {
             | EventRef::Malformed { field, .. } => field,
             EventRef::Problem(problem) => problem.field.as_deref().unwrap_or_default(),
         }
+    }
+}
+
+impl EventRef<'_> {
+    /// The field it is about; empty for a problem of none.
+    pub fn field(&self) -> &str {
+        self.of_field()
     }
 
     /// Its name in JSON.
@@ -238,15 +244,7 @@ impl Event {
 
     /// The field it is about; empty for a problem of none.
     pub fn field(&self) -> &str {
-        match self {
-            Event::Open { field, .. }
-            | Event::CallStart { field, .. }
-            | Event::CallArguments { field, .. }
-            | Event::Chunk { field, .. }
-            | Event::Close { field, .. }
-            | Event::Malformed { field, .. } => field,
-            Event::Problem(problem) => problem.field.as_deref().unwrap_or_default(),
-        }
+        self.borrowed().of_field()
     }
 
     /// Its name in JSON.

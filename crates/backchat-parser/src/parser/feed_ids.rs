@@ -28,7 +28,7 @@ impl Parser {
     fn with_prompt(tokens: &TokenTemplate, prompt: Prompt<'_>, options: Options) -> Result<Self, ParseError> {
         let (mut feed, prefix) = TokenFeed::begin(tokens, prompt, &options);
         let mut parser = Self::new(tokens.template(), &prefix, options)?;
-        feed.note_prefix(part(&prefix, prefix.len() - parser.prefix_length..prefix.len()));
+        feed.note(part(&prefix, prefix.len() - parser.prefix_length..prefix.len()), 0);
         parser.prefix_length = feed.place(parser.prefix_length);
         let mut events = Vec::with_capacity(parser.initial_events.len());
         for event in &parser.initial_events {

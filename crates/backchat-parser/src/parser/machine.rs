@@ -11,7 +11,7 @@ use super::message::Message;
 use super::options::{ClosersInStrings, Options, Reasoning};
 use super::plan::{FieldPlan, Glance, Plan, Watch};
 use super::problem::Problem;
-use super::recovery::{Context, Ending, Flow, Gate, Ledger};
+use super::recovery::{Context, Flow, Gate, Ledger};
 use super::region::{Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::Signals;
@@ -34,7 +34,6 @@ pub struct Parser {
     pub(super) tools: Option<Arc<Tools>>,
     pub(super) closers_in_strings: ClosersInStrings,
     pub(super) signals: Signals,
-    /// The problems so far.
     pub(super) ledger: Ledger,
     /// Why text is held, if a policy may hold any.
     pub(super) gate: Option<Box<Gate>>,
@@ -137,7 +136,7 @@ impl Parser {
             ids: None,
         };
         if !anchored && !prefix.is_empty() {
-            parser.signals.note_missing_anchor();
+            parser.signals.no_anchor = true;
             if parser.mode == Mode::Stable {
                 parser.ledger.tell(Problem::new(ProblemKind::NoAnchor, Span::new(0, 0)), &mut |_| {});
             }
@@ -537,7 +536,7 @@ impl Parser {
         if self.region.is_none()
             && let Some(field) = self.plan.implicit
         {
-            self.begin_implicit(field, start, sink);
+            self.begin(field, start, Origin::Opened, sink);
         }
         if let Some(field) = self.region.as_ref().and_then(|region| self.plan.shown.get(region.field)) {
             let text = text.unwrap_or_else(|| self.buffer.slice(start, place));
@@ -551,10 +550,10 @@ impl Parser {
         }
     }
 
-    /// Begins a region of the implicit field.
+    /// Begins a region that no delimiter opens.
     #[inline(never)]
-    fn begin_implicit(&mut self, field: usize, start: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
-        self.region = Some(Region::new(field, start, Origin::Opened));
+    pub(super) fn begin(&mut self, field: usize, start: usize, origin: Origin, sink: &mut dyn FnMut(EventRef<'_>)) {
+        self.region = Some(Region::new(field, start, origin));
         if let Some(field) = self.plan.shown.get(field) {
             sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
         }
@@ -584,8 +583,7 @@ impl Parser {
         if self.mode == Mode::Reference {
             return;
         }
-        let has_calls = self.has_calls();
-        self.ledger.settle(Ending { has_calls }, sink);
+        self.ledger.settle(self.has_calls(), sink);
         let content = self.template.field("content").filter(|field| matches!(field.content, ContentSpec::Text { .. }));
         let is_lost = content.filter(|field| self.message.value(field).is_none_or(Value::is_empty));
         let pieces = self.signals.take_outside();

@@ -13,7 +13,6 @@ const RECOVERED: usize = 65_536;
 /// How many stretches are listed.
 const PIECES: usize = 64;
 
-/// The stretches so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outside {
     /// The beginning of the current stretch without the blanks before it, and its place in the text.
@@ -21,7 +20,6 @@ pub(super) struct Outside {
     span: Span,
     /// The first stretch that is text.
     pub first: Option<String>,
-    /// How many there are.
     pub count: usize,
     /// Those that are listed.
     pub pieces: Vec<Piece>,

@@ -37,7 +37,6 @@ pub(super) struct Plan {
     pub spare: Spare,
 }
 
-/// How the text of a field is shown.
 #[derive(Clone, Debug)]
 pub(super) struct ShownField {
     pub name: Arc<str>,
@@ -250,7 +249,6 @@ impl Plan {
         }
     }
 
-    /// The name of a field.
     pub fn name(&self, field: usize) -> &str {
         self.fields.get(field).map_or("", |field| &*field.name)
     }

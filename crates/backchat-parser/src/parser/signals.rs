@@ -40,12 +40,11 @@ pub(super) const SHORTEST_MARK: usize = 3;
 /// How many characters of a text a note quotes.
 const QUOTED: usize = 40;
 
-/// The signals so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
-    /// The regions that gave no value.
     pub malformed: Vec<Malformed>,
-    no_anchor: bool,
+    /// Whether the prefix is not empty, and no start anchor is in it.
+    pub no_anchor: bool,
     /// How often each field, by its place in the template, lost a value, and the first one.
     lost: BTreeMap<usize, (usize, String)>,
     /// The fields whose closing mark occurred outside a region, and the mark.
@@ -58,11 +57,6 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// The prefix is not empty, and no start anchor is in it.
-    pub fn note_missing_anchor(&mut self) {
-        self.no_anchor = true;
-    }
-
     /// Text that no field takes, which begins at a place. `keeps` bytes of it are kept besides those that decide
     /// whether it is text.
     pub fn add_outside(&mut self, text: &str, start: usize, keeps: usize) {

@@ -141,20 +141,14 @@ impl TokenFeed {
         (feed, text)
     }
 
-    /// Notes the letters in the part of the prompt that belongs to the message.
-    pub fn note_prefix(&mut self, rest: &str) {
-        self.note(rest, 0);
-    }
-
     /// Notes the letters of a text that begins at a place, and keeps it.
-    fn note(&mut self, text: &str, start: usize) {
+    pub fn note(&mut self, text: &str, start: usize) {
         self.map.add(self.tokens.letters(), text, start);
         if let Some(kept) = &mut self.kept {
             kept.text.push_str(&self.tokens.read(text));
         }
     }
 
-    /// Notes the text of an id.
     fn note_id(&mut self, text: &str, start: usize) {
         let before = self.kept.as_ref().map(|kept| kept.text.len());
         self.note(text, start);

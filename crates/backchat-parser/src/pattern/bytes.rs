@@ -1,6 +1,5 @@
 //! Sets of bytes, found by vectorized searches if they are few.
 
-/// A set of bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bytes {
     words: [u64; 4],

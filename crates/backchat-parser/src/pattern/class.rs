@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// A set of characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Class {
     ascii: u128,
@@ -27,12 +26,10 @@ impl Class {
         Self { ascii, rest: rest.into() }
     }
 
-    /// One character.
     pub fn of(c: char) -> Self {
         Self::new(&unicode([(c, c)]))
     }
 
-    /// Every character.
     pub fn any() -> Self {
         Self::new(&ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]))
     }
@@ -41,7 +38,6 @@ impl Class {
         self.ascii == u128::MAX && matches!(*self.rest, [('\u{80}', char::MAX)])
     }
 
-    /// Its first character.
     pub fn first(&self) -> Option<char> {
         match self.ascii.trailing_zeros() {
             128 => self.rest.first().map(|(low, _)| *low),

@@ -316,23 +316,27 @@ impl Compiler {
             self.aim_jump(enter, body);
         }
         let plain = self.plain;
-        let noted = node.can_be_empty().then(|| {
-            self.plain = false;
-            self.register()
-        });
+        self.plain &= !node.can_be_empty();
+        let exit = self.round(node, split, None, behind);
+        let (first, second) = if greed == Greed::Lazy { (exit, body) } else { (body, exit) };
+        self.plain = plain;
+        self.patch(split, first, second, true);
+    }
+
+    /// One round of a loop, which goes on at an instruction, or leaves if the round took nothing and enough were counted;
+    /// returns where the loop ends.
+    fn round(&mut self, node: &Node, again: usize, counter: Option<(usize, usize)>, behind: bool) -> usize {
+        let noted = node.can_be_empty().then(|| self.register());
         if let Some(noted) = noted {
             self.push(Inst::Note(noted));
         }
         self.node(node, behind);
-        let leave = noted.map(|noted| self.push(Inst::LeaveIfEmpty { noted, counter: None, exit: 0 }));
-        self.push(Inst::Jump(split));
-        let exit = self.here();
+        let leave = noted.map(|noted| self.push(Inst::LeaveIfEmpty { noted, counter, exit: 0 }));
+        self.push(Inst::Jump(again));
         if let Some(leave) = leave {
-            self.aim_jump(leave, exit);
+            self.aim_jump(leave, self.here());
         }
-        let (first, second) = if greed == Greed::Lazy { (exit, body) } else { (body, exit) };
-        self.plain = plain;
-        self.patch(split, first, second, true);
+        self.here()
     }
 
     fn counted(&mut self, node: &Node, min: u32, max: Option<u32>, greed: Greed, behind: bool) {
@@ -342,21 +346,8 @@ impl Compiler {
         let (min, max) = (min as usize, max.map_or(usize::MAX, |max| max as usize));
         let count = self.push(Inst::Count { counter, min, max, lazy: greed == Greed::Lazy, exit: 0 });
         self.push(Inst::Add(counter));
-        let noted = node.can_be_empty().then(|| self.register());
-        if let Some(noted) = noted {
-            self.push(Inst::Note(noted));
-        }
-        self.node(node, behind);
-        let leave = noted.map(|noted| {
-            let counter = Some((counter, min));
-            self.push(Inst::LeaveIfEmpty { noted, counter, exit: 0 })
-        });
-        self.push(Inst::Jump(count));
-        let exit = self.here();
+        let exit = self.round(node, count, Some((counter, min)), behind);
         self.aim_jump(count, exit);
-        if let Some(leave) = leave {
-            self.aim_jump(leave, exit);
-        }
         self.plain = plain;
     }
 }

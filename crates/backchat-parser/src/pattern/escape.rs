@@ -65,12 +65,8 @@ impl PatternReader<'_> {
         let rest: Vec<char> = self.rest().chars().take(2).collect();
         let three = octal(first) && rest.len() == 2 && rest.iter().all(|&c| octal(c));
         if first == '0' || three {
-            let mut code = first.to_digit(8).unwrap_or(0);
-            for digit in rest.iter().map_while(|c| c.to_digit(8)) {
-                self.next();
-                code = code * 8 + digit;
-            }
-            return Ok(self.char(char::from_u32(code).unwrap_or('\0')));
+            let c = self.octal(first);
+            return Ok(self.char(c));
         }
         let mut group = first.to_digit(10).unwrap_or(0);
         if let Some(digit) = rest.first().and_then(|c| c.to_digit(10)) {
@@ -78,6 +74,14 @@ impl PatternReader<'_> {
             group = group * 10 + digit;
         }
         self.numbered_reference(group, place)
+    }
+
+    /// A character by its code in up to three octal digits, of which one is read.
+    fn octal(&mut self, first: char) -> char {
+        let more: Vec<u32> = self.rest().chars().take(2).map_while(|c| c.to_digit(8)).collect();
+        self.go_to(self.place() + more.len());
+        let code = more.iter().fold(first.to_digit(8).unwrap_or(0), |code, digit| code * 8 + digit);
+        char::from_u32(code).unwrap_or('\0')
     }
 
     /// An escape that is also allowed in a set.
@@ -227,17 +231,8 @@ impl PatternReader<'_> {
                 };
                 match c {
                     'b' => Member::Char('\u{8}'),
-                    '0'..='7' => {
-                        let mut code = c.to_digit(8).unwrap_or(0);
-                        let rest: Vec<u32> = self.rest().chars().take(2).map_while(|c| c.to_digit(8)).collect();
-                        for digit in rest {
-                            self.next();
-                            code = code * 8 + digit;
-                        }
-                        Member::Char(char::from_u32(code).unwrap_or('\0'))
-                    }
-                    '8' | '9' => return Err(PatternError::new(format!("unknown escape `\\{c}` in a set"), start)),
-                    'g' | 'm' | 'M' | 'z' | 'A' | 'Z' | 'B' | 'G' | 'K' | 'X' | 'R' | 'L' => {
+                    '0'..='7' => Member::Char(self.octal(c)),
+                    '8' | '9' | 'g' | 'm' | 'M' | 'z' | 'A' | 'Z' | 'B' | 'G' | 'K' | 'X' | 'R' | 'L' => {
                         return Err(PatternError::new(format!("unknown escape `\\{c}` in a set"), start));
                     }
                     c => self.class_escape(c, start)?,

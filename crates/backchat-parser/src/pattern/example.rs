@@ -47,7 +47,6 @@ const DEEPEST: usize = 2;
 /// How many nodes are visited, one in a repeat as often as it is repeated. A pattern that needs more has no examples.
 const MOST_WORK: usize = 10_000;
 
-/// Walks a pattern.
 #[derive(Clone, Copy)]
 struct Expander<'p> {
     root: &'p Node,

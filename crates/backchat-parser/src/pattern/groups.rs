@@ -5,6 +5,10 @@ use super::class;
 use super::read_regex::PatternReader;
 use super::tree::Node;
 
+/// What follows the `(?` of a look, whether it looks behind, and whether it is negated.
+const LOOKS: [(&str, bool, bool); 4] =
+    [("=", false, false), ("!", false, true), ("<=", true, false), ("<!", true, true)];
+
 impl PatternReader<'_> {
     pub(super) fn group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
         if let Some(verb) = self.rest().strip_prefix('*') {
@@ -24,14 +28,8 @@ impl PatternReader<'_> {
             self.scoped()?
         } else if self.eat(">") {
             Node::Atomic(Box::new(self.scoped()?))
-        } else if self.eat("=") {
-            self.look_node(false, false)?
-        } else if self.eat("!") {
-            self.look_node(false, true)?
-        } else if self.eat("<=") {
-            self.look_node(true, false)?
-        } else if self.eat("<!") {
-            self.look_node(true, true)?
+        } else if let Some(&(_, behind, negate)) = LOOKS.iter().find(|(mark, ..)| self.eat(mark)) {
+            Node::Look { node: Box::new(self.look(behind)?), behind, negate }
         } else if self.eat("<") {
             let name = self.group_name('>')?;
             self.capture(Some(name))?
@@ -159,10 +157,6 @@ impl PatternReader<'_> {
         Ok(Node::Group { index, node: Box::new(node) })
     }
 
-    fn look_node(&mut self, behind: bool, negate: bool) -> Result<Node, PatternError> {
-        Ok(Node::Look { node: Box::new(self.look(behind)?), behind, negate })
-    }
-
     /// The inside of a look up to and with its `)`.
     fn look(&mut self, behind: bool) -> Result<Node, PatternError> {
         self.behind += usize::from(behind);
@@ -185,15 +179,11 @@ impl PatternReader<'_> {
     /// `(?(1)yes|no)`, `(?(name)yes|no)` or `(?(?=look)yes|no)`, from the character after the second parenthesis on.
     fn condition(&mut self) -> Result<Node, PatternError> {
         let place = self.at;
-        for (mark, behind, negate) in
-            [("?=", false, false), ("?!", false, true), ("?<=", true, false), ("?<!", true, true)]
-        {
-            if self.eat(mark) {
-                let look = Box::new(self.look(behind)?);
-                let (yes, no) = self.branches()?;
-                let (yes, no) = if negate { (no, yes) } else { (yes, no) };
-                return Ok(Node::IfLook { look, behind, yes: Box::new(yes), no: Box::new(no) });
-            }
+        if let Some(&(_, behind, negate)) = LOOKS.iter().find(|(mark, ..)| self.eat(&format!("?{mark}"))) {
+            let look = Box::new(self.look(behind)?);
+            let (yes, no) = self.branches()?;
+            let (yes, no) = if negate { (no, yes) } else { (yes, no) };
+            return Ok(Node::IfLook { look, behind, yes: Box::new(yes), no: Box::new(no) });
         }
         let name = self.take_while(|c| c != ')').to_owned();
         if !self.eat(")") {

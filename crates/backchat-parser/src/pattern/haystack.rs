@@ -13,7 +13,6 @@ pub(super) enum Edge {
     Partial,
 }
 
-/// The available text. Positions count from a beginning that may have been dropped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Haystack<'t> {
     pub text: &'t str,

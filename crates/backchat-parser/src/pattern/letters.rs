@@ -59,7 +59,6 @@ impl Letters {
         u32::try_from(index).ok().and_then(|index| char::from_u32(FIRST + index)).unwrap_or(ANNOUNCES)
     }
 
-    /// The marker of a letter.
     fn marker(&self, letter: char) -> Option<&str> {
         self.markers.get(self.place(letter)?).map(String::as_str)
     }
@@ -211,7 +210,6 @@ pub(super) struct Speller<'l> {
     /// The groups that have names, or all of them if the pattern asks for one by its number.
     kept_groups: Vec<u32>,
     keeps_all: bool,
-    /// The markers that were spelled.
     pub spelled: BTreeSet<usize>,
 }
 
@@ -375,7 +373,6 @@ impl<'l> Speller<'l> {
     }
 }
 
-/// One part of a run of literals.
 struct RunPart<'n> {
     texts: Vec<String>,
     /// The part as it was read, if it has alternatives.

@@ -123,7 +123,6 @@ pub(super) struct Attempt {
     steps: u64,
     /// The extra cost of the last step.
     extra: u64,
-    /// Which empty matches are rejected.
     refused: Refused,
     /// Whether it is backtracking.
     pub(super) failing: bool,
@@ -180,7 +179,6 @@ impl Attempt {
         self.stack.capacity() + self.calls.capacity() + self.cells.capacity()
     }
 
-    /// The start of the attempt.
     pub fn start(&self) -> usize {
         self.start
     }
@@ -190,7 +188,6 @@ impl Attempt {
         self.kept
     }
 
-    /// The end of the match.
     pub fn end(&self) -> usize {
         self.at
     }

@@ -282,7 +282,6 @@ impl Pattern {
         Ok(Some(Match { pattern: self.clone(), text, span: (start, end), groups }))
     }
 
-    /// The pattern as a tree.
     fn parsed(&self) -> Result<read_regex::ParsedPattern, PatternError> {
         let mut parsed = self.parts.dialect.read(&self.parts.source)?;
         if let Some(letters) = &self.parts.letters

@@ -11,7 +11,6 @@ use super::tree::{Assertion, Greed, Node};
 /// From this many bytes on a search for a whole literal beats one for its first byte.
 const WORTH_A_LITERAL_SEARCH: usize = 48;
 
-/// A filter over the positions of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Prefilter {
     /// The bytes with which a match can begin.
@@ -21,19 +20,22 @@ pub(super) struct Prefilter {
     starts: Starts,
 }
 
-/// Where a match can begin.
 #[derive(Clone, Debug)]
 enum Starts {
-    /// Anywhere.
     Any,
     /// At the beginning of the text only.
     First,
     /// At one of the bytes, where a byte of `then` comes next, if anything does.
-    Byte { then: Option<Bytes> },
+    Byte {
+        then: Option<Bytes>,
+    },
     /// At one of several literals.
     Literals(Box<Literals>),
     /// At the first character of a run, which `then` follows.
-    Run { run: LeadingRun, then: Box<Prefilter> },
+    Run {
+        run: LeadingRun,
+        then: Box<Prefilter>,
+    },
 }
 
 /// The literals with which matches begin.
@@ -62,7 +64,6 @@ pub(crate) struct LeadingRun {
     first: u8,
 }
 
-/// One run of a leading run.
 #[derive(Clone, Debug)]
 struct SkippedRun {
     class: Class,

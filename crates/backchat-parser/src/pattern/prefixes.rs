@@ -9,7 +9,6 @@ const MOST: usize = 8;
 /// The longest useful prefix.
 const LONGEST: usize = 24;
 
-/// A prefix of matches.
 #[derive(Clone, Debug)]
 pub(super) struct Prefix {
     pub text: String,

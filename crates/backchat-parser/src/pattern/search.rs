@@ -30,7 +30,6 @@ pub(crate) enum SearchResult {
 /// A search for the leftmost match in a growing text. It resumes at the point where it stopped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
-    /// The start of the search.
     from: usize,
     /// The next place to try.
     at: usize,

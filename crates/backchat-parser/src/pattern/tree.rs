@@ -2,31 +2,42 @@
 
 use super::class::Class;
 
-/// A pattern as it was read.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     /// Matches the empty string.
     Empty,
-    /// One exact character.
     Char(char),
-    /// One character of a set.
     Class(Class),
     /// A place in the text, no characters.
     Assert(Assertion),
     /// A group whose text is remembered.
-    Group { index: u32, node: Box<Node> },
+    Group {
+        index: u32,
+        node: Box<Node>,
+    },
     /// One after the other.
     Concat(Vec<Node>),
     /// The first that lets the rest match.
     Alternate(Vec<Node>),
-    /// A repeat.
-    Repeat { node: Box<Node>, min: u32, max: Option<u32>, greed: Greed },
+    Repeat {
+        node: Box<Node>,
+        min: u32,
+        max: Option<u32>,
+        greed: Greed,
+    },
     /// A look ahead or behind, which consumes nothing.
-    Look { node: Box<Node>, behind: bool, negate: bool },
+    Look {
+        node: Box<Node>,
+        behind: bool,
+        negate: bool,
+    },
     /// A group that is never entered again once it has matched.
     Atomic(Box<Node>),
     /// The text of a group again.
-    Backref { group: u32, fold: bool },
+    Backref {
+        group: u32,
+        fold: bool,
+    },
     /// A character that with others of its kind next to it is compared by full case folding.
     Folded(char),
     /// The inside of a group again; for group 0 the whole pattern.
@@ -34,9 +45,18 @@ pub(super) enum Node {
     /// `\K`: the match begins here.
     Keep,
     /// One of two, by whether a group took part.
-    IfGroup { group: u32, yes: Box<Node>, no: Box<Node> },
+    IfGroup {
+        group: u32,
+        yes: Box<Node>,
+        no: Box<Node>,
+    },
     /// One of two, by whether a look matches.
-    IfLook { look: Box<Node>, behind: bool, yes: Box<Node>, no: Box<Node> },
+    IfLook {
+        look: Box<Node>,
+        behind: bool,
+        yes: Box<Node>,
+        no: Box<Node>,
+    },
 }
 
 /// The preference of a repeat.

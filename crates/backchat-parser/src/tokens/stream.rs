@@ -2,7 +2,6 @@
 
 use super::table::{Token, Tokens};
 
-/// The sink for the text.
 pub(crate) trait Sink {
     /// Text of ordinary tokens.
     fn text(&mut self, text: &str);

@@ -154,7 +154,6 @@ impl Forms {
     }
 }
 
-/// The builder of a table.
 pub(super) struct Builder {
     tokens: Tokens,
     scratch: Vec<u8>,
@@ -167,7 +166,6 @@ impl Builder {
         Self { tokens, scratch: Vec::new() }
     }
 
-    /// An ordinary token.
     pub fn token(&mut self, id: u32, name: &str) -> Result<(), TokensError> {
         let Tokens { later, first, decoder, .. } = &mut self.tokens;
         let forms = [(later, false)].into_iter().chain(first.as_mut().map(|forms| (forms, true)));

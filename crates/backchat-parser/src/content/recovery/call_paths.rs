@@ -20,11 +20,11 @@ impl CallPaths {
         let below = |path: &[String], key: &str| Some(path.iter().cloned().chain([key.to_owned()]).collect());
         let (name, arguments) = match call.get("function")? {
             Shape::Object(function) => {
-                let path = |key| function.get(key).and_then(|shape| of_shape(shape, transform));
+                let path = |key| function.get(key).and_then(|shape| path_of(shape, transform));
                 (path("name"), path("arguments"))
             }
             shape @ Shape::Placeholder(_) => {
-                let path = of_shape(shape, transform)?;
+                let path = path_of(shape, transform)?;
                 (below(&path, "name"), below(&path, "arguments"))
             }
             _ => return None,
@@ -33,7 +33,8 @@ impl CallPaths {
     }
 }
 
-fn of_shape(shape: &Shape, transform: &Transform) -> Option<Vec<String>> {
+/// The keys that lead to a part of the value; `None` for what is not a part of it.
+pub(crate) fn path_of(shape: &Shape, transform: &Transform) -> Option<Vec<String>> {
     let Shape::Placeholder(Placeholder { name, keys }) = shape else { return None };
     match (transform.each, name.as_str()) {
         (false, "content") => Some(keys.clone()),

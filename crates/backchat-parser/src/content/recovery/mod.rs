@@ -15,6 +15,7 @@ mod tool_name;
 mod validate;
 
 pub(crate) use call_form::CallForm;
+pub(crate) use call_paths::{CallPaths, path_of};
 pub(crate) use json_prefix::{JsonPrefix, Progress};
 pub use kind::ProblemKind;
 pub use policy::{Policies, RecoveryPolicy, UnknownPolicy};

@@ -12,7 +12,6 @@ const KEY_WITHIN: usize = 128;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Tolerated {
     pub value: Value,
-    /// The productions that were used.
     pub used: Policies,
     /// Where keys came twice: the keys that lead to them.
     pub duplicates: Vec<Vec<String>>,

@@ -17,7 +17,6 @@ pub(super) enum Use {
     Take,
 }
 
-/// The sink for values.
 pub(super) trait Sink {
     /// The treatment of the value that begins at a path: the keys above it, and `None` for each list.
     fn begins(&mut self, path: &[Option<String>]) -> Use;

@@ -1,6 +1,7 @@
 //! The paths of a call's parts in a region, taken from the field's transform.
 
-use crate::template::{ContentSpec, Field, Placeholder, Shape};
+use crate::content::recovery::{CallPaths, path_of};
+use crate::template::{ContentSpec, Field, Shape};
 
 /// Where a part of a call comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,24 +27,19 @@ impl CallShape {
     /// The calls that regions of the field give, if their parts can be reported before the region is whole: the body is
     /// plain JSON or tagged values, and the transform puts a name and arguments under `function`.
     pub fn find(field: &Field) -> Option<Self> {
-        let transform = field.transform.as_ref()?;
-        let each = transform.each;
+        let (paths, transform) = (CallPaths::find(field)?, field.transform.as_ref()?);
         let Shape::Object(call) = &transform.shape else { return None };
-        let part = |shape: &Shape| match shape {
-            Shape::Placeholder(placeholder) => Some(part_of(placeholder, each)),
+        let source = |shape: &Shape| match (path_of(shape, transform), shape) {
+            (Some(path), _) => Some(CallSource::Path(path)),
+            (None, Shape::Placeholder(capture)) => Some(CallSource::Capture(capture.name.clone())),
             _ => None,
         };
-        let (name, arguments) = match call.get("function")? {
-            Shape::Object(function) => (part(function.get("name")?)?, part(function.get("arguments")?)?),
-            // The wire has a whole function; its keys are those of the call.
-            Shape::Placeholder(placeholder) => {
-                let CallSource::Path(path) = part_of(placeholder, each) else { return None };
-                let below = |key: &str| CallSource::Path(path.iter().cloned().chain([key.to_owned()]).collect());
-                (below("name"), below("arguments"))
-            }
+        let name = match (paths.name, call.get("function")?) {
+            (Some(path), _) => CallSource::Path(path),
+            (None, Shape::Object(function)) => source(function.get("name")?)?,
             _ => return None,
         };
-        let CallSource::Path(arguments) = arguments else { return None };
+        let (arguments, each) = (paths.arguments?, paths.each);
         let is_readable = match &field.content {
             ContentSpec::Json(args) => !args.allow_non_json && !args.unquoted_keys && args.string_delims.is_empty(),
             ContentSpec::XmlInline(args) => {
@@ -51,17 +47,6 @@ impl CallShape {
             }
             _ => false,
         };
-        is_readable.then(|| Self { name, id: call.get("id").and_then(part), arguments, each })
-    }
-}
-
-fn part_of(placeholder: &Placeholder, each: bool) -> CallSource {
-    match (each, placeholder.name.as_str()) {
-        (false, "content") => CallSource::Path(placeholder.keys.clone()),
-        (false, name) => CallSource::Capture(name.to_owned()),
-        // An element's keys come before the captures; only the element shows which of the two it is.
-        (true, name) => {
-            CallSource::Path([name.to_owned()].into_iter().chain(placeholder.keys.iter().cloned()).collect())
-        }
+        is_readable.then(|| Self { name, id: call.get("id").and_then(source), arguments, each })
     }
 }

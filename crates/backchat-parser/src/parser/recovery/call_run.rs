@@ -10,7 +10,6 @@ use crate::content::recovery::{self, ProblemKind};
 use crate::parser::roles::CallField;
 use crate::pattern::{Search, SearchResult};
 
-/// Calls that come one after another.
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct CallRun {
     pub start: usize,
@@ -51,7 +50,6 @@ impl CallRun {
         Self { start, at: start, open: None, complete: None, closed: None }
     }
 
-    /// Reads on.
     pub fn look(&mut self, view: View<'_>, context: &Context<'_>) -> Verdict<Run> {
         loop {
             if let Some(end) = self.closed {

@@ -19,7 +19,6 @@ const RUNS: usize = 64;
 /// How many problems wait for the end of the text.
 const LATE: usize = 64;
 
-/// The problems so far, and the options.
 #[derive(Clone, Debug, Default)]
 pub(in crate::parser) struct Ledger {
     pub policies: Policies,
@@ -32,7 +31,7 @@ pub(in crate::parser) struct Ledger {
     pub is_told: bool,
     /// How many regions with text have ended.
     regions: usize,
-    has_malformed: bool,
+    pub has_malformed: bool,
 }
 
 /// A problem that the end of the text decides.
@@ -55,12 +54,6 @@ enum Late {
     InString { problem: Problem, later: LaterCloser, verdict: Option<bool> },
 }
 
-/// The facts by which the end of the text decides.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::parser) struct Ending {
-    pub has_calls: bool,
-}
-
 impl Ledger {
     pub fn new(policies: Policies, validate: bool) -> Self {
         Self { policies, validate, ..Self::default() }
@@ -69,10 +62,6 @@ impl Ledger {
     /// Whether no region with text has ended.
     pub fn is_at_first(&self) -> bool {
         self.regions == 0
-    }
-
-    pub fn has_malformed(&self) -> bool {
-        self.has_malformed
     }
 
     /// Records and reports a problem.
@@ -226,15 +215,15 @@ impl Ledger {
         self.late.iter().any(|late| matches!(late, Late::InString { verdict: None, .. }))
     }
 
-    /// Decides the problems that waited for the end of the text.
-    pub fn settle(&mut self, ending: Ending, sink: &mut dyn FnMut(EventRef<'_>)) {
+    /// Decides the problems that waited for the end of the text, by whether the message has calls.
+    pub fn settle(&mut self, has_calls: bool, sink: &mut dyn FnMut(EventRef<'_>)) {
         for late in std::mem::take(&mut self.late) {
             let problem = match late {
                 Late::Stray(problem) => Some(problem),
-                Late::Bare(problem) => Some(problem).filter(|_| !ending.has_calls && !self.has_malformed),
+                Late::Bare(problem) => Some(problem).filter(|_| !has_calls && !self.has_malformed),
                 Late::Reasoning { problem, run_end, is_closed, goes_on, unclosed } => {
                     let reaches = run_end.filter(|_| !goes_on || !is_closed);
-                    let is_one = !ending.has_calls && (is_closed || reaches.is_some());
+                    let is_one = !has_calls && (is_closed || reaches.is_some());
                     let span = Span::new(problem.span.start, reaches.unwrap_or(problem.span.end));
                     let problem = Problem { span, ..problem };
                     let problem = match reaches {
@@ -254,7 +243,6 @@ impl Ledger {
         }
     }
 
-    /// All problems, in order.
     pub fn finish(self) -> Vec<Problem> {
         self.problems.finish()
     }

@@ -7,7 +7,6 @@ use crate::parser::span::Span;
 /// How many are listed.
 const LISTED: usize = 256;
 
-/// The problems so far.
 #[derive(Clone, Debug, Default)]
 pub(in crate::parser) struct Problems {
     listed: Vec<Problem>,

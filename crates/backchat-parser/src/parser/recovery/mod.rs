@@ -20,6 +20,6 @@ mod view;
 pub(super) use context::Context;
 pub(super) use gate::{Flow, Gate};
 pub(super) use later_closer::LaterCloser;
-pub(super) use ledger::{Ending, Ledger};
+pub(super) use ledger::Ledger;
 pub(super) use stretch::Stretch;
 pub(super) use view::View;

@@ -15,7 +15,7 @@ use crate::parser::error::ParseError;
 use crate::parser::event::EventRef;
 use crate::parser::machine::Parser;
 use crate::parser::problem::Problem;
-use crate::parser::region::{Origin, Region};
+use crate::parser::region::Origin;
 use crate::parser::scan::Delimited;
 use crate::parser::span::Span;
 use crate::pattern::SearchResult;
@@ -71,7 +71,7 @@ impl Parser {
         let (view, is_cut) = self.buffer.view(ended).within_hold(start);
         let end = view.end();
         let is_bare = self.buffer.slice(stretch, self.position.max(stretch)).trim().is_empty();
-        let may_be_all = is_bare && self.ledger.is_at_first() && !self.ledger.has_malformed();
+        let may_be_all = is_bare && self.ledger.is_at_first() && !self.ledger.has_malformed;
         let acted = match trial {
             Trial::BareCall(trial) => match trial.look(view, &context, may_be_all) {
                 Ok(found) => Some(self.take_bare_call(start, found, end, sink)?),
@@ -99,9 +99,7 @@ impl Parser {
                     if let Some(region) = &mut self.region {
                         region.origin = Origin::ClosedLater { first: start };
                     }
-                    self.close(Span::new(closer, after), sink)?;
-                    (self.position, self.from) = (after, after);
-                    Some(after)
+                    Some(self.close_by(closer, after, sink)?)
                 }
                 Err(NoResult::Waits) if !is_cut => return Ok(Flow::Waits),
                 _ => {
@@ -132,9 +130,7 @@ impl Parser {
             }
             gate.cut = None;
             self.release(at, sink);
-            self.close(Span::new(at, to), sink)?;
-            (self.position, self.from) = (to, to);
-            gate.begin_stretch(to);
+            gate.begin_stretch(self.close_by(at, to, sink)?);
             return Ok(Flow::Again);
         }
         if let Some(start) = gate.first {
@@ -296,19 +292,16 @@ impl Parser {
         self.ledger.tell(problem.read_by(RecoveryPolicy::FalseOpeners, is_recovered), sink);
     }
 
-    /// Whether the message has calls.
     pub(in crate::parser) fn has_calls(&self) -> bool {
         let fields = self.plan.roles.calls.iter().filter_map(|call| self.template.fields().get(call.field));
         fields.into_iter().any(|field| self.message.value(field).is_some_and(|value| !value.is_empty()))
     }
 
-    /// Begins a region that no opener began.
-    fn begin(&mut self, field: usize, start: usize, origin: Origin, sink: &mut dyn FnMut(EventRef<'_>)) {
-        let empty = Span::new(start, start);
-        if let Some(plan) = self.plan.fields.get(field) {
-            sink(EventRef::Open { field: &plan.name, captures: &[], span: empty });
-        }
-        self.region = Some(Region::new(field, start, origin));
+    /// Closes the region by the delimiter between two places, and goes on after it.
+    fn close_by(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<usize, ParseError> {
+        self.close(Span::new(start, end), sink)?;
+        (self.position, self.from) = (end, end);
+        Ok(end)
     }
 
     fn take_bare_call(
@@ -323,9 +316,7 @@ impl Parser {
         self.begin(found.field, start, Origin::Bare, sink);
         let (closer, after) = found.closer.unwrap_or((found.end, end));
         self.release(closer, sink);
-        self.close(Span::new(closer, after), sink)?;
-        (self.position, self.from) = (after, after);
-        Ok(after)
+        self.close_by(closer, after, sink)
     }
 
     fn take_calls(
@@ -355,9 +346,7 @@ impl Parser {
         let problem = Problem::of(ProblemKind::StrayMarker, marker, self.plan.name(field));
         self.ledger.tell(problem.read_by(RecoveryPolicy::StrayClosers, true), sink);
         self.ledger.is_told = self.region.is_some();
-        self.close(Span::new(marker.start, end), sink)?;
-        (self.position, self.from) = (end, end);
-        Ok(end)
+        self.close_by(marker.start, end, sink)
     }
 
     /// Looks for a closer of the reasoning at the start of the text: then the prompt opened it.
@@ -380,9 +369,7 @@ impl Parser {
             self.release(marker.start, sink);
             let problem = Problem::of(ProblemKind::StrayMarker, marker, plan.name(field));
             self.ledger.tell(problem.read_by(RecoveryPolicy::MissingReasoningOpener, true), sink);
-            self.close(Span::new(marker.start, after), sink)?;
-            (self.position, self.from) = (after, after);
-            gate.begin_stretch(after);
+            gate.begin_stretch(self.close_by(marker.start, after, sink)?);
             return Ok(Flow::Again);
         }
         let (_, is_cut) = self.buffer.view(ended).within_hold(start);

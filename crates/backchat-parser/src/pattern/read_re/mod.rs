@@ -23,9 +23,9 @@ const MAX_DEPTH: usize = 200;
 /// The first count of a repeat that `re` refuses.
 const MAX_REPEAT: u64 = u32::MAX as u64;
 
-/// The item that a repeat would repeat.
+/// What a repeat would repeat.
 #[derive(Clone, Copy, PartialEq)]
-enum Item {
+enum ItemKind {
     Place,
     Repeat,
     Other,
@@ -101,7 +101,7 @@ impl<'p> ReReader<'p> {
     }
 
     fn sequence(&mut self, first: bool) -> Result<Node, PatternError> {
-        let mut items: Vec<(Node, Item)> = Vec::new();
+        let mut items: Vec<(Node, ItemKind)> = Vec::new();
         while let Some(c) = self.text.peek() {
             let start = self.text.at();
             if matches!(c, '|' | ')') {
@@ -117,7 +117,7 @@ impl<'p> ReReader<'p> {
             }
             let item = match c {
                 '\\' => self.escape(start)?,
-                '[' => (self.set(start)?, Item::Other),
+                '[' => (self.set(start)?, ItemKind::Other),
                 '*' | '+' | '?' => {
                     self.repeat(&mut items, c, start)?;
                     continue;
@@ -127,11 +127,11 @@ impl<'p> ReReader<'p> {
                         self.repeated(&mut items, min, max, start)?;
                         continue;
                     }
-                    None => (self.char('{' as u32), Item::Other),
+                    None => (self.char('{' as u32), ItemKind::Other),
                 },
-                '.' => (self.flags.dot(), Item::Other),
-                '^' => (self.flags.caret(), Item::Place),
-                '$' => (self.flags.dollar(), Item::Place),
+                '.' => (self.flags.dot(), ItemKind::Other),
+                '^' => (self.flags.caret(), ItemKind::Place),
+                '$' => (self.flags.dollar(), ItemKind::Place),
                 '(' => {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
@@ -140,18 +140,18 @@ impl<'p> ReReader<'p> {
                     let group = self.group(start, first && items.is_empty())?;
                     self.depth -= 1;
                     match group {
-                        Some(group) => (group, Item::Other),
+                        Some(group) => (group, ItemKind::Other),
                         None => continue,
                     }
                 }
-                c => (self.char(c as u32), Item::Other),
+                c => (self.char(c as u32), ItemKind::Other),
             };
             items.push(item);
         }
         Ok(Node::concat(items.into_iter().map(|(node, _)| node).collect()))
     }
 
-    fn repeat(&mut self, items: &mut Vec<(Node, Item)>, mark: char, start: usize) -> Result<(), PatternError> {
+    fn repeat(&mut self, items: &mut Vec<(Node, ItemKind)>, mark: char, start: usize) -> Result<(), PatternError> {
         let (min, max) = match mark {
             '*' => (0, None),
             '+' => (1, None),
@@ -162,19 +162,19 @@ impl<'p> ReReader<'p> {
 
     fn repeated(
         &mut self,
-        items: &mut Vec<(Node, Item)>,
+        items: &mut Vec<(Node, ItemKind)>,
         min: u32,
         max: Option<u32>,
         start: usize,
     ) -> Result<(), PatternError> {
         let node = match items.pop() {
-            None | Some((_, Item::Place)) => {
+            None | Some((_, ItemKind::Place)) => {
                 return Err(PatternError::new("this has nothing to repeat", start));
             }
-            Some((_, Item::Repeat)) => {
+            Some((_, ItemKind::Repeat)) => {
                 return Err(PatternError::new("a repeat of a repeat; put the first into a group `(?:…)`", start));
             }
-            Some((node, Item::Other)) => node,
+            Some((node, ItemKind::Other)) => node,
         };
         let greed = if self.text.eat('?') {
             Greed::Lazy
@@ -183,7 +183,7 @@ impl<'p> ReReader<'p> {
         } else {
             Greed::Greedy
         };
-        items.push((Node::Repeat { node: Box::new(node), min, max, greed }, Item::Repeat));
+        items.push((Node::Repeat { node: Box::new(node), min, max, greed }, ItemKind::Repeat));
         Ok(())
     }
 
@@ -285,22 +285,22 @@ impl<'p> ReReader<'p> {
     }
 
     /// The text after a backslash outside of a set.
-    fn escape(&mut self, start: usize) -> Result<(Node, Item), PatternError> {
+    fn escape(&mut self, start: usize) -> Result<(Node, ItemKind), PatternError> {
         let Some(c) = self.text.bump() else {
             return Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start));
         };
         Ok(match c {
-            'A' => (Node::Assert(Assertion::Start), Item::Place),
-            'Z' => (Node::Assert(Assertion::End), Item::Place),
-            'b' | 'B' => (self.boundary(c == 'B'), Item::Place),
+            'A' => (Node::Assert(Assertion::Start), ItemKind::Place),
+            'Z' => (Node::Assert(Assertion::End), ItemKind::Place),
+            'b' | 'B' => (self.boundary(c == 'B'), ItemKind::Place),
             '0' => {
                 let code = u32::from_str_radix(self.text.take(2, |c| c.is_digit(8)), 8).unwrap_or(0);
-                (self.char(code), Item::Other)
+                (self.char(code), ItemKind::Other)
             }
-            '1'..='9' => (self.group_or_octal(c, start)?, Item::Other),
+            '1'..='9' => (self.group_or_octal(c, start)?, ItemKind::Other),
             c => match self.class_escape(c, start)? {
-                SetItem::Code(code) => (self.char(code), Item::Other),
-                SetItem::Set(set) => (self.class(set), Item::Other),
+                SetItem::Code(code) => (self.char(code), ItemKind::Other),
+                SetItem::Set(set) => (self.class(set), ItemKind::Other),
             },
         })
     }

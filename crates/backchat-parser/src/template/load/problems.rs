@@ -15,7 +15,6 @@ pub(crate) struct Source<'s> {
     pub places: &'s Places,
 }
 
-/// The problems so far, by path; positions are resolved once at the end.
 #[derive(Default)]
 pub(super) struct Problems {
     found: Vec<Problem>,

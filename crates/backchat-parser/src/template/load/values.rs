@@ -7,13 +7,11 @@ use crate::template::keys::{self, Key};
 use backchat_core::diagnostic::{Severity, closest, shortened};
 use backchat_core::json::{Object, Path, Places, Value};
 
-/// Checks values of the common types, and collects problems.
 #[derive(Default)]
 pub(super) struct Checker {
     pub problems: Problems,
 }
 
-/// An object of the template and its path.
 pub(super) struct At<'v> {
     entries: &'v Object,
     path: Path,
