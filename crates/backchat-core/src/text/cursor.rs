@@ -51,6 +51,15 @@ impl<'t> Cursor<'t> {
         found
     }
 
+    /// Passes a text if it comes next.
+    pub fn skip(&mut self, text: &str) -> bool {
+        let found = self.rest().starts_with(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
     /// Passes up to `most` characters of one kind, and returns them.
     pub fn take(&mut self, most: usize, is_one: impl Fn(char) -> bool) -> &'t str {
         let start = self.at;
@@ -77,7 +86,8 @@ mod tests {
         assert_eq!([cursor.eat('x'), cursor.eat('=')], [false, true]);
         assert_eq!((cursor.take(9, |c| c.is_ascii_digit()), cursor.take(9, |c| c.is_ascii_digit())), ("12", ""));
         assert_eq!((cursor.since(2), cursor.rest()), ("=12", ";x"));
-        assert_eq!([cursor.bump(), cursor.bump(), cursor.bump(), cursor.peek()], [Some(';'), Some('x'), None, None]);
+        assert_eq!([cursor.skip(";y"), cursor.skip(";")], [false, true]);
+        assert_eq!([cursor.bump(), cursor.bump(), cursor.peek()], [Some('x'), None, None]);
     }
 
     #[test]

@@ -16,9 +16,9 @@ enum Member {
 impl PatternReader<'_> {
     /// The text after a backslash outside of a set.
     pub(super) fn escape(&mut self) -> Result<Node, PatternError> {
-        let place = self.place();
+        let place = self.text.at();
         let start = place - 1;
-        let Some(c) = self.next() else {
+        let Some(c) = self.text.bump() else {
             return Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start));
         };
         Ok(match c {
@@ -49,20 +49,20 @@ impl PatternReader<'_> {
 
     /// `\g<name>`; elsewhere `\g` is the letter.
     fn group_reference(&mut self, place: usize) -> Result<Node, PatternError> {
-        let name = self.rest().strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(name, _)| name.to_owned());
-        match name {
-            Some(name) if !name.starts_with('-') => {
-                self.go_to(place + 1 + name.len() + 2);
-                self.reference(&name, place)
-            }
-            _ => Ok(self.char('g')),
+        let here = self.text;
+        if self.text.eat('<')
+            && let Some(name) = self.text.until('>').filter(|name| !name.starts_with('-'))
+        {
+            return self.reference(name, place);
         }
+        self.text = here;
+        Ok(self.char('g'))
     }
 
     /// `\1` to `\99` are groups; `\0…` and three octal digits are a character.
     fn digits(&mut self, first: char, place: usize) -> Result<Node, PatternError> {
         let octal = |c: char| ('0'..='7').contains(&c);
-        let rest: Vec<char> = self.rest().chars().take(2).collect();
+        let rest: Vec<char> = self.text.rest().chars().take(2).collect();
         let three = octal(first) && rest.len() == 2 && rest.iter().all(|&c| octal(c));
         if first == '0' || three {
             let c = self.octal(first);
@@ -70,7 +70,7 @@ impl PatternReader<'_> {
         }
         let mut group = first.to_digit(10).unwrap_or(0);
         if let Some(digit) = rest.first().and_then(|c| c.to_digit(10)) {
-            self.next();
+            self.text.bump();
             group = group * 10 + digit;
         }
         self.numbered_reference(group, place)
@@ -78,10 +78,8 @@ impl PatternReader<'_> {
 
     /// A character by its code in up to three octal digits, of which one is read.
     fn octal(&mut self, first: char) -> char {
-        let more: Vec<u32> = self.rest().chars().take(2).map_while(|c| c.to_digit(8)).collect();
-        self.go_to(self.place() + more.len());
-        let code = more.iter().fold(first.to_digit(8).unwrap_or(0), |code, digit| code * 8 + digit);
-        char::from_u32(code).unwrap_or('\0')
+        let more = self.text.take(2, |c| c.is_digit(8));
+        u32::from_str_radix(&format!("{first}{more}"), 8).ok().and_then(char::from_u32).unwrap_or('\0')
     }
 
     /// An escape that is also allowed in a set.
@@ -105,7 +103,7 @@ impl PatternReader<'_> {
             'x' => Member::Char(self.code(2, start)?),
             'u' => Member::Char(self.code(4, start)?),
             'U' => Member::Char(self.code(8, start)?),
-            'N' if self.rest().starts_with('{') => {
+            'N' if self.text.rest().starts_with('{') => {
                 return Err(self.refused("a character by its name (`\\N{…}`)", start));
             }
             'N' => Member::Char('N'),
@@ -118,13 +116,11 @@ impl PatternReader<'_> {
 
     /// A character by its code in this many hexadecimal digits.
     fn code(&mut self, digits: usize, start: usize) -> Result<char, PatternError> {
-        let place = self.place();
-        let hex: String = self.rest().chars().take(digits).take_while(char::is_ascii_hexdigit).collect();
+        let hex = self.text.take(digits, |c| c.is_ascii_hexdigit());
         if hex.len() < digits {
             return Err(PatternError::new(format!("this escape takes {digits} hexadecimal digits"), start));
         }
-        self.go_to(place + digits);
-        u32::from_str_radix(&hex, 16)
+        u32::from_str_radix(hex, 16)
             .ok()
             .and_then(char::from_u32)
             .ok_or_else(|| PatternError::new(format!("U+{hex} is not a character"), start))
@@ -133,27 +129,24 @@ impl PatternReader<'_> {
     /// `\p{Lu}`, `\pL`, `\p{^Lu}`; if nothing of the kind follows, the letter `p`.
     fn property(&mut self, negated: bool) -> Result<Member, PatternError> {
         let letter = Member::Char(if negated { 'P' } else { 'p' });
-        let place = self.place();
-        let (name, length) = match self.rest().strip_prefix('{') {
-            Some(rest) => match rest.split_once('}') {
-                Some((name, _)) if name.chars().all(|c| c.is_alphanumeric() || " _-^&=:./".contains(c)) => {
-                    (name.to_owned(), name.len() + 2)
-                }
-                _ => return Ok(letter),
-            },
-            None => match self.peek() {
-                Some(c) if "LMNPSZC".contains(c) => (c.to_string(), 1),
-                _ => return Ok(letter),
-            },
+        let here = self.text;
+        let name = match self.text.eat('{') {
+            true => {
+                self.text.until('}').filter(|name| name.chars().all(|c| c.is_alphanumeric() || " _-^&=:./".contains(c)))
+            }
+            false => Some(self.text.take(1, |c| "LMNPSZC".contains(c))).filter(|name| !name.is_empty()),
+        };
+        let Some(name) = name else {
+            self.text = here;
+            return Ok(letter);
         };
         let (name, caret) = match name.strip_prefix('^') {
-            Some(name) => (name.to_owned(), true),
+            Some(name) => (name, true),
             None => (name, false),
         };
-        let Some(mut set) = class::property(&name) else {
-            return Err(PatternError::new(format!("unknown property `{name}`"), place));
+        let Some(mut set) = class::property(name) else {
+            return Err(PatternError::new(format!("unknown property `{name}`"), here.at()));
         };
-        self.go_to(place + length);
         if negated != caret {
             set.negate();
         }
@@ -162,11 +155,11 @@ impl PatternReader<'_> {
 
     /// A set, from the character after its `[` on.
     pub(super) fn set(&mut self) -> Result<Node, PatternError> {
-        let negated = self.eat("^");
+        let negated = self.text.eat('^');
         let mut set = ClassUnicode::empty();
         let mut first = true;
         loop {
-            let start = self.place();
+            let start = self.text.at();
             match self.member(first)? {
                 None => break,
                 Some(Member::Set(members)) => set.union(&members),
@@ -182,9 +175,8 @@ impl PatternReader<'_> {
         }
         if self.flags.ignore_case {
             if self.flags.full_case && class::has_expanding(&set) {
-                return Err(
-                    self.refused("a set with a character that full case folding (`(?f)`) makes several", self.place())
-                );
+                return Err(self
+                    .refused("a set with a character that full case folding (`(?f)`) makes several", self.text.at()));
             }
             class::fold(&mut set);
         }
@@ -196,24 +188,21 @@ impl PatternReader<'_> {
 
     /// The upper end of a range, if `-` and a single character follow.
     fn range_end(&mut self) -> Result<Option<char>, PatternError> {
-        let start = self.place();
-        if !self.eat("-") || self.peek() == Some(']') {
-            self.go_to(start);
-            return Ok(None);
+        let here = self.text;
+        if self.text.eat('-')
+            && self.text.peek() != Some(']')
+            && let Some(Member::Char(high)) = self.member(true)?
+        {
+            return Ok(Some(high));
         }
-        match self.member(true)? {
-            Some(Member::Char(high)) => Ok(Some(high)),
-            _ => {
-                self.go_to(start);
-                Ok(None)
-            }
-        }
+        self.text = here;
+        Ok(None)
     }
 
     /// The next member; `None` after the `]` that ends the set; as the first character, `]` is a literal.
     fn member(&mut self, first: bool) -> Result<Option<Member>, PatternError> {
-        let start = self.place();
-        let Some(c) = self.next() else {
+        let start = self.text.at();
+        let Some(c) = self.text.bump() else {
             return Err(PatternError::new("a character set is not closed: `]` is missing", start));
         };
         Ok(Some(match c {
@@ -223,7 +212,7 @@ impl PatternReader<'_> {
                 None => Member::Char('['),
             },
             '\\' => {
-                let Some(c) = self.next() else {
+                let Some(c) = self.text.bump() else {
                     return Err(PatternError::new(
                         "a backslash ends the pattern; write `\\\\` for the character",
                         start,
@@ -244,20 +233,20 @@ impl PatternReader<'_> {
 
     /// `[:alpha:]`, from the character after its `[` on.
     fn posix(&mut self) -> Result<Option<ClassUnicode>, PatternError> {
-        let start = self.place();
-        if self.eat(":") {
-            let negated = self.eat("^");
-            let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
-            if self.eat(":]") {
+        let here = self.text;
+        if self.text.eat(':') {
+            let negated = self.text.eat('^');
+            let name = self.text.take(usize::MAX, |c| c.is_ascii_alphanumeric() || c == '_').to_owned();
+            if self.text.skip(":]") {
                 let set = class::property(&name);
-                let mut set = set.ok_or_else(|| PatternError::new(format!("unknown class `{name}`"), start))?;
+                let mut set = set.ok_or_else(|| PatternError::new(format!("unknown class `{name}`"), here.at()))?;
                 if negated {
                     set.negate();
                 }
                 return Ok(Some(set));
             }
         }
-        self.go_to(start);
+        self.text = here;
         Ok(None)
     }
 }

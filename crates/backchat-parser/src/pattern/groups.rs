@@ -11,31 +11,31 @@ const LOOKS: [(&str, bool, bool); 4] =
 
 impl PatternReader<'_> {
     pub(super) fn group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
-        if let Some(verb) = self.rest().strip_prefix('*') {
+        if let Some(verb) = self.text.rest().strip_prefix('*') {
             return Err(if verb.starts_with(|c: char| c.is_ascii_uppercase()) {
                 self.refused("a backtracking verb such as `(*SKIP)`", start)
             } else {
                 self.error("`*` has nothing to repeat")
             });
         }
-        if !self.eat("?") {
+        if !self.text.eat('?') {
             return self.capture(None).map(Some);
         }
-        if self.eat("P") {
+        if self.text.eat('P') {
             return self.python_group(start);
         }
-        let node = if self.eat(":") {
+        let node = if self.text.eat(':') {
             self.scoped()?
-        } else if self.eat(">") {
+        } else if self.text.eat('>') {
             Node::Atomic(Box::new(self.scoped()?))
-        } else if let Some(&(_, behind, negate)) = LOOKS.iter().find(|(mark, ..)| self.eat(mark)) {
+        } else if let Some(&(_, behind, negate)) = LOOKS.iter().find(|(mark, ..)| self.text.skip(mark)) {
             Node::Look { node: Box::new(self.look(behind)?), behind, negate }
-        } else if self.eat("<") {
+        } else if self.text.eat('<') {
             let name = self.group_name('>')?;
             self.capture(Some(name))?
-        } else if self.eat("(") {
+        } else if self.text.eat('(') {
             self.condition()?
-        } else if self.eat("|") {
+        } else if self.text.eat('|') {
             return Err(self.refused("a branch reset group `(?|…)`", start));
         } else if let Some(call) = self.call(start)? {
             call
@@ -47,8 +47,8 @@ impl PatternReader<'_> {
 
     /// `(?R)`, `(?1)`, `(?+1)`, `(?-1)` or `(?&name)`, from the character after its `(?` on.
     fn call(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
-        let place = self.at;
-        let name = self.take_while(|c| c != ')').to_owned();
+        let (here, place) = (self.text, self.text.at());
+        let name = self.text.take(usize::MAX, |c| c != ')').to_owned();
         let is_number = |digits: &str| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
         let number = |digits: &str| digits.parse::<u32>().unwrap_or(u32::MAX);
         let group = match (name.strip_prefix('&'), name.strip_prefix('+'), name.strip_prefix('-')) {
@@ -58,7 +58,7 @@ impl PatternReader<'_> {
             (_, Some(ahead), _) if is_number(ahead) => self.groups.saturating_add(number(ahead)).saturating_sub(1),
             (_, _, Some(back)) if is_number(back) => self.groups.checked_sub(number(back)).unwrap_or(u32::MAX),
             _ => {
-                self.at = place;
+                self.text = here;
                 return Ok(None);
             }
         };
@@ -82,27 +82,27 @@ impl PatternReader<'_> {
         if self.behind > 0 {
             return Err(self.refused("recursion inside a look-behind", start));
         }
-        if !self.eat(")") {
+        if !self.text.eat(')') {
             return Err(self.error("`)` is missing"));
         }
         Ok(())
     }
 
     fn python_group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
-        if self.eat("<") {
+        if self.text.eat('<') {
             let name = self.group_name('>')?;
             return self.capture(Some(name)).map(Some);
         }
-        if self.eat("=") {
-            let place = self.at;
-            let name = self.take_while(|c| c != ')').to_owned();
-            if !self.eat(")") {
+        if self.text.eat('=') {
+            let place = self.text.at();
+            let name = self.text.take(usize::MAX, |c| c != ')').to_owned();
+            if !self.text.eat(')') {
                 return Err(self.error("`)` is missing"));
             }
             return self.reference(&name, place).map(Some);
         }
-        if self.eat(">") {
-            let name = self.take_while(|c| c != ')').to_owned();
+        if self.text.eat('>') {
+            let name = self.text.take(usize::MAX, |c| c != ')').to_owned();
             return self.named_call(name, start).map(Some);
         }
         Err(self.error("`(?P` is followed by `<name>` or `=name`"))
@@ -128,15 +128,15 @@ impl PatternReader<'_> {
     }
 
     fn group_name(&mut self, end: char) -> Result<String, PatternError> {
-        let place = self.at;
-        let name = self.take_while(|c| c != end && c != ')').to_owned();
+        let place = self.text.at();
+        let name = self.text.take(usize::MAX, |c| c != end && c != ')').to_owned();
         if name.is_empty() {
             return Err(PatternError::new("the group has no name", place));
         }
         if !class::is_group_name(&name) {
             return Err(PatternError::new(format!("`{name}` cannot be the name of a group"), place));
         }
-        if !self.eat(end.encode_utf8(&mut [0; 4])) {
+        if !self.text.eat(end) {
             return Err(self.error(format!("`{end}` is missing after the name of the group")));
         }
         Ok(name)
@@ -169,7 +169,7 @@ impl PatternReader<'_> {
     fn scoped(&mut self) -> Result<Node, PatternError> {
         let flags = self.flags;
         let node = self.alternation()?;
-        if !self.eat(")") {
+        if !self.text.eat(')') {
             return Err(self.error("a group is not closed: `)` is missing"));
         }
         self.flags = flags;
@@ -178,15 +178,15 @@ impl PatternReader<'_> {
 
     /// `(?(1)yes|no)`, `(?(name)yes|no)` or `(?(?=look)yes|no)`, from the character after the second parenthesis on.
     fn condition(&mut self) -> Result<Node, PatternError> {
-        let place = self.at;
-        if let Some(&(_, behind, negate)) = LOOKS.iter().find(|(mark, ..)| self.eat(&format!("?{mark}"))) {
+        let place = self.text.at();
+        if let Some(&(_, behind, negate)) = LOOKS.iter().find(|(mark, ..)| self.text.skip(&format!("?{mark}"))) {
             let look = Box::new(self.look(behind)?);
             let (yes, no) = self.branches()?;
             let (yes, no) = if negate { (no, yes) } else { (yes, no) };
             return Ok(Node::IfLook { look, behind, yes: Box::new(yes), no: Box::new(no) });
         }
-        let name = self.take_while(|c| c != ')').to_owned();
-        if !self.eat(")") {
+        let name = self.text.take(usize::MAX, |c| c != ')').to_owned();
+        if !self.text.eat(')') {
             return Err(self.error("the condition is not closed: `)` is missing"));
         }
         if name == "DEFINE" {
@@ -213,8 +213,8 @@ impl PatternReader<'_> {
     fn branches(&mut self) -> Result<(Node, Node), PatternError> {
         let flags = self.flags;
         let yes = self.sequence()?;
-        let no = if self.eat("|") { self.sequence()? } else { Node::Empty };
-        if !self.eat(")") {
+        let no = if self.text.eat('|') { self.sequence()? } else { Node::Empty };
+        if !self.text.eat(')') {
             return Err(self.error("a condition has two branches at most, and ends in `)`"));
         }
         self.flags = flags;
@@ -226,7 +226,7 @@ impl PatternReader<'_> {
         let before = self.flags;
         let on = self.flag_letters()?;
         let mut off = String::new();
-        if self.eat("-") {
+        if self.text.eat('-') {
             off = self.flag_letters()?;
             if off.is_empty() {
                 return Err(self.error("a flag is missing after the `-`"));
@@ -240,14 +240,14 @@ impl PatternReader<'_> {
                 self.set_flag(letter, value)?;
             }
         }
-        if self.eat(")") {
+        if self.text.eat(')') {
             self.skip_layout()?;
-            if let Some(c @ ('*' | '+' | '?')) = self.peek() {
+            if let Some(c @ ('*' | '+' | '?')) = self.text.peek() {
                 return Err(self.error(format!("`{c}` has nothing to repeat")));
             }
             return Ok(None);
         }
-        if !self.eat(":") {
+        if !self.text.eat(':') {
             return Err(self.error("this is not a group of the dialect"));
         }
         let node = self.scoped()?;
@@ -258,16 +258,16 @@ impl PatternReader<'_> {
     fn flag_letters(&mut self) -> Result<String, PatternError> {
         let mut letters = String::new();
         loop {
-            if self.eat("V0") {
+            if self.text.skip("V0") {
                 continue;
             }
-            if self.rest().starts_with("V1") {
-                return Err(self.refused("version 1 behavior (`(?V1)`)", self.at));
+            if self.text.rest().starts_with("V1") {
+                return Err(self.refused("version 1 behavior (`(?V1)`)", self.text.at()));
             }
-            match self.peek() {
+            match self.text.peek() {
                 Some(c) if "imsxaufbeprwL".contains(c) => {
                     letters.push(c);
-                    self.next();
+                    self.text.bump();
                 }
                 Some(c) if c.is_ascii_alphabetic() => return Err(self.error(format!("unknown flag `{c}`"))),
                 _ => return Ok(letters),
@@ -276,7 +276,7 @@ impl PatternReader<'_> {
     }
 
     fn set_flag(&mut self, letter: char, value: bool) -> Result<(), PatternError> {
-        let refused = |what: &str| Err(self.refused(what, self.at));
+        let refused = |what: &str| Err(self.refused(what, self.text.at()));
         match letter {
             'p' => return refused("POSIX matching (`(?p)`)"),
             'r' => return refused("searching in reverse (`(?r)`)"),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::PatternError;
 use super::class::{self, Class};
 use super::tree::{Assertion, Greed, Node};
-use backchat_core::text::slice;
+use backchat_core::text::Cursor;
 
 /// How deeply groups may be nested.
 const MAX_DEPTH: usize = 200;
@@ -41,7 +41,7 @@ pub(super) fn read_of_schema(source: &str) -> Result<ParsedPattern, PatternError
 
 fn read_with(mut reader: PatternReader<'_>) -> Result<ParsedPattern, PatternError> {
     let node = reader.alternation()?;
-    if reader.peek() == Some(')') {
+    if reader.text.peek() == Some(')') {
         return Err(reader.error("this `)` closes no group"));
     }
     for &(group, offset) in &reader.numbered_refs {
@@ -136,8 +136,7 @@ impl Flags {
 }
 
 pub(super) struct PatternReader<'p> {
-    source: &'p str,
-    pub(super) at: usize,
+    pub(super) text: Cursor<'p>,
     pub(super) flags: Flags,
     pub(super) groups: u32,
     pub(super) names: HashMap<String, u32>,
@@ -156,8 +155,7 @@ pub(super) struct PatternReader<'p> {
 impl<'p> PatternReader<'p> {
     fn new(source: &'p str) -> Self {
         Self {
-            source,
-            at: 0,
+            text: Cursor::new(source),
             flags: Flags::new(),
             groups: 1,
             names: HashMap::new(),
@@ -170,46 +168,8 @@ impl<'p> PatternReader<'p> {
         }
     }
 
-    pub(super) fn rest(&self) -> &'p str {
-        slice(self.source, self.at..)
-    }
-
-    pub(super) fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    pub(super) fn next(&mut self) -> Option<char> {
-        let c = self.peek()?;
-        self.at += c.len_utf8();
-        Some(c)
-    }
-
-    pub(super) fn eat(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
-        if found {
-            self.at += text.len();
-        }
-        found
-    }
-
-    /// Takes characters for as long as they satisfy the condition.
-    pub(super) fn take_while(&mut self, keep: impl Fn(char) -> bool) -> &'p str {
-        let rest = self.rest();
-        let end = rest.find(|c| !keep(c)).unwrap_or(rest.len());
-        self.at += end;
-        slice(rest, ..end)
-    }
-
-    pub(super) fn place(&self) -> usize {
-        self.at
-    }
-
-    pub(super) fn go_to(&mut self, place: usize) {
-        self.at = place;
-    }
-
     pub(super) fn error(&self, message: impl Into<String>) -> PatternError {
-        PatternError::new(message, self.at)
+        PatternError::new(message, self.text.at())
     }
 
     pub(super) fn refused(&self, what: &str, offset: usize) -> PatternError {
@@ -224,7 +184,7 @@ impl<'p> PatternReader<'p> {
 
     pub(super) fn alternation(&mut self) -> Result<Node, PatternError> {
         let mut branches = vec![self.sequence()?];
-        while self.eat("|") {
+        while self.text.eat('|') {
             branches.push(self.sequence()?);
         }
         Ok(Node::alternate(branches))
@@ -234,7 +194,7 @@ impl<'p> PatternReader<'p> {
         let mut items = Vec::new();
         loop {
             self.skip_layout()?;
-            match self.peek() {
+            match self.text.peek() {
                 None | Some('|' | ')') => break,
                 Some(_) => {
                     if let Some(item) = self.atom()? {
@@ -250,19 +210,19 @@ impl<'p> PatternReader<'p> {
     /// Skips comments, and white space if the flags make it insignificant.
     pub(super) fn skip_layout(&mut self) -> Result<(), PatternError> {
         loop {
-            let start = self.at;
-            if self.eat("(?#") {
-                self.take_while(|c| c != ')');
-                if !self.eat(")") {
+            let start = self.text.at();
+            if self.text.skip("(?#") {
+                self.text.take(usize::MAX, |c| c != ')');
+                if !self.text.eat(')') {
                     return Err(self.error("the comment `(?#` is not closed: `)` is missing"));
                 }
             } else if self.flags.verbose {
-                self.take_while(char::is_whitespace);
-                if self.eat("#") {
-                    self.take_while(|c| c != '\n');
+                self.text.take(usize::MAX, char::is_whitespace);
+                if self.text.eat('#') {
+                    self.text.take(usize::MAX, |c| c != '\n');
                 }
             }
-            if self.at == start {
+            if self.text.at() == start {
                 return Ok(());
             }
         }
@@ -270,18 +230,19 @@ impl<'p> PatternReader<'p> {
 
     /// One item, without its quantifier; `None` if it only sets flags.
     fn atom(&mut self) -> Result<Option<Node>, PatternError> {
-        let start = self.at;
-        let Some(c) = self.next() else { return Ok(None) };
+        let here = self.text;
+        let start = here.at();
+        let Some(c) = self.text.bump() else { return Ok(None) };
         Ok(Some(match c {
             '*' | '+' | '?' => {
                 return Err(PatternError::new(format!("`{c}` has nothing to repeat"), start));
             }
             '{' => {
-                self.at = start;
+                let after = std::mem::replace(&mut self.text, here);
                 if self.counts()?.is_some() {
                     return Err(PatternError::new("`{…}` has nothing to repeat", start));
                 }
-                self.at = start + 1;
+                self.text = after;
                 Node::Char('{')
             }
             '.' => self.flags.dot(),
@@ -327,8 +288,8 @@ impl<'p> PatternReader<'p> {
 
     fn quantified(&mut self, node: Node) -> Result<Node, PatternError> {
         self.skip_layout()?;
-        let start = self.at;
-        let (min, max) = match self.peek() {
+        let start = self.text.at();
+        let (min, max) = match self.text.peek() {
             Some('*') => (0, None),
             Some('+') => (1, None),
             Some('?') => (0, Some(1)),
@@ -338,8 +299,8 @@ impl<'p> PatternReader<'p> {
             },
             _ => return Ok(node),
         };
-        if self.at == start {
-            self.next();
+        if self.text.at() == start {
+            self.text.bump();
         }
         if max.is_some_and(|max| max < min) {
             return Err(PatternError::new(
@@ -347,16 +308,10 @@ impl<'p> PatternReader<'p> {
                 start,
             ));
         }
-        let greed = if self.eat("?") {
-            Greed::Lazy
-        } else if self.eat("+") {
-            Greed::Possessive
-        } else {
-            Greed::Greedy
-        };
+        let greed = Greed::read(&mut self.text);
         self.skip_layout()?;
-        let again = self.at;
-        let repeated = match self.peek() {
+        let again = self.text.at();
+        let repeated = match self.text.peek() {
             Some('*' | '+' | '?') => true,
             Some('{') => self.counts()?.is_some(),
             _ => false,
@@ -369,18 +324,21 @@ impl<'p> PatternReader<'p> {
 
     /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`; `None`, without moving, if the `{` is a literal.
     fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, PatternError> {
-        let start = self.at;
-        self.next();
+        let here = self.text;
+        let start = here.at();
+        self.text.bump();
         let spaces = if self.flags.verbose { " \t\n\r\u{b}\u{c}" } else { "" };
-        self.take_while(|c| spaces.contains(c));
-        let low = self.take_while(|c| c.is_ascii_digit());
-        self.take_while(|c| spaces.contains(c));
-        let comma = self.eat(",");
-        self.take_while(|c| spaces.contains(c));
-        let high = if comma { self.take_while(|c| c.is_ascii_digit()) } else { low };
-        self.take_while(|c| spaces.contains(c));
-        if !self.eat("}") || (low.is_empty() && !comma) {
-            self.at = start;
+        let digits = |text: &mut Cursor<'p>| {
+            text.take(usize::MAX, |c| spaces.contains(c));
+            let digits = text.take(usize::MAX, |c| c.is_ascii_digit());
+            text.take(usize::MAX, |c| spaces.contains(c));
+            digits
+        };
+        let low = digits(&mut self.text);
+        let comma = self.text.eat(',');
+        let high = if comma { digits(&mut self.text) } else { low };
+        if !self.text.eat('}') || (low.is_empty() && !comma) {
+            self.text = here;
             return self.refuse_fuzzy().map(|()| None);
         }
         let number = |digits: &str, absent: Option<u32>| match digits {
@@ -395,7 +353,7 @@ impl<'p> PatternReader<'p> {
 
     /// `{e<=1}` asks for approximate matching.
     fn refuse_fuzzy(&self) -> Result<(), PatternError> {
-        let rest = self.rest();
+        let rest = self.text.rest();
         let inside = rest.strip_prefix('{').unwrap_or(rest);
         let digits = inside.trim_start_matches(|c: char| c.is_ascii_digit());
         let kind = match digits.strip_prefix("<=").or_else(|| digits.strip_prefix('<')) {
@@ -405,9 +363,10 @@ impl<'p> PatternReader<'p> {
         let is_cost =
             kind.starts_with(['e', 'i', 'd', 's']) && !kind.get(1..).is_some_and(|rest| rest.starts_with(",}"));
         if is_cost {
-            return Err(
-                self.refused("approximate matching (`{e}`, `{i}`, `{d}` or `{s}`; a brace itself is `\\{`)", self.at)
-            );
+            return Err(self.refused(
+                "approximate matching (`{e}`, `{i}`, `{d}` or `{s}`; a brace itself is `\\{`)",
+                self.text.at(),
+            ));
         }
         Ok(())
     }

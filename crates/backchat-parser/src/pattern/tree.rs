@@ -1,6 +1,7 @@
 //! A pattern as it was read, before it is compiled.
 
 use super::class::Class;
+use backchat_core::text::Cursor;
 
 #[derive(Clone, Debug)]
 pub(super) enum Node {
@@ -90,6 +91,19 @@ pub(super) enum Assertion {
     WordEnd,
     /// `\G`: the start of the search.
     SearchStart,
+}
+
+impl Greed {
+    /// The preference that a sign after a repeat gives it.
+    pub fn read(text: &mut Cursor<'_>) -> Self {
+        if text.eat('?') {
+            Greed::Lazy
+        } else if text.eat('+') {
+            Greed::Possessive
+        } else {
+            Greed::Greedy
+        }
+    }
 }
 
 impl Node {

@@ -176,13 +176,7 @@ impl<'p> ReReader<'p> {
             }
             Some((node, ItemKind::Other)) => node,
         };
-        let greed = if self.text.eat('?') {
-            Greed::Lazy
-        } else if self.text.eat('+') {
-            Greed::Possessive
-        } else {
-            Greed::Greedy
-        };
+        let greed = Greed::read(&mut self.text);
         items.push((Node::Repeat { node: Box::new(node), min, max, greed }, ItemKind::Repeat));
         Ok(())
     }
