@@ -7,8 +7,8 @@ use super::LazyStart;
 use super::marks::FreeTexts;
 use super::notes::Note;
 use super::rules::{Node, Rules};
-use super::turn::{Kind, Start, Turn};
-use backchat_derive::wire::{Wire, structure_of, written_of};
+use super::turn::{Start, Turn, TurnKind};
+use backchat_derive::wire::Wire;
 
 /// How many frames are kept. A template whose prompts end in words of the conversation has one for each request.
 const MOST_KEPT: usize = 32;
@@ -28,18 +28,11 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// The frame of a kind of requests, in rules that hold nothing yet; `None` if the renders show no such turn.
-    fn new(kind: &Kind, mut rules: Rules, wire: &Wire, free_texts: &FreeTexts) -> Option<Self> {
+    fn new(kind: &TurnKind, mut rules: Rules, wire: &Wire, free_texts: &FreeTexts) -> Option<Self> {
         let call = kind.calls.then(|| rules.open("call"));
         let content = kind.has_format.then(|| rules.open("content"));
         let mut notes = Vec::new();
-        let turn = Turn {
-            wire: structure_of(wire),
-            written: written_of(wire),
-            free_texts,
-            kind,
-            answer: content.map(Node::Rule),
-            call: call.map(Node::Rule),
-        };
+        let turn = Turn::new(kind, &mut rules, wire, free_texts, content.map(Node::Rule), call.map(Node::Rule))?;
         let (root, start) = turn.root(&mut rules, &mut notes)?;
         let is_lazy = kind.may_be_silent && !kind.has_format;
         let lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
@@ -49,13 +42,13 @@ impl Frame {
 
 /// The frames of a model's requests so far.
 #[derive(Debug, Default)]
-pub(crate) struct Frames(Mutex<Vec<(Kind, Option<Arc<Frame>>)>>);
+pub(crate) struct Frames(Mutex<Vec<(TurnKind, Option<Arc<Frame>>)>>);
 
 impl Frames {
     /// The frame of a kind of requests, made in these rules if it is not there.
     pub fn get(
         &self,
-        kind: Kind,
+        kind: TurnKind,
         rules: impl FnOnce() -> Rules,
         wire: &Wire,
         free_texts: &FreeTexts,

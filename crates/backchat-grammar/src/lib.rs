@@ -73,7 +73,7 @@ use request::Wants;
 use rules::{Node, Rules};
 use schema::Order;
 use shared_texts::SharedTexts;
-use turn::{Kind, Start};
+use turn::{Start, TurnKind};
 
 /// The rules of a model's valid outputs for one request.
 #[derive(Clone, Debug)]
@@ -166,7 +166,6 @@ impl Builder {
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
         let mut notes = self.assumptions(request);
         let (callable, wants) = request::tools(request, &mut notes)?;
-        let is_forced = matches!(wants, Wants::Some | Wants::One);
         let (prompt, told) = self.prompt(request);
         let end = PromptEnd::find(written_of(&self.wire), prompt.as_deref());
         let mut frame = self.frame(request, &end, wants, wants != Wants::Nothing);
@@ -179,7 +178,7 @@ impl Builder {
             frame = self.frame(request, &end, wants, false);
             rules = self.rules_of(frame.as_deref());
         }
-        let answer = self.answer(&mut rules, request, is_forced, &mut notes)?;
+        let answer = self.answer(&mut rules, request, wants, &mut notes)?;
         let Some(frame) = frame else {
             let message = "the renders show no turn of this kind after such a prompt";
             return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
@@ -230,8 +229,8 @@ impl Builder {
 
     /// The frame of the turn, with calls or without; `None` if no render shows such a turn.
     fn frame(&self, request: &Request<'_>, end: &PromptEnd, wants: Wants, calls: bool) -> Option<Arc<Frame>> {
-        let is_forced = matches!(wants, Wants::Some | Wants::One);
-        let kind = Kind {
+        let is_forced = wants.is_forced();
+        let kind = TurnKind {
             end: end.clone(),
             reasoning: request.reasoning,
             content: request.content,
@@ -351,11 +350,11 @@ impl Builder {
         &self,
         rules: &mut Rules,
         request: &Request<'_>,
-        is_forced: bool,
+        wants: Wants,
         notes: &mut Vec<Note>,
     ) -> Result<Option<Node>, Vec<Diagnostic>> {
         let Some(format) = &request.format else { return Ok(None) };
-        if is_forced {
+        if wants.is_forced() {
             let message = "a call is required: the form of the answer has no effect";
             notes.push(Note::new(Effect::Assumed, message));
             return Ok(None);

@@ -114,6 +114,13 @@ pub(crate) enum Wants {
     One,
 }
 
+impl Wants {
+    /// Whether there has to be a call.
+    pub fn is_forced(self) -> bool {
+        matches!(self, Self::Some | Self::One)
+    }
+}
+
 /// The tools the model may call, and how many calls it has to make.
 pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec<Tool>, Wants), Vec<Diagnostic>> {
     let given = match request.tools.as_deref() {

@@ -1,7 +1,7 @@
 //! The turn: the order of thoughts, content and calls, and the point at which the prompt ends.
 
 use super::automaton::Automaton;
-use super::begun::begun;
+use super::begun::{Begun, begun};
 use super::factored::factored;
 use super::machine::Machine;
 use super::marks::FreeTexts;
@@ -15,6 +15,7 @@ use super::{LazyStart, Trigger};
 use backchat_core::text::{common_start, slice};
 use backchat_derive::wire::structure::WireFormat;
 use backchat_derive::wire::written::{Group, Part, Shape, Written};
+use backchat_derive::wire::{Wire, structure_of, written_of};
 use backchat_parser::pattern::Regular;
 
 /// Whether a region may be there.
@@ -47,7 +48,7 @@ pub enum Reasoning {
 
 /// What the turns of some requests have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct TurnKind {
     pub end: PromptEnd,
     pub reasoning: Reasoning,
     /// Whether content next to calls is allowed, and whether it is required.
@@ -62,14 +63,17 @@ pub(crate) struct Kind {
 
 /// The parts of the turn.
 pub(crate) struct Turn<'t> {
-    pub wire: &'t WireFormat,
-    pub written: &'t Written,
-    pub free_texts: &'t FreeTexts,
-    pub kind: &'t Kind,
-    /// The content, if it is not free.
-    pub answer: Option<Node>,
+    wire: &'t WireFormat,
+    written: &'t Written,
+    free_texts: &'t FreeTexts,
+    kind: &'t TurnKind,
+    /// The turns that renders show after such a prompt, and the prompt's own part of them.
+    group: &'t Group,
+    tail: &'t str,
+    content: Node,
+    thought: Node,
     /// The calls, if there are any.
-    pub call: Option<Node>,
+    call: Option<Node>,
 }
 
 /// The start of the grammar.
@@ -88,29 +92,45 @@ pub(crate) struct Start {
 /// A shape with its calls as one.
 type Parts = Vec<Node>;
 
-impl Turn<'_> {
+impl<'t> Turn<'t> {
+    /// The turn with this answer, if the content is not free, and with these calls; `None` if the renders show none.
+    pub fn new(
+        kind: &'t TurnKind,
+        rules: &mut Rules,
+        wire: &'t Wire,
+        free_texts: &'t FreeTexts,
+        answer: Option<Node>,
+        call: Option<Node>,
+    ) -> Option<Self> {
+        let (wire, written) = (structure_of(wire), written_of(wire));
+        let mut free = |name: &str, text: &Automaton, is_required: bool| {
+            rules.text(name, if is_required { not_empty(text) } else { text.clone() })
+        };
+        let is_required = kind.content == Presence::Always;
+        let content = answer.unwrap_or_else(|| free("content", &free_texts.content, is_required));
+        let is_required = kind.reasoning == Reasoning::Always;
+        let thought = free_texts.reasoning.as_ref();
+        let thought = thought.map_or_else(Node::never, |thought| free("reasoning", thought, is_required));
+        let (group, tail) = kind.end.group(written)?;
+        Some(Self { wire, written, free_texts, kind, group, tail, content, thought, call })
+    }
+
     /// The rule of the whole turn from the end of the prompt on.
     pub fn root(&self, rules: &mut Rules, notes: &mut Vec<Note>) -> Option<(Node, Start)> {
-        let content = self.free_or_answer(rules);
-        let thought = self.free_texts.reasoning.as_ref().map_or_else(Node::never, |thought| {
-            let is_required = self.kind.reasoning == Reasoning::Always;
-            rules.text("reasoning", if is_required { not_empty(thought) } else { thought.clone() })
-        });
         notes.extend(self.kind.end.note());
-        let (group, tail) = self.kind.end.group(self.written)?;
-        let shapes = self.wanted(group, tail);
+        let start = self.start();
+        let thinks = start.inside.is_some();
         let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
         let mut alive: Vec<Parts> = Vec::new();
         let mut behind: Vec<Parts> = Vec::new();
         let mut kinds: Vec<(bool, bool)> = Vec::new();
         let mut others: Vec<&Shape> = Vec::new();
-        let thinks = self.start(group, tail).inside.is_some();
-        for shape in shapes {
-            let parts = self.parts(shape, &content, &thought);
+        for shape in self.wanted() {
+            let parts = self.parts(shape);
             let whole = Node::sequence(parts.iter().cloned());
             // A render may put the answer after the prompt as it is, inside the thought that the prompt opened.
             let is_read = !thinks || self.leaves_thought(shape);
-            if is_read && !whole.is_never() && after(rules, &whole, tail).is_some() {
+            if is_read && !whole.is_never() && after(rules, &whole, self.tail).is_some() {
                 behind.extend(self.behind_thought(shape, &parts));
                 alive.push(parts);
                 kinds.push(kind(shape));
@@ -124,12 +144,11 @@ impl Turn<'_> {
         let is_outside = self.kind.reasoning == Reasoning::Outside;
         let own = match is_outside && !behind.is_empty() {
             true => factored(&behind),
-            false => after(rules, &factored(&alive), tail).unwrap_or_else(Node::never),
+            false => after(rules, &factored(&alive), self.tail).unwrap_or_else(Node::never),
         };
-        let more = self.beyond(rules, group, &others, tail, &content, &thought).unwrap_or_else(Node::never);
+        let more = self.beyond(rules, &others).unwrap_or_else(Node::never);
         let root = Node::choice([own, more]);
-        let start = self.start(group, tail);
-        if is_outside && start.inside.is_none() {
+        if is_outside && !thinks {
             let message =
                 "the prompt leaves no reasoning open: the engine has to wait until reasoning is over, if there is any";
             notes.push(Note::new(Effect::Assumed, message));
@@ -138,9 +157,9 @@ impl Turn<'_> {
     }
 
     /// The shapes that the request allows.
-    fn wanted<'g>(&self, group: &'g Group, tail: &str) -> Vec<&'g Shape> {
+    fn wanted(&self) -> Vec<&'t Shape> {
         let has_call = |shape: &Shape| shape.has(&Part::Call);
-        let mut shapes: Vec<&Shape> = group.shapes.iter().collect();
+        let mut shapes: Vec<&Shape> = self.group.shapes.iter().collect();
         match (&self.call, self.kind.may_be_silent) {
             (None, _) => shapes.retain(|shape| !has_call(shape)),
             (Some(_), false) => shapes.retain(|shape| has_call(shape)),
@@ -157,7 +176,7 @@ impl Turn<'_> {
             }
             Presence::Auto => {}
         }
-        if self.answer.is_some() {
+        if self.kind.has_format {
             // Either the answer is given or a tool is called: text next to a call is not an answer, nor is an empty
             // turn.
             let beside = self.kind.content == Presence::Always;
@@ -167,14 +186,14 @@ impl Turn<'_> {
         let thinks = |shape: &Shape| shape.has(&Part::Reasoning);
         match self.kind.reasoning {
             Reasoning::Always if shapes.iter().any(|shape| thinks(shape)) => shapes.retain(|shape| thinks(shape)),
-            Reasoning::Never if tail.len() <= group.header.len() => shapes.retain(|shape| !thinks(shape)),
+            Reasoning::Never if self.tail.len() <= self.group.header.len() => shapes.retain(|shape| !thinks(shape)),
             _ => {}
         }
         shapes
     }
 
     /// A shape as nodes, with any number of calls if it shows two.
-    fn parts(&self, shape: &Shape, content: &Node, thought: &Node) -> Parts {
+    fn parts(&self, shape: &Shape) -> Parts {
         let count = shape.parts.iter().filter(|part| **part == Part::Call).count();
         let mut nodes = Vec::new();
         let mut seen = 0;
@@ -190,9 +209,9 @@ impl Turn<'_> {
                 Part::Text(text) if is_between => between.clone_from(text),
                 Part::Text(text) if is_thought => nodes.extend(self.thought_end(text)),
                 Part::Text(text) => nodes.push(Node::literal(text.as_str())),
-                Part::Content => nodes.push(content.clone()),
+                Part::Content => nodes.push(self.content.clone()),
                 Part::Reasoning if self.kind.reasoning == Reasoning::Never => {}
-                Part::Reasoning => nodes.push(thought.clone()),
+                Part::Reasoning => nodes.push(self.thought.clone()),
                 Part::Call => {
                     seen += 1;
                     is_between = seen == 1 && count > 1;
@@ -207,7 +226,7 @@ impl Turn<'_> {
             }
         }
         // Free content holds it already.
-        if self.answer.is_some() && shape.parts.last() == Some(&Part::Content) && !self.written.blank_end.is_empty() {
+        if self.kind.has_format && shape.parts.last() == Some(&Part::Content) && !self.written.blank_end.is_empty() {
             nodes.push(Node::literal(self.written.blank_end.as_str()).optional());
         }
         nodes
@@ -245,36 +264,19 @@ impl Turn<'_> {
         Some(parts.get(end + 1..)?.to_vec())
     }
 
-    /// The content: free text, or the requested answer.
-    fn free_or_answer(&self, rules: &mut Rules) -> Node {
-        if let Some(answer) = &self.answer {
-            return answer.clone();
-        }
-        let free = &self.free_texts.content;
-        rules.text("content", if self.kind.content == Presence::Always { not_empty(free) } else { free.clone() })
-    }
-
     /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that
     /// it opened, and what follows a header.
-    fn beyond(
-        &self,
-        rules: &mut Rules,
-        group: &Group,
-        shapes: &[&Shape],
-        tail: &str,
-        content: &Node,
-        thought: &Node,
-    ) -> Option<Node> {
-        let written = slice(tail, self.header_end(group, shapes)..);
+    fn beyond(&self, rules: &mut Rules, shapes: &[&Shape]) -> Option<Node> {
+        let written = slice(self.tail, self.header_end(shapes)..);
         let mut ways = Vec::new();
         for shape in shapes.iter().filter(|shape| !shape.has(&Part::Reasoning)) {
-            let mut parts = self.parts(shape, content, thought);
+            let mut parts = self.parts(shape);
             let Some(Part::Text(lead)) = shape.parts.first() else { continue };
             if parts.iter().any(Node::is_never) {
                 continue;
             }
             if let Some(first) = parts.first_mut() {
-                let rest = slice(lead, begun(self.wire.segmentation, &group.header, lead).lead..);
+                let rest = slice(lead, self.begun(lead).lead..);
                 // A thought shown as empty was written by the prompt already, and what it wrote after that.
                 let rest =
                     self.free_texts.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
@@ -308,37 +310,36 @@ impl Turn<'_> {
             return Some(rest);
         }
         if self.kind.reasoning == Reasoning::Outside {
-            let assumed = thinking::assumed_close(tail, close);
+            let assumed = thinking::assumed_close(self.tail, close);
             let blank = assumed.rsplit_once(close).map_or("", |(_, blank)| blank).to_owned();
             return Some(Node::sequence([Node::literal(blank).optional(), rest]));
         }
-        let thought = if self.kind.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
+        let thought = if self.kind.reasoning == Reasoning::Never { Node::empty() } else { self.thought.clone() };
         let rest = rules.add("answer", rest);
         // The white space of the close may be the model's or not; where no render shows it, it is that of the opening.
-        let ends = [own.close.clone(), thinking::assumed_close(tail, close)];
+        let ends = [own.close.clone(), thinking::assumed_close(self.tail, close)];
         let ends = ends.map(|end| Node::sequence(self.thought_end(&end)));
         Some(Node::sequence([thought, Node::choice(ends), rest]))
     }
 
     /// How far the prompt's header agrees with the turns after it.
-    fn header_end(&self, group: &Group, shapes: &[&Shape]) -> usize {
+    fn header_end(&self, shapes: &[&Shape]) -> usize {
         let leads = shapes.iter().filter_map(|shape| shape.parts.first()?.text());
-        let ends = leads.map(|lead| begun(self.wire.segmentation, &group.header, lead).header);
-        ends.max().unwrap_or(group.header.len())
+        leads.map(|lead| self.begun(lead).header).max().unwrap_or(self.group.header.len())
+    }
+
+    fn begun(&self, lead: &str) -> Begun {
+        begun(self.wire.segmentation, &self.group.header, lead)
     }
 
     /// The rest of the turn from the first mark of its calls on, and what starts it.
     pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<LazyStart> {
-        let content = self.free_or_answer(rules);
-        let thought =
-            self.free_texts.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
-        let call = self.call.clone()?;
-        let (group, tail) = self.kind.end.group(self.written)?;
+        let call = self.call.as_ref()?;
         let mut found: Vec<(String, Parts)> = Vec::new();
         let segmentation = self.wire.segmentation;
         // Text that occurs elsewhere in turns starts no call.
         let mut elsewhere: Vec<&str> = Vec::new();
-        for shape in self.wanted(group, tail) {
+        for shape in self.wanted() {
             let call_at = shape.parts.iter().position(|part| *part == Part::Call);
             let texts = shape.parts.iter().take(call_at.map_or(usize::MAX, |at| at.saturating_sub(1)));
             elsewhere.extend(texts.filter_map(Part::text));
@@ -347,9 +348,9 @@ impl Turn<'_> {
                 return None;
             };
             // The part of the turn that the prompt writes is not generated.
-            let begun = if first == 1 { begun(segmentation, &group.header, before).lead } else { 0 };
-            let parts = self.parts(shape, &content, &thought);
-            if let Some(at) = parts.iter().position(|node| *node == call) {
+            let begun = if first == 1 { self.begun(before).lead } else { 0 };
+            let parts = self.parts(shape);
+            if let Some(at) = parts.iter().position(|node| node == call) {
                 found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
             }
         }
@@ -384,14 +385,15 @@ impl Turn<'_> {
         Trigger { kind: "pattern", value: format!("{before}[\\s\\S]*?({sign}[\\s\\S]*)") }
     }
 
-    fn start(&self, group: &Group, tail: &str) -> Start {
-        let begun = slice(tail, group.header.len()..).to_owned();
+    fn start(&self) -> Start {
+        let begun = slice(self.tail, self.group.header.len()..).to_owned();
         let inside = self.free_texts.thought.as_ref().and_then(|(open, close)| {
             let opened = begun.rfind(open.as_str()).filter(|_| !open.is_empty())?;
             let is_closed = begun.rfind(close.as_str()).is_some_and(|closed| closed > opened);
             (!is_closed).then_some("reasoning_content")
         });
-        let thinking = thinking::find(self.wire, self.free_texts.thought.as_ref(), group, tail, inside.is_some());
+        let thought = self.free_texts.thought.as_ref();
+        let thinking = thinking::find(self.wire, thought, self.group, self.tail, inside.is_some());
         Start { inside, held: String::new(), begun, thinking }
     }
 }
