@@ -6,7 +6,7 @@ use super::marks::FreeTexts;
 use super::native;
 use super::notes::Note;
 use super::rules::{Node, Rules};
-use super::schema::{Reader, Schema};
+use super::schema::{Schema, SchemaReader};
 use super::style::Style;
 use super::tools::is_loose;
 use backchat_core::diagnostic::Diagnostic;
@@ -97,18 +97,12 @@ impl<'r> AnswerFormat<'r> {
         strict_space: bool,
         notes: &mut Vec<Note>,
     ) -> Result<Node, Diagnostic> {
-        let mut reader = Reader::new(rules, &self.schema, "answer", &free_texts.answer, open || self.is_open);
+        let open = open || self.is_open;
+        let mut reader = SchemaReader::new(rules, &self.schema, "answer", &free_texts.answer, open);
         let style = Style { inside: is_json, ..Style::json() }.with_space(strict_space);
         let node = reader.value(&Schema::new(&self.schema, String::new()), &style, "answer");
         let own = std::mem::take(&mut reader.notes);
-        let most_blanks = rules.blanks();
-        let native = native::json_schema(
-            &self.schema,
-            &style,
-            open || self.is_open,
-            rules.excludes_in_json(&free_texts.answer),
-            most_blanks,
-        );
+        let native = native::json_schema(&self.schema, &style, open, rules, &free_texts.answer);
         let failed = |path: &str, message: &str| {
             wrong(&format!("{}{path}", self.place), &format!("cannot be written: {message}"))
         };

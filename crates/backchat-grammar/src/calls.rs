@@ -7,7 +7,7 @@ use super::native;
 use super::notes::{Effect, Note};
 use super::reads::Reads;
 use super::rules::{Node, Rules};
-use super::schema::{Member, Order, Problem, Reader, Schema, Shape, bare_keys, types};
+use super::schema::{Member, Order, Problem, Schema, SchemaReader, Shape, bare_keys, types};
 use super::strings::Strings;
 use super::style::{Space, Style, unquoted_json};
 use backchat_core::json::{self, Value};
@@ -74,7 +74,7 @@ pub(crate) fn call<'r>(
         _ => &free_texts.nested,
     };
     let reading = Reading { open: reading.open || tool.is_open, ..reading };
-    let mut reader = Reader::new(rules, &tool.parameters, &tool.name, text, reading.open);
+    let mut reader = SchemaReader::new(rules, &tool.parameters, &tool.name, text, reading.open);
     reader.input = tool.input.as_ref();
     let arguments = arguments(&mut reader, tool, calls, written, free_texts, reading);
     notes.append(&mut reader.notes);
@@ -115,7 +115,7 @@ fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &
 }
 
 fn arguments<'r>(
-    reader: &mut Reader<'r>,
+    reader: &mut SchemaReader<'r>,
     tool: &Tool,
     calls: &'r Calls,
     written: &'r Written,
@@ -158,12 +158,10 @@ fn arguments<'r>(
         }
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
     }
-    let excludes = reader
-        .rules
-        .excludes_in_json(reader.free_texts)
-        .filter(|_| tool.input.is_none() && reading.order == Order::Schema);
-    let most_blanks = reader.rules.blanks();
-    let native = native::json_schema(&tool.parameters, &style, reading.open, excludes, most_blanks);
+    let says_all = tool.input.is_none() && reading.order == Order::Schema;
+    let native = says_all
+        .then(|| native::json_schema(&tool.parameters, &style, reading.open, reader.rules, reader.free_texts))
+        .flatten();
     let node = reader.rules.add_native(&format!("{}-arguments", tool.name), Node::choice(nodes), native);
     Ok(if style.inside { Node::sequence([Node::literal("\""), node, Node::literal("\"")]) } else { node })
 }
@@ -229,7 +227,7 @@ fn around(before: &str, node: Node, after: &str) -> Node {
 }
 
 /// Notes values that do not come back, and spellings left out so that they do.
-fn note(reader: &mut Reader<'_>, schema: &Schema, key: Option<&str>, spelling: &Spelling, read: Read) {
+fn note(reader: &mut SchemaReader<'_>, schema: &Schema, key: Option<&str>, spelling: &Spelling, read: Read) {
     if read.text {
         return;
     }
@@ -253,7 +251,7 @@ const ONLY_JSON: &str =
     "the parser does not read all that Python prints: only JSON, and what it takes for JSON, is allowed";
 
 impl<'r> Paired<'r> {
-    fn arguments(&self, reader: &mut Reader<'r>, shape: &Shape) -> Result<Node, Fault> {
+    fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Shape) -> Result<Node, Fault> {
         let properties = shape.named_members(self.written.sorted);
         let cut = &self.pairs.cut;
         let tool = reader.tool.clone();
@@ -302,7 +300,13 @@ impl<'r> Paired<'r> {
     }
 
     /// A value with the text around it, from its key on; without a key, that of any name the schema does not list.
-    fn value(&self, reader: &mut Reader<'r>, schema: &Schema, key: Option<&str>, name: &str) -> Result<Node, Fault> {
+    fn value(
+        &self,
+        reader: &mut SchemaReader<'r>,
+        schema: &Schema,
+        key: Option<&str>,
+        name: &str,
+    ) -> Result<Node, Fault> {
         let shapes = reader.shapes(schema)?;
         let text = shapes.iter().any(Shape::takes_any_text);
         let mut nodes: Vec<Node> = Vec::new();
@@ -362,7 +366,7 @@ impl<'r> Paired<'r> {
     /// A value that is not a string.
     fn other(
         &self,
-        reader: &mut Reader<'r>,
+        reader: &mut SchemaReader<'r>,
         shape: &Shape,
         spelling: &Spelling,
         read: Read,
@@ -387,7 +391,13 @@ impl<'r> Paired<'r> {
         Ok(around(&spelling.before, Node::choice(nodes), &spelling.after))
     }
 
-    fn string(&self, reader: &mut Reader<'r>, shape: &Shape, spelling: &Spelling, name: &str) -> Result<Node, Fault> {
+    fn string(
+        &self,
+        reader: &mut SchemaReader<'r>,
+        shape: &Shape,
+        spelling: &Spelling,
+        name: &str,
+    ) -> Result<Node, Fault> {
         let quoted = |open: &str, close: &str| {
             let before = spelling.before.strip_suffix(open).unwrap_or(&spelling.before).to_owned();
             let after = spelling.after.strip_prefix(close).unwrap_or(&spelling.after).to_owned();
@@ -444,7 +454,7 @@ impl<'r> Paired<'r> {
     }
 
     /// A text without quotes.
-    fn bare(&self, reader: &mut Reader<'r>, shape: &Shape, name: &str) -> Result<Node, Fault> {
+    fn bare(&self, reader: &mut SchemaReader<'r>, shape: &Shape, name: &str) -> Result<Node, Fault> {
         let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
         if let Some(values) = &shape.values {
             let mut nodes = Vec::new();

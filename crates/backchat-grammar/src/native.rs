@@ -1,8 +1,10 @@
 //! The JSON Schemas that xgrammar's own format treats exactly as the rules here do. It silently drops some keywords and
 //! reads others differently: anything not known to be equivalent is left to rules.
 
+use super::automaton::Automaton;
+use super::rules::Rules;
 use super::strings::Strings;
-use super::style::{Space, Style};
+use super::style::Style;
 use backchat_core::json::{Object, Value, texts};
 
 /// The format for a value of this schema, if it is exactly equivalent to the rules.
@@ -10,30 +12,31 @@ pub(crate) fn json_schema(
     schema: &Value,
     style: &Style,
     is_open: bool,
-    excludes: Option<&[String]>,
-    most_blanks: u32,
+    rules: &Rules,
+    free_texts: &Automaton,
 ) -> Option<Value> {
-    let is_plain = *style == Style { space: Space::Flexible, ..Style::json() };
-    let excludes = excludes.filter(|_| is_plain)?;
-    Some(formatted(normalized(schema, is_open, 0)?, excludes, most_blanks))
+    if *style != Style::json() {
+        return None;
+    }
+    formatted(normalized(schema, is_open, 0)?, rules, free_texts)
 }
 
 /// The format for a string of any text, or for a value of any kind, as the rules have them.
-pub(crate) fn free(is_string: bool, style: &Style, excludes: Option<&[String]>, most_blanks: u32) -> Option<Value> {
+pub(crate) fn free(is_string: bool, style: &Style, rules: &Rules, free_texts: &Automaton) -> Option<Value> {
     let schema = if is_string { Value::from([("type", "string".into())]) } else { Value::Bool(true) };
-    let is_plain = *style == Style { space: Space::Flexible, ..Style::json() };
     // A string has no blanks of its own: what is around it does not matter.
-    let is_plain = is_plain || is_string && style.strings == Strings::Json && !style.inside;
-    Some(formatted(schema, excludes.filter(|_| is_plain)?, most_blanks))
+    let is_plain = *style == Style::json() || is_string && style.strings == Strings::Json && !style.inside;
+    is_plain.then(|| formatted(schema, rules, free_texts)).flatten()
 }
 
-fn formatted(schema: Value, excludes: &[String], most_blanks: u32) -> Value {
-    Value::from([
+/// The format of a schema in whose strings these texts are free.
+fn formatted(schema: Value, rules: &Rules, free_texts: &Automaton) -> Option<Value> {
+    Some(Value::from([
         ("type", "json_schema".into()),
         ("json_schema", schema),
-        ("max_whitespace_cnt", most_blanks.into()),
-        ("excludes", texts(excludes)),
-    ])
+        ("max_whitespace_cnt", rules.blanks().into()),
+        ("excludes", texts(rules.excludes_in_json(free_texts)?)),
+    ]))
 }
 
 /// Keywords that say nothing about values.

@@ -18,7 +18,10 @@ pub(crate) struct ContextFree {
     terminals: Vec<(Regular, Automaton)>,
     /// What may come after each terminal, and before the first one.
     ignored: Option<(Regular, Automaton)>,
-    overlaps: bool,
+    /// The rules that may be empty.
+    empty: BTreeSet<usize>,
+    /// Whether a longest-match lexer would split some text differently.
+    pub overlaps: bool,
 }
 
 /// How many parts a grammar may have once its rules are put into each other.
@@ -28,6 +31,9 @@ const MOST_PARTS: usize = 100_000;
 const MOST_OPEN: usize = 30;
 
 type Result<T> = std::result::Result<T, String>;
+
+/// The rule of a circle that an alternative begins with, if any, and the rest.
+type Way = (Option<usize>, Vec<Expr>);
 
 impl ContextFree {
     pub(super) fn new(source: Source) -> Result<Self> {
@@ -41,19 +47,15 @@ impl ContextFree {
             true => None,
             false => Some(made(Regular::Alternate(ignored).repeat(0, None))?),
         };
-        let mut this = Self { rules, start, terminals, ignored, overlaps: false };
+        let mut this = Self { rules, start, terminals, ignored, empty: BTreeSet::new(), overlaps: false };
         if !this.rules_where(Self::ends).contains(&start) {
             return Err("accepts no text: its rules never end".to_owned());
         }
+        this.empty = this.rules_where(Self::is_empty_with);
         this.overlaps = this.find_overlaps();
         this.end_empty_repeats()?;
         this.end_left_recursion()?;
         Ok(this)
-    }
-
-    /// Whether a longest-match lexer would split some text differently.
-    pub fn overlaps(&self) -> bool {
-        self.overlaps
     }
 
     /// The whole as one automaton, if no rule refers to itself and it is small enough.
@@ -158,8 +160,12 @@ impl ContextFree {
         self.holds(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| !own.is_empty()))
     }
 
+    fn may_be_empty(&self, expr: &Expr) -> bool {
+        self.is_empty_with(&self.empty, expr)
+    }
+
     /// Whether it may be empty, given the rules that may be.
-    fn may_be_empty(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
+    fn is_empty_with(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
         self.holds(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| own.ends_in(0)))
     }
 
@@ -173,21 +179,16 @@ impl ContextFree {
             Expr::Repeat(item, min, _) => *min == 0 || self.holds(known, item, of_terminal),
         }
     }
-
-    fn empty_rules(&self) -> BTreeSet<usize> {
-        self.rules_where(Self::may_be_empty)
-    }
 }
 
 /// Comparison with longest-match lexers.
 impl ContextFree {
     fn find_overlaps(&self) -> bool {
-        let empty = self.empty_rules();
         let edge = |is_first: bool| -> Vec<BTreeSet<usize>> {
             let mut known: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.rules.len()];
             loop {
                 let next: Vec<BTreeSet<usize>> =
-                    self.rules.iter().map(|(_, body)| self.at_edge(body, is_first, &known, &empty)).collect();
+                    self.rules.iter().map(|(_, body)| self.at_edge(body, is_first, &known)).collect();
                 if next == known {
                     return known;
                 }
@@ -197,7 +198,7 @@ impl ContextFree {
         let (firsts, lasts) = (edge(true), edge(false));
         let mut pairs = BTreeSet::new();
         for (_, body) in &self.rules {
-            self.neighbors(body, (&firsts, &lasts), &empty, &mut pairs);
+            self.neighbors(body, (&firsts, &lasts), &mut pairs);
         }
         let any = Regular::Alternate(self.terminals.iter().map(|(own, _)| own.clone()).collect());
         let Some(any) = Automaton::from_pattern(&any) else { return true };
@@ -211,15 +212,9 @@ impl ContextFree {
     }
 
     /// The terminals that a text of it may begin or end with.
-    fn at_edge(
-        &self,
-        expr: &Expr,
-        is_first: bool,
-        known: &[BTreeSet<usize>],
-        empty: &BTreeSet<usize>,
-    ) -> BTreeSet<usize> {
+    fn at_edge(&self, expr: &Expr, is_first: bool, known: &[BTreeSet<usize>]) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
-        self.edge(expr, is_first, empty, &mut |leaf| match leaf {
+        self.edge(expr, is_first, &mut |leaf| match leaf {
             Expr::Terminal(at) => drop(found.insert(*at)),
             Expr::Rule(rule) => found.extend(known.get(*rule).into_iter().flatten()),
             _ => {}
@@ -228,19 +223,19 @@ impl ContextFree {
     }
 
     /// Visits the terminals and rules that a text of it may begin or end with.
-    fn edge(&self, expr: &Expr, is_first: bool, empty: &BTreeSet<usize>, visit: &mut dyn FnMut(&Expr)) {
+    fn edge(&self, expr: &Expr, is_first: bool, visit: &mut dyn FnMut(&Expr)) {
         match expr {
             Expr::Terminal(_) | Expr::Rule(_) => visit(expr),
-            Expr::Choice(items) => items.iter().for_each(|item| self.edge(item, is_first, empty, visit)),
-            Expr::Repeat(item, ..) => self.edge(item, is_first, empty, visit),
+            Expr::Choice(items) => items.iter().for_each(|item| self.edge(item, is_first, visit)),
+            Expr::Repeat(item, ..) => self.edge(item, is_first, visit),
             Expr::Sequence(items) => {
                 let mut items: Vec<&Expr> = items.iter().collect();
                 if !is_first {
                     items.reverse();
                 }
                 for item in items {
-                    self.edge(item, is_first, empty, visit);
-                    if !self.may_be_empty(empty, item) {
+                    self.edge(item, is_first, visit);
+                    if !self.may_be_empty(item) {
                         break;
                     }
                 }
@@ -253,35 +248,34 @@ impl ContextFree {
         &self,
         expr: &Expr,
         known: (&[BTreeSet<usize>], &[BTreeSet<usize>]),
-        empty: &BTreeSet<usize>,
         pairs: &mut BTreeSet<(usize, usize)>,
     ) {
         let (firsts, lasts) = known;
         let mut join = |left: &Expr, right: &Expr| {
-            let right = self.at_edge(right, true, firsts, empty);
-            for left in self.at_edge(left, false, lasts, empty) {
+            let right = self.at_edge(right, true, firsts);
+            for left in self.at_edge(left, false, lasts) {
                 pairs.extend(right.iter().map(|right| (left, *right)));
             }
         };
         match expr {
             Expr::Terminal(_) | Expr::Rule(_) => {}
-            Expr::Choice(items) => items.iter().for_each(|item| self.neighbors(item, known, empty, pairs)),
+            Expr::Choice(items) => items.iter().for_each(|item| self.neighbors(item, known, pairs)),
             Expr::Repeat(item, _, max) => {
                 if max.is_none_or(|max| max > 1) {
                     join(item, item);
                 }
-                self.neighbors(item, known, empty, pairs);
+                self.neighbors(item, known, pairs);
             }
             Expr::Sequence(items) => {
                 for (at, left) in items.iter().enumerate() {
                     for right in items.iter().skip(at + 1) {
                         join(left, right);
-                        if !self.may_be_empty(empty, right) {
+                        if !self.may_be_empty(right) {
                             break;
                         }
                     }
                 }
-                items.iter().for_each(|item| self.neighbors(item, known, empty, pairs));
+                items.iter().for_each(|item| self.neighbors(item, known, pairs));
             }
         }
     }
@@ -313,10 +307,9 @@ fn goes_on(left: &Automaton, any: &Automaton, right: &Automaton) -> bool {
 impl ContextFree {
     /// Repetitions of a possibly empty expression become repetitions of its nonempty texts.
     fn end_empty_repeats(&mut self) -> Result<()> {
-        let empty = self.empty_rules();
         for at in 0..self.rules.len() {
             let Some(body) = self.body(at).cloned() else { continue };
-            let body = self.without_empty_repeats(body, &empty)?;
+            let body = self.without_empty_repeats(body)?;
             if let Some((_, own)) = self.rules.get_mut(at) {
                 *own = body;
             }
@@ -324,28 +317,28 @@ impl ContextFree {
         Ok(())
     }
 
-    fn without_empty_repeats(&mut self, expr: Expr, empty: &BTreeSet<usize>) -> Result<Expr> {
+    fn without_empty_repeats(&mut self, expr: Expr) -> Result<Expr> {
         let mut each = |items: Vec<Expr>| {
-            items.into_iter().map(|item| self.without_empty_repeats(item, empty)).collect::<Result<Vec<_>>>()
+            items.into_iter().map(|item| self.without_empty_repeats(item)).collect::<Result<Vec<_>>>()
         };
         Ok(match expr {
             Expr::Terminal(_) | Expr::Rule(_) => expr,
             Expr::Sequence(items) => Expr::Sequence(each(items)?),
             Expr::Choice(items) => Expr::Choice(each(items)?),
             Expr::Repeat(item, min, max) => {
-                let item = self.without_empty_repeats(*item, empty)?;
-                match max == Some(1) || !self.may_be_empty(empty, &item) {
+                let item = self.without_empty_repeats(*item)?;
+                match max == Some(1) || !self.may_be_empty(&item) {
                     true => Expr::Repeat(Box::new(item), min, max),
                     // It may be empty each time: it need not be there.
-                    false => Expr::Repeat(Box::new(self.not_empty(item, empty)?), 0, max),
+                    false => Expr::Repeat(Box::new(self.not_empty(item)?), 0, max),
                 }
             }
         })
     }
 
     /// The texts of it but the empty one.
-    fn not_empty(&mut self, expr: Expr, empty: &BTreeSet<usize>) -> Result<Expr> {
-        if !self.may_be_empty(empty, &expr) {
+    fn not_empty(&mut self, expr: Expr) -> Result<Expr> {
+        if !self.may_be_empty(&expr) {
             return Ok(expr);
         }
         Ok(match expr {
@@ -363,16 +356,16 @@ impl ContextFree {
                 return Err(format!("repeats the rule `{name}`, which may be empty: this is not supported"));
             }
             Expr::Choice(items) => {
-                let items = items.into_iter().map(|item| self.not_empty(item, empty));
+                let items = items.into_iter().map(|item| self.not_empty(item));
                 Expr::Choice(items.collect::<Result<_>>()?)
             }
-            Expr::Repeat(item, _, max) => Expr::Repeat(Box::new(self.not_empty(*item, empty)?), 1, max),
+            Expr::Repeat(item, _, max) => Expr::Repeat(Box::new(self.not_empty(*item)?), 1, max),
             Expr::Sequence(items) => {
                 let mut ways = Vec::new();
                 for at in 0..items.len() {
                     let mut rest: Vec<Expr> = items.iter().skip(at).cloned().collect();
                     let first = rest.remove(0);
-                    rest.insert(0, self.not_empty(first, empty)?);
+                    rest.insert(0, self.not_empty(first)?);
                     ways.push(Expr::Sequence(rest));
                 }
                 Expr::Choice(ways)
@@ -382,20 +375,19 @@ impl ContextFree {
 
     /// Left-recursive rules, directly or indirectly, become repetitions.
     fn end_left_recursion(&mut self) -> Result<()> {
-        let empty = self.empty_rules();
-        for circle in self.circles(&empty) {
-            self.end_circle(&circle, &empty)?;
+        for circle in self.circles() {
+            self.end_circle(&circle)?;
         }
-        match self.circles(&empty).is_empty() {
+        match self.circles().is_empty() {
             true => Ok(()),
             false => Err("has left recursion after a part that may be empty: this is not supported".to_owned()),
         }
     }
 
     /// The rules that begin with each other.
-    fn circles(&self, empty: &BTreeSet<usize>) -> Vec<Vec<usize>> {
+    fn circles(&self) -> Vec<Vec<usize>> {
         let count = self.rules.len();
-        let begins: Vec<BTreeSet<usize>> = self.rules.iter().map(|(_, body)| self.beginnings(body, empty)).collect();
+        let begins: Vec<BTreeSet<usize>> = self.rules.iter().map(|(_, body)| self.beginnings(body)).collect();
         let reach = |from: usize| -> BTreeSet<usize> {
             let mut seen = BTreeSet::new();
             let mut waiting = vec![from];
@@ -424,9 +416,9 @@ impl ContextFree {
     }
 
     /// The rules that a text of it may begin with.
-    fn beginnings(&self, expr: &Expr, empty: &BTreeSet<usize>) -> BTreeSet<usize> {
+    fn beginnings(&self, expr: &Expr) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
-        self.edge(expr, true, empty, &mut |leaf| {
+        self.edge(expr, true, &mut |leaf| {
             if let Expr::Rule(rule) = leaf {
                 found.insert(*rule);
             }
@@ -434,11 +426,11 @@ impl ContextFree {
         found
     }
 
-    fn end_circle(&mut self, circle: &[usize], empty: &BTreeSet<usize>) -> Result<()> {
+    fn end_circle(&mut self, circle: &[usize]) -> Result<()> {
         for (at, rule) in circle.iter().enumerate() {
             let Some(body) = self.body(*rule).cloned() else { continue };
             let mut left = MOST_PARTS / 10;
-            let mut ways = self.ways(&body, circle, empty, &mut left)?;
+            let mut ways = self.ways(&body, circle, &mut left)?;
             // Rules before it no longer begin with themselves: they are put in their place.
             for earlier in circle.iter().take(at) {
                 let Some(body) = self.body(*earlier).cloned() else { continue };
@@ -448,7 +440,7 @@ impl ContextFree {
                         next.push((head, rest));
                         continue;
                     }
-                    for (head, mut own) in self.ways(&body, circle, empty, &mut left)? {
+                    for (head, mut own) in self.ways(&body, circle, &mut left)? {
                         own.extend(rest.iter().cloned());
                         next.push((head, own));
                     }
@@ -469,7 +461,7 @@ impl ContextFree {
                 true => base,
                 false => {
                     let more = Expr::Repeat(Box::new(Expr::Choice(more)), 0, None);
-                    let more = self.without_empty_repeats(more, empty)?;
+                    let more = self.without_empty_repeats(more)?;
                     Expr::Sequence(vec![base, more])
                 }
             };
@@ -480,16 +472,10 @@ impl ContextFree {
         Ok(())
     }
 
-    /// The alternatives of an expression: the rule of the cycle that each begins with, if any, and the rest.
-    fn ways(
-        &self,
-        expr: &Expr,
-        circle: &[usize],
-        empty: &BTreeSet<usize>,
-        left: &mut usize,
-    ) -> Result<Vec<(Option<usize>, Vec<Expr>)>> {
+    /// The alternatives of an expression.
+    fn ways(&self, expr: &Expr, circle: &[usize], left: &mut usize) -> Result<Vec<Way>> {
         *left = left.checked_sub(1).ok_or("has left recursion through too many alternatives")?;
-        let touches = |expr: &Expr| self.beginnings(expr, empty).iter().any(|rule| circle.contains(rule));
+        let touches = |expr: &Expr| self.beginnings(expr).iter().any(|rule| circle.contains(rule));
         if !touches(expr) {
             return Ok(vec![(None, vec![expr.clone()])]);
         }
@@ -501,14 +487,14 @@ impl ContextFree {
             Expr::Choice(items) => {
                 let mut all = Vec::new();
                 for item in items {
-                    all.extend(self.ways(item, circle, empty, left)?);
+                    all.extend(self.ways(item, circle, left)?);
                 }
                 Ok(all)
             }
             Expr::Repeat(item, min, max) => {
                 let rest = Expr::Repeat(item.clone(), min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
                 let mut all = if *min == 0 { vec![(None, Vec::new())] } else { Vec::new() };
-                for (head, mut own) in self.ways(item, circle, empty, left)? {
+                for (head, mut own) in self.ways(item, circle, left)? {
                     if *max != Some(1) {
                         own.push(rest.clone());
                     }
@@ -522,12 +508,12 @@ impl ContextFree {
                     return Err("has left recursion after a part that may be empty: this is not supported".to_owned());
                 }
                 let mut all = Vec::new();
-                for (head, mut own) in self.ways(first, circle, empty, left)? {
+                for (head, mut own) in self.ways(first, circle, left)? {
                     let is_empty = head.is_none() && own.is_empty();
                     own.extend(rest.iter().cloned());
                     match is_empty {
                         // The first part was left out: the next one is the first.
-                        true => all.extend(self.ways(&Expr::Sequence(own), circle, empty, left)?),
+                        true => all.extend(self.ways(&Expr::Sequence(own), circle, left)?),
                         false => all.push((head, own)),
                     }
                 }

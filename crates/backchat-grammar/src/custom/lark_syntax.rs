@@ -67,14 +67,14 @@ enum Raw {
 
 /// Reads a grammar.
 pub(super) fn read(text: &str) -> Result<Source> {
-    let mut reader = Reader { tokens: tokens(text)?, at: 0, depth: 0 };
-    let mut definitions: Vec<(String, Raw, At)> = Vec::new();
+    let mut reader = LarkReader { tokens: tokens(text)?, at: 0, depth: 0 };
+    let mut definitions: Vec<(String, Raw)> = Vec::new();
     let mut ignored = Vec::new();
     while let Some((token, at)) = reader.next() {
         match token {
             Token::Newline => {}
             Token::Directive(name) => match name.as_str() {
-                "ignore" => ignored.push((reader.choice()?, at)),
+                "ignore" => ignored.push(reader.choice()?),
                 "import" => reader.import(at, &mut definitions)?,
                 other => return Err(at.wrong(&format!("`%{other}`"))),
             },
@@ -85,7 +85,7 @@ pub(super) fn read(text: &str) -> Result<Source> {
                     return Err(at.wrong(&format!("`{name}` is defined twice")));
                 }
                 let body = reader.choice()?;
-                definitions.push((name, body, at));
+                definitions.push((name, body));
             }
             _ => return Err(at.wrong("a rule, a terminal or a directive was expected here")),
         }
@@ -94,10 +94,10 @@ pub(super) fn read(text: &str) -> Result<Source> {
 }
 
 /// Names become rules and the texts of terminals.
-fn resolved(definitions: &[(String, Raw, At)], ignored: &[(Raw, At)]) -> Result<Source> {
+fn resolved(definitions: &[(String, Raw)], ignored: &[Raw]) -> Result<Source> {
     let is_terminal = |name: &str| name.trim_start_matches('_').starts_with(|c: char| c.is_ascii_uppercase());
     let mut resolver = Resolver::default();
-    for (name, body, _) in definitions {
+    for (name, body) in definitions {
         if is_terminal(name) {
             resolver.definitions.insert(name, body);
         } else {
@@ -109,10 +109,10 @@ fn resolved(definitions: &[(String, Raw, At)], ignored: &[(Raw, At)]) -> Result<
     }
     let Some(start) = resolver.rules.get("start").copied() else { return Err("has no rule `start`".to_owned()) };
     let mut rules = Vec::new();
-    for (name, body, _) in definitions.iter().filter(|(name, ..)| !is_terminal(name)) {
+    for (name, body) in definitions.iter().filter(|(name, ..)| !is_terminal(name)) {
         rules.push((name.clone(), resolver.rule(body)?));
     }
-    let ignored = ignored.iter().map(|(body, _)| resolver.terminal(body)).collect::<Result<_>>()?;
+    let ignored = ignored.iter().map(|body| resolver.terminal(body)).collect::<Result<_>>()?;
     Ok(Source { rules, terminals: resolver.numbered, start, ignored })
 }
 
@@ -188,13 +188,13 @@ impl Resolver<'_> {
     }
 }
 
-struct Reader {
+struct LarkReader {
     tokens: Vec<(Token, At)>,
     at: usize,
     depth: usize,
 }
 
-impl Reader {
+impl LarkReader {
     fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at).map(|(token, _)| token)
     }
@@ -234,7 +234,7 @@ impl Reader {
         }
     }
 
-    fn import(&mut self, at: At, definitions: &mut Vec<(String, Raw, At)>) -> Result<()> {
+    fn import(&mut self, at: At, definitions: &mut Vec<(String, Raw)>) -> Result<()> {
         let library = match self.next() {
             Some((Token::Name(name), _)) => name,
             _ => return Err(at.wrong("only `%import common.X` is known")),
@@ -271,7 +271,7 @@ impl Reader {
                 )));
             };
             let regular = regex::read(pattern, "", false)?;
-            definitions.push((alias.clone().unwrap_or(name), Raw::Terminal(regular), at));
+            definitions.push((alias.clone().unwrap_or(name), Raw::Terminal(regular)));
         }
         Ok(())
     }
@@ -313,15 +313,14 @@ impl Reader {
     }
 
     fn repeated(&mut self, atom: Raw) -> Result<Raw> {
-        let (min, max) = match self.peek() {
-            Some(Token::Sign('?')) => (0, Some(1)),
-            Some(Token::Sign('*')) => (0, None),
-            Some(Token::Sign('+')) => (1, None),
-            Some(Token::Sign('~')) => (0, Some(0)),
-            _ => return Ok(atom),
-        };
+        let Some(Token::Sign(sign @ ('?' | '*' | '+' | '~'))) = self.peek().cloned() else { return Ok(atom) };
         self.at += 1;
-        let (min, max) = if max == Some(0) { self.counts()? } else { (min, max) };
+        let (min, max) = match sign {
+            '?' => (0, Some(1)),
+            '*' => (0, None),
+            '+' => (1, None),
+            _ => self.counts()?,
+        };
         Ok(Raw::Repeat(Box::new(atom), min, max))
     }
 
@@ -369,11 +368,10 @@ impl Reader {
                     _ => return Err(place.wrong("a range goes from one character to a later one")),
                 }
             }
-            Token::Regex(source, flags) => {
-                let regular = regex::read(&source, &flags, false)
-                    .map_err(|problem| place.wrong(&format!("the regular expression {problem}")))?;
-                Raw::Terminal(regular)
-            }
+            Token::Regex(source, flags) => Raw::Terminal(
+                regex::read(&source, &flags, false)
+                    .map_err(|problem| place.wrong(&format!("the regular expression {problem}")))?,
+            ),
             Token::Sign(open @ ('(' | '[')) => {
                 let inner = self.choice()?;
                 while self.eat(&Token::Newline) {}
@@ -469,11 +467,9 @@ fn quoted(chars: &[char], start: usize) -> Option<(String, usize)> {
             continue;
         }
         let sign = rest.next()?;
-        let digits = match sign {
-            'x' => 2,
-            'u' => 4,
-            'U' => 8,
-            _ => 0,
+        let mut code = |digits: usize| {
+            let code: String = rest.by_ref().take(digits).collect();
+            char::from_u32(u32::from_str_radix(&code, 16).ok().filter(|_| code.len() == digits)?)
         };
         text.push(match sign {
             'n' => '\n',
@@ -481,10 +477,9 @@ fn quoted(chars: &[char], start: usize) -> Option<(String, usize)> {
             't' => '\t',
             'f' => '\u{c}',
             '\\' | '"' | '\'' | '/' => sign,
-            'x' | 'u' | 'U' => {
-                let code: String = rest.by_ref().take(digits).collect();
-                char::from_u32(u32::from_str_radix(&code, 16).ok().filter(|_| code.len() == digits)?)?
-            }
+            'x' => code(2)?,
+            'u' => code(4)?,
+            'U' => code(8)?,
             _ => return None,
         });
     }

@@ -62,7 +62,7 @@ pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Opti
         Some("lark") => {
             let problem = |problem: String| format!("the Lark grammar {problem}");
             let grammar = ContextFree::new(lark_syntax::read(definition).map_err(problem)?).map_err(problem)?;
-            if grammar.overlaps() {
+            if grammar.overlaps {
                 let message = "terminals overlap: the grammar is read over characters, where a lexer would take the longest terminal";
                 notes.push(Note { keyword: Some("format".to_owned()), ..Note::new(Effect::Looser, message) });
             }

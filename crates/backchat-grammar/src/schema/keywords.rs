@@ -5,7 +5,7 @@ use backchat_core::push_new;
 
 use super::listed::Listed;
 use super::shape::{Schema, Shape, escaped, types};
-use super::{Problem, Reader};
+use super::{Problem, SchemaReader};
 use crate::notes::Effect;
 use crate::number::Decimal;
 
@@ -77,7 +77,14 @@ fn schemas(list: &Value, keyword: &str, path: &str) -> Vec<Schema> {
     items.map(|(at, item)| Schema::new(item, format!("{path}/{keyword}/{at}"))).collect()
 }
 
-impl Reader<'_> {
+/// The schemas of members or of their patterns, each with its name.
+fn members(value: &Value, keyword: &str, path: &str) -> impl Iterator<Item = (String, Schema)> {
+    let members = value.as_object().into_iter().flatten();
+    members
+        .map(move |(name, value)| (name.to_owned(), Schema::new(value, format!("{path}/{keyword}/{}", escaped(name)))))
+}
+
+impl SchemaReader<'_> {
     /// Adds to a shape what a schema says.
     pub(super) fn apply(&mut self, shape: &mut Shape, value: &Value, path: &str) -> Result<(), Problem> {
         let entries = match value {
@@ -90,6 +97,8 @@ impl Reader<'_> {
             _ => return Err(Problem::at(path, "not a schema: it must be an object, `true` or `false`")),
         };
         for (keyword, value) in entries {
+            let own = || Schema::new(value, format!("{path}/{keyword}"));
+            let number = value.as_u64();
             match keyword {
                 // They are read together, after the other keywords.
                 "type" | "nullable" => {}
@@ -99,18 +108,56 @@ impl Reader<'_> {
                     self.bound(shape, entries, keyword, value, path);
                 }
                 "multipleOf" => self.multiple(shape, value, path),
-                "minLength" | "maxLength" | "pattern" | "format" => of_strings(shape, keyword, value, path)?,
-                "properties"
-                | "patternProperties"
-                | "additionalProperties"
-                | "propertyNames"
-                | "required"
-                | "minProperties"
-                | "maxProperties" => of_objects(shape, keyword, value, path),
-                "prefixItems" | "items" | "minItems" | "maxItems" | "uniqueItems" => {
-                    self.of_lists(shape, keyword, value, path);
+                "minLength" => shape.length.at_least(number),
+                "maxLength" => shape.length.at_most(number),
+                "pattern" => keep_text(&mut shape.patterns, text(value, keyword, path)?, path),
+                "format" => keep_text(&mut shape.formats, text(value, keyword, path)?, path),
+                "properties" => {
+                    shape.names_members = true;
+                    for (name, own) in members(value, keyword, path) {
+                        match shape.properties.iter_mut().find(|(known, _)| *known == name) {
+                            Some((_, known)) => *known = known.clone().and(&own),
+                            None => shape.properties.push((name, own)),
+                        }
+                    }
                 }
-                "allOf" | "anyOf" | "oneOf" | "not" => self.combined(shape, keyword, value, path)?,
+                "patternProperties" => {
+                    shape.names_members = true;
+                    shape.pattern_properties.extend(members(value, keyword, path));
+                }
+                "additionalProperties" => add(&mut shape.additional, own()),
+                "propertyNames" => shape.property_names.push(own()),
+                "required" => {
+                    for name in value.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
+                        push_new(&mut shape.required, name.to_owned());
+                    }
+                }
+                "minProperties" => shape.member_count.at_least(number),
+                "maxProperties" => shape.member_count.at_most(number),
+                "minItems" => shape.item_count.at_least(number),
+                "maxItems" => shape.item_count.at_most(number),
+                "items" if value.as_list().is_none() => add(&mut shape.items, own()),
+                "prefixItems" | "items" => merge_prefix(shape, schemas(value, keyword, path)),
+                "uniqueItems" if value.is_truthy() => {
+                    self.note(Effect::Looser, path, keyword, "items may repeat: a grammar cannot track them");
+                }
+                "uniqueItems" => {}
+                "allOf" => {
+                    for (value, path) in schemas(value, keyword, path).iter().flat_map(|schema| &schema.all) {
+                        self.apply(shape, value, path)?;
+                    }
+                }
+                "anyOf" => shape.choices.push(schemas(value, keyword, path)),
+                "oneOf" => {
+                    let branches = schemas(value, keyword, path);
+                    if !self.are_apart(&branches) {
+                        let message =
+                            "branches that overlap are read as `anyOf`: a grammar cannot exclude that two match";
+                        self.note(Effect::Looser, path, keyword, message);
+                    }
+                    shape.choices.push(branches);
+                }
+                "not" => self.negated(shape, value, path),
                 "$ref" => self.reference(shape, text(value, keyword, path)?, path)?,
                 other => self.ignored(other, path),
             }
@@ -171,43 +218,6 @@ impl Reader<'_> {
         }
     }
 
-    fn of_lists(&mut self, shape: &mut Shape, keyword: &str, value: &Value, path: &str) {
-        let number = value.as_u64();
-        match keyword {
-            "minItems" => shape.min_items = shape.min_items.max(number.unwrap_or(0)),
-            "maxItems" => shape.max_items = least(shape.max_items, number),
-            "uniqueItems" if value.is_truthy() => {
-                self.note(Effect::Looser, path, keyword, "items may repeat: a grammar cannot track them");
-            }
-            "uniqueItems" => {}
-            "items" if value.as_list().is_none() => {
-                add(&mut shape.items, Schema::new(value, format!("{path}/items")));
-            }
-            _ => merge_prefix(shape, schemas(value, keyword, path)),
-        }
-    }
-
-    fn combined(&mut self, shape: &mut Shape, keyword: &str, value: &Value, path: &str) -> Result<(), Problem> {
-        match keyword {
-            "allOf" => {
-                for (value, path) in schemas(value, keyword, path).iter().flat_map(|schema| &schema.all) {
-                    self.apply(shape, value, path)?;
-                }
-            }
-            "anyOf" => shape.choices.push(schemas(value, keyword, path)),
-            "oneOf" => {
-                let branches = schemas(value, keyword, path);
-                if !self.are_apart(&branches) {
-                    let message = "branches that overlap are read as `anyOf`: a grammar cannot exclude that two match";
-                    self.note(Effect::Looser, path, keyword, message);
-                }
-                shape.choices.push(branches);
-            }
-            _ => self.negated(shape, value, path),
-        }
-        Ok(())
-    }
-
     /// `not` of types and of values; anything else is beyond a grammar.
     fn negated(&mut self, shape: &mut Shape, value: &Value, path: &str) {
         let entries = value.as_object();
@@ -251,56 +261,10 @@ impl Reader<'_> {
     }
 }
 
-fn of_strings(shape: &mut Shape, keyword: &str, value: &Value, path: &str) -> Result<(), Problem> {
-    let known = match keyword {
-        "minLength" => {
-            shape.min_length = shape.min_length.max(value.as_u64().unwrap_or(0));
-            return Ok(());
-        }
-        "maxLength" => {
-            shape.max_length = least(shape.max_length, value.as_u64());
-            return Ok(());
-        }
-        "pattern" => &mut shape.patterns,
-        _ => &mut shape.formats,
-    };
-    let text = text(value, keyword, path)?;
+/// Adds a text with the place it is from.
+fn keep_text(known: &mut Vec<(String, String)>, text: &str, path: &str) {
     if !known.iter().any(|(known, _)| known == text) {
         known.push((text.to_owned(), path.to_owned()));
-    }
-    Ok(())
-}
-
-fn of_objects(shape: &mut Shape, keyword: &str, value: &Value, path: &str) {
-    let number = value.as_u64();
-    let members = value.as_object().into_iter().flatten();
-    let members = members.map(|(name, value)| {
-        let own = Schema::new(value, format!("{path}/{keyword}/{}", escaped(name)));
-        (name, own)
-    });
-    match keyword {
-        "properties" => {
-            shape.names_members = true;
-            for (name, own) in members {
-                match shape.properties.iter_mut().find(|(known, _)| known == name) {
-                    Some((_, known)) => *known = known.clone().and(&own),
-                    None => shape.properties.push((name.to_owned(), own)),
-                }
-            }
-        }
-        "patternProperties" => {
-            shape.names_members = true;
-            shape.pattern_properties.extend(members.map(|(pattern, own)| (pattern.to_owned(), own)));
-        }
-        "additionalProperties" => add(&mut shape.additional, Schema::new(value, format!("{path}/{keyword}"))),
-        "propertyNames" => shape.property_names.push(Schema::new(value, format!("{path}/{keyword}"))),
-        "required" => {
-            for name in value.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str) {
-                push_new(&mut shape.required, name.to_owned());
-            }
-        }
-        "minProperties" => shape.min_properties = shape.min_properties.max(number.unwrap_or(0)),
-        _ => shape.max_properties = least(shape.max_properties, number),
     }
 }
 
@@ -328,10 +292,6 @@ fn merge_prefix(shape: &mut Shape, schemas: Vec<Schema>) {
             None => shape.prefix.push(schema),
         }
     }
-}
-
-fn least(known: Option<u64>, other: Option<u64>) -> Option<u64> {
-    known.into_iter().chain(other).min()
 }
 
 fn divisor(a: u64, b: u64) -> u64 {

@@ -44,7 +44,7 @@ impl Problem {
 }
 
 /// Compiles the schemas of one tool into rules.
-pub(crate) struct Reader<'r> {
+pub(crate) struct SchemaReader<'r> {
     pub rules: &'r mut Rules,
     /// The root document of references.
     pub document: &'r Value,
@@ -80,7 +80,7 @@ const MOST_VALUES: usize = 100_000;
 /// Into how many cases one value may branch.
 const MOST_BRANCHES: usize = 256;
 
-impl<'r> Reader<'r> {
+impl<'r> SchemaReader<'r> {
     pub fn new(rules: &'r mut Rules, document: &'r Value, tool: &str, free_texts: &'r Automaton, open: bool) -> Self {
         Self {
             rules,
@@ -188,7 +188,7 @@ impl<'r> Reader<'r> {
             node = self.rules.add(name, node);
         }
         if schema.all.is_empty() {
-            let native = native::free(false, style, self.rules.excludes_in_json(self.free_texts), self.rules.blanks());
+            let native = native::free(false, style, self.rules, self.free_texts);
             node = self.rules.add_native(name, node, native);
         }
         self.known.insert(key, RuleState::Done(node.clone()));

@@ -4,7 +4,7 @@ use crate::notes::Effect;
 use crate::number::Bounds;
 use backchat_core::json::Value;
 
-use super::Reader;
+use super::SchemaReader;
 
 /// The types of values, as bits: whole numbers and others are two.
 pub(crate) mod types {
@@ -53,6 +53,37 @@ impl Schema {
     }
 }
 
+/// How many characters, items or members a value may have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count {
+    pub min: u64,
+    pub max: Option<u64>,
+}
+
+impl Count {
+    pub fn at_least(&mut self, min: Option<u64>) {
+        self.min = self.min.max(min.unwrap_or(0));
+    }
+
+    pub fn at_most(&mut self, max: Option<u64>) {
+        self.max = self.max.into_iter().chain(max).min();
+    }
+
+    pub fn is_free(self) -> bool {
+        self.min == 0 && self.max.is_none()
+    }
+
+    pub fn is_never(self) -> bool {
+        self.max.is_some_and(|max| max < self.min)
+    }
+
+    /// As the bounds of a repetition, after this many.
+    pub fn after(self, count: u64) -> (u32, Option<u32>) {
+        let left = |bound: u64| u32::try_from(bound.saturating_sub(count)).unwrap_or(u32::MAX);
+        (left(self.min), self.max.map(left))
+    }
+}
+
 /// The constraints on a value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
@@ -61,8 +92,7 @@ pub(crate) struct Shape {
     pub values: Option<Vec<Value>>,
     pub not_values: Vec<Value>,
     pub bounds: Bounds,
-    pub min_length: u64,
-    pub max_length: Option<u64>,
+    pub length: Count,
     pub patterns: Vec<(String, String)>,
     pub formats: Vec<(String, String)>,
     pub properties: Vec<(String, Schema)>,
@@ -73,12 +103,10 @@ pub(crate) struct Shape {
     pub additional: Option<Schema>,
     pub pattern_properties: Vec<(String, Schema)>,
     pub property_names: Vec<Schema>,
-    pub min_properties: u64,
-    pub max_properties: Option<u64>,
+    pub member_count: Count,
     pub prefix: Vec<Schema>,
     pub items: Option<Schema>,
-    pub min_items: u64,
-    pub max_items: Option<u64>,
+    pub item_count: Count,
     /// Lists of branches, of which one must hold each.
     pub choices: Vec<Vec<Schema>>,
     /// The references that led here, and how many branches were taken.
@@ -105,10 +133,9 @@ impl Shape {
 
     /// Whether any text is such a value.
     pub fn takes_any_text(&self) -> bool {
-        let is_free = self.min_length == 0 && self.max_length.is_none();
         let is_listed = self.values.is_some() || self.not_values.iter().any(|value| value.as_str().is_some());
         let has_form = !self.patterns.is_empty() || !self.formats.is_empty();
-        self.types & types::STRING != 0 && is_free && !is_listed && !has_form
+        self.types & types::STRING != 0 && self.length.is_free() && !is_listed && !has_form
     }
 }
 
@@ -128,7 +155,7 @@ pub(crate) fn type_of(value: &Value) -> u8 {
     }
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     /// Merges everything that a schema says about one value, apart from its branches.
     pub(super) fn merged(&mut self, schema: &Schema) -> Result<Shape, super::Problem> {
         let mut shape = Shape { types: types::ALL, path: schema.path().to_owned(), ..Shape::default() };

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::listed::Listed;
 use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
-use super::shape::{Schema, Shape, escaped, type_of, types};
-use super::{Problem, Reader};
+use super::shape::{Count, Schema, Shape, escaped, type_of, types};
+use super::{Problem, SchemaReader};
 use crate::automaton::{Automaton, LAST, MOST_STATES};
 use crate::custom::Input;
 use crate::format;
@@ -21,7 +21,7 @@ use backchat_parser::pattern::{Regular, of_schema};
 /// The length up to which characters of a text are counted together with the texts that it must not contain.
 const MOST_COUNTED: u64 = 256;
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     /// A value of one shape.
     pub(crate) fn shape(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
         if let Some(values) = &shape.values {
@@ -42,19 +42,10 @@ impl Reader<'_> {
         if has(types::ARRAY) {
             nodes.push(self.array(shape, style, name)?);
         }
-        if has(types::BOOLEAN) {
-            nodes.push(self.word(shape, style, true));
-            nodes.push(self.word(shape, style, false));
-        }
-        if has(types::NULL) && !shape.not_values.contains(&Value::Null) {
-            nodes.push(style.value(&Value::Null, self.free_texts));
-        }
+        let words = [Value::Bool(true), Value::Bool(false), Value::Null];
+        let words = words.iter().filter(|word| has(type_of(word)) && !shape.not_values.contains(word));
+        nodes.extend(words.map(|word| style.value(word, self.free_texts)));
         Ok(Node::choice(nodes))
-    }
-
-    fn word(&self, shape: &Shape, style: &Style, word: bool) -> Node {
-        let value = Value::Bool(word);
-        if shape.not_values.contains(&value) { Node::never() } else { style.value(&value, self.free_texts) }
     }
 
     /// The listed values of a schema that satisfy its constraints on numbers and texts.
@@ -67,8 +58,8 @@ impl Reader<'_> {
             Value::String(value) => {
                 let count = value.chars().count() as u64;
                 let is_allowed = |free: &Option<Automaton>| free.as_ref().is_none_or(|free| free.accepts(value));
-                count >= shape.min_length
-                    && shape.max_length.is_none_or(|most| count <= most)
+                count >= shape.length.min
+                    && shape.length.max.is_none_or(|most| count <= most)
                     && text.as_ref().is_ok_and(is_allowed)
             }
             _ => true,
@@ -106,34 +97,33 @@ impl Reader<'_> {
             }
         }
         let not: Vec<&str> = shape.not_values.iter().filter_map(Value::as_str).collect();
-        if !not.is_empty() {
-            let own = Automaton::one_of(not).complement();
-            all = match all {
-                Some(known) => known.both(&own),
-                None => Some(own),
-            };
+        if not.is_empty() {
+            return Ok(all);
         }
-        Ok(all)
+        let own = Automaton::one_of(not).complement();
+        Ok(match all {
+            Some(known) => known.both(&own),
+            None => Some(own),
+        })
     }
 
     /// The texts allowed for a string, with its length; nothing if they need too many states.
     fn counted(&mut self, shape: &Shape) -> Result<Result<Automaton, Automaton>, Problem> {
         let text = self.text_of(shape)?;
-        let is_counted = shape.min_length > 0 || shape.max_length.is_some();
-        let free = text.clone().unwrap_or_else(Automaton::anything);
-        if !is_counted {
+        let free = text.unwrap_or_else(Automaton::anything);
+        if shape.length.is_free() {
             return Ok(Ok(free));
         }
-        if shape.min_length.max(shape.max_length.unwrap_or(0)) > MOST_COUNTED {
+        if shape.length.min.max(shape.length.max.unwrap_or(0)) > MOST_COUNTED {
             return Ok(Err(free));
         }
-        let (least, most) = shape.lengths();
+        let (least, most) = shape.length.after(0);
         let length = Automaton::from_pattern(&Regular::Class(vec![(0, LAST)]).repeat(least, most));
         Ok(length.and_then(|length| length.both(&free)).ok_or(free))
     }
 
     fn string(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
-        if shape.max_length.is_some_and(|most| most < shape.min_length) {
+        if shape.length.is_never() {
             return Ok(Node::never());
         }
         if let Some(input) = self.input {
@@ -150,7 +140,7 @@ impl Reader<'_> {
             if !is_free {
                 return Ok(node);
             }
-            let native = native::free(true, style, self.rules.excludes_in_json(self.free_texts), self.rules.blanks());
+            let native = native::free(true, style, self.rules, self.free_texts);
             let node = self.rules.shared(free_string, node);
             return Ok(self.rules.add_native(name, node, native));
         }
@@ -167,7 +157,7 @@ impl Reader<'_> {
         let character = style.string(self.rules, &own, &one, self.free_texts);
         let character = character.and_then(|node| unquoted(&node, style)).unwrap_or_else(Node::never);
         let character = self.rules.shared(&format!("{}-character", style.name), character);
-        let (least, most) = shape.lengths();
+        let (least, most) = shape.length.after(0);
         let (open, close) = style.strings.marks();
         let body = character.repeat(least, most);
         Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
@@ -216,7 +206,7 @@ impl Reader<'_> {
         }
         if *free == Automaton::anything() {
             let one = self.without_marks(shape, free_texts).unwrap_or_else(Automaton::nothing);
-            let (least, most) = shape.lengths();
+            let (least, most) = shape.length.after(0);
             return Ok(self.rules.text("bare-character", one).repeat(least, most));
         }
         self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
@@ -259,18 +249,15 @@ impl Reader<'_> {
     }
 
     fn array(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
-        let (min, max) = (shape.min_items, shape.max_items);
-        if max.is_some_and(|max| max < min) {
+        let Count { min, max } = shape.item_count;
+        if shape.item_count.is_never() {
             return Ok(Node::never());
         }
-        let item_schema = shape.items.clone().unwrap_or_else(Schema::anything);
-        let is_closed = matches!(item_schema.all.as_slice(), [(Value::Bool(false), _)]);
         let mut members = Vec::new();
         let mut ended = false;
         for (at, schema) in shape.prefix.iter().enumerate() {
             let at = at as u64;
-            if max.is_some_and(|max| at >= max) {
-                ended = true;
+            if max == Some(at) {
                 break;
             }
             let node = self.value(schema, style, &format!("{name}-{at}"))?;
@@ -284,12 +271,13 @@ impl Reader<'_> {
             members.push((node, at < min));
         }
         let count = members.len() as u64;
-        let rest = max.map(|max| max.saturating_sub(count));
         let mut extra = None;
-        if !ended && !is_closed && rest != Some(0) {
-            let item = self.value(&item_schema, style, &format!("{name}-item"))?;
+        if !ended && max != Some(count) {
+            let schema = shape.items.clone().unwrap_or_else(Schema::anything);
+            let item = self.value(&schema, style, &format!("{name}-item"))?;
             if !item.is_never() {
-                extra = Some((item, bounded(min.saturating_sub(count)), rest.map(bounded)));
+                let (least, most) = shape.item_count.after(count);
+                extra = Some((item, least, most));
             }
         }
         if extra.is_none() && min > count {
@@ -419,7 +407,7 @@ impl Reader<'_> {
         }
         let extra = Node::choice(self.others(shape, style, name)?);
         let mut others = (!extra.is_never()).then_some((extra, 0, None));
-        let (min, max) = (shape.min_properties, shape.max_properties);
+        let Count { min, max } = shape.member_count;
         let required = members.iter().filter(|member| member.required).count() as u64;
         if max == Some(0) {
             if required > 0 || min > 0 {
@@ -429,7 +417,7 @@ impl Reader<'_> {
             others = None;
         } else if members.is_empty() {
             match &mut others {
-                Some((_, least, most)) => (*least, *most) = (bounded(min), max.map(bounded)),
+                Some((_, least, most)) => (*least, *most) = shape.member_count.after(0),
                 None if min > 0 => return Ok(Node::never()),
                 None => {}
             }
@@ -473,7 +461,7 @@ impl Reader<'_> {
 }
 
 /// The lists of optional members that are not empty.
-fn at_least_one(reader: &mut Reader<'_>, name: &str, members: &[Member], comma: &Node) -> Node {
+fn at_least_one(reader: &mut SchemaReader<'_>, name: &str, members: &[Member], comma: &Node) -> Node {
     let ways = (0..members.len()).filter_map(|at| {
         let mut own = members.get(at..)?.to_vec();
         own.first_mut()?.required = true;
@@ -507,17 +495,6 @@ fn texts_of(pattern: &str) -> Result<Option<Automaton>, String> {
 pub(crate) fn bare_keys(keys: &Automaton) -> Option<Automaton> {
     let word = Regular::class(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]).repeat(1, None);
     Automaton::from_pattern(&word)?.both(keys)
-}
-
-fn bounded(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-impl Shape {
-    /// The fewest and the most characters of a string.
-    fn lengths(&self) -> (u32, Option<u32>) {
-        (bounded(self.min_length), self.max_length.map(bounded))
-    }
 }
 
 impl Style {
