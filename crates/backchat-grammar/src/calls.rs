@@ -28,7 +28,7 @@ pub(crate) struct Tool {
 
 /// The context in which the schemas of a request are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading<'r> {
+pub(crate) struct SchemaContext<'r> {
     /// Absent `additionalProperties` allow any.
     pub open: bool,
     /// White space only as renders have it.
@@ -65,7 +65,7 @@ pub(crate) fn call<'r>(
     calls: &'r Calls,
     written: &'r Written,
     free_texts: &'r FreeTexts,
-    reading: Reading<'r>,
+    reading: SchemaContext<'r>,
     notes: &mut Vec<Note>,
 ) -> Result<Node, Fault> {
     // Inside a value without quotes even the text of a JSON string ends at the value's mark.
@@ -73,7 +73,7 @@ pub(crate) fn call<'r>(
         Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &free_texts.bare,
         _ => &free_texts.nested,
     };
-    let reading = Reading { open: reading.open || tool.is_open, ..reading };
+    let reading = SchemaContext { open: reading.open || tool.is_open, ..reading };
     let mut reader = SchemaReader::new(rules, &tool.parameters, &tool.name, text, reading.open);
     reader.input = tool.input.as_ref();
     let arguments = arguments(&mut reader, tool, calls, written, free_texts, reading);
@@ -120,7 +120,7 @@ fn arguments<'r>(
     calls: &'r Calls,
     written: &'r Written,
     free_texts: &'r FreeTexts,
-    reading: Reading<'r>,
+    reading: SchemaContext<'r>,
 ) -> Result<Node, Fault> {
     let schema = Schema::new(&tool.parameters, String::new());
     let mut shapes = reader.shapes(&schema)?;
@@ -189,11 +189,11 @@ struct Paired<'r> {
     pairs: &'r Pairs,
     written: &'r Written,
     free_texts: &'r FreeTexts,
-    reading: Reading<'r>,
+    reading: SchemaContext<'r>,
 }
 
 /// A type of values that wires distinguish.
-struct Kind {
+struct ValueType {
     name: &'static str,
     bits: u8,
     /// A value of it as JSON.
@@ -202,15 +202,15 @@ struct Kind {
     python: [&'static str; 2],
 }
 
-const KINDS: [Kind; 7] = [
-    Kind { name: "string", bits: types::STRING, json: "\"a\"", python: ["'a'", "\"a\""] },
-    Kind { name: "integer", bits: types::WHOLE, json: "7", python: ["7", "7"] },
-    Kind { name: "number", bits: types::FRACTION, json: "7.5", python: ["7.5", "7.5"] },
-    Kind { name: "boolean", bits: types::BOOLEAN, json: "true", python: ["True", "true"] },
-    Kind { name: "null", bits: types::NULL, json: "null", python: ["None", "null"] },
+const VALUE_TYPES: [ValueType; 7] = [
+    ValueType { name: "string", bits: types::STRING, json: "\"a\"", python: ["'a'", "\"a\""] },
+    ValueType { name: "integer", bits: types::WHOLE, json: "7", python: ["7", "7"] },
+    ValueType { name: "number", bits: types::FRACTION, json: "7.5", python: ["7.5", "7.5"] },
+    ValueType { name: "boolean", bits: types::BOOLEAN, json: "true", python: ["True", "true"] },
+    ValueType { name: "null", bits: types::NULL, json: "null", python: ["None", "null"] },
     // A parser that reads single quotes may also read them inside JSON strings.
-    Kind { name: "array", bits: types::ARRAY, json: "[\"'a'\"]", python: ["['a']", "[\"a\"]"] },
-    Kind { name: "object", bits: types::OBJECT, json: "{\"'a'\": 7}", python: ["{'a': 7}", "{\"a\": 7}"] },
+    ValueType { name: "array", bits: types::ARRAY, json: "[\"'a'\"]", python: ["['a']", "[\"a\"]"] },
+    ValueType { name: "object", bits: types::OBJECT, json: "{\"'a'\": 7}", python: ["{'a': 7}", "{\"a\": 7}"] },
 ];
 
 /// Which spellings of an argument's values of one type come back as these values.
@@ -311,7 +311,7 @@ impl<'r> Paired<'r> {
         let text = shapes.iter().any(Shape::takes_any_text);
         let mut nodes: Vec<Node> = Vec::new();
         for shape in &shapes {
-            for kind in &KINDS {
+            for kind in &VALUE_TYPES {
                 let Some(spelling) = self.spelling(kind.name) else { continue };
                 let mut bits = kind.bits;
                 // Whole numbers and others are one kind of text if both are allowed.
@@ -342,7 +342,7 @@ impl<'r> Paired<'r> {
     }
 
     /// How the parser reads an argument's values of one type; if any text will do, it does not matter.
-    fn read(&self, tool: &str, key: Option<&str>, kind: &Kind, text: bool) -> Read {
+    fn read(&self, tool: &str, key: Option<&str>, kind: &ValueType, text: bool) -> Read {
         // The parser knows no type for an unlisted or empty name.
         let key = key.unwrap_or_default();
         let is = |written: &str, value: &str| {

@@ -49,12 +49,13 @@ pub(super) fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
 /// How many texts a pattern may expand to.
 const MOST_TEXTS: usize = 16;
 
+fn items(pattern: &Regular) -> &[Regular] {
+    if let Regular::Concat(items) = pattern { items } else { std::slice::from_ref(pattern) }
+}
+
 /// A pattern without what may be empty at its ends: texts that hold the rest hold a match.
 fn trimmed(pattern: &Regular) -> &[Regular] {
-    let items = match pattern {
-        Regular::Concat(items) => items.as_slice(),
-        other => std::slice::from_ref(other),
-    };
+    let items = items(pattern);
     let from = items.iter().position(|item| item.least() > 0).unwrap_or(items.len());
     let to = items.iter().rposition(|item| item.least() > 0).map_or(from, |last| last + 1);
     items.get(from..to).unwrap_or(&[])
@@ -67,33 +68,27 @@ fn shortest_texts(pattern: &Regular) -> Option<Vec<String>> {
         let all = ways.iter().map(shortest_texts).collect::<Option<Vec<_>>>()?.concat();
         return (all.len() <= MOST_TEXTS).then_some(all);
     }
-    let mut texts = vec![String::new()];
-    for item in items {
+    joined(items).filter(|texts| texts.iter().all(|text| !text.is_empty()))
+}
+
+/// All texts of patterns that follow each other, if they are few.
+fn joined(items: &[Regular]) -> Option<Vec<String>> {
+    items.iter().try_fold(vec![String::new()], |texts, item| {
         let own = exact_texts(item)?;
-        texts = texts.iter().flat_map(|text| own.iter().map(move |own| format!("{text}{own}"))).collect();
-        if texts.len() > MOST_TEXTS {
-            return None;
-        }
-    }
-    texts.iter().all(|text| !text.is_empty()).then_some(texts)
+        let all = texts.iter().flat_map(|text| own.iter().map(move |own| format!("{text}{own}")));
+        Some(all.collect()).filter(|all: &Vec<String>| all.len() <= MOST_TEXTS)
+    })
 }
 
 /// All texts of a pattern, if they are few.
 fn exact_texts(pattern: &Regular) -> Option<Vec<String>> {
-    let joined = |texts: Vec<String>, own: Vec<String>| -> Option<Vec<String>> {
-        let all: Vec<String> =
-            texts.iter().flat_map(|text| own.iter().map(move |own| format!("{text}{own}"))).collect();
-        (all.len() <= MOST_TEXTS).then_some(all)
-    };
     match pattern {
         Regular::Empty => Some(vec![String::new()]),
         Regular::Alternate(items) => {
             let all = items.iter().map(exact_texts).collect::<Option<Vec<_>>>()?.concat();
             (all.len() <= MOST_TEXTS).then_some(all)
         }
-        Regular::Concat(items) => {
-            items.iter().try_fold(vec![String::new()], |texts, item| joined(texts, exact_texts(item)?))
-        }
+        Regular::Concat(items) => joined(items),
         Regular::Class(ranges) => {
             let size: u32 = ranges.iter().map(|(low, high)| high - low + 1).fold(0, u32::saturating_add);
             let all = ranges.iter().flat_map(|(low, high)| (*low..=*high).filter_map(char::from_u32));
@@ -105,11 +100,7 @@ fn exact_texts(pattern: &Regular) -> Option<Vec<String>> {
 
 /// The literal texts that matches of a pattern begin with: those of what may be left out first, and of the rest.
 pub(crate) fn openings(pattern: &Regular) -> Vec<String> {
-    let items = match pattern {
-        Regular::Concat(items) => items.as_slice(),
-        other => std::slice::from_ref(other),
-    };
-    let optional = items.iter().take_while(|item| item.least() == 0);
+    let optional = items(pattern).iter().take_while(|item| item.least() == 0);
     let optional =
         optional.filter_map(|item| if let Regular::Repeat { node, .. } = item { Some(&**node) } else { None });
     optional.chain([pattern]).map(literal_start).filter(|text| !text.is_empty()).collect()

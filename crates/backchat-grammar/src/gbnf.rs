@@ -1,12 +1,11 @@
 //! Grammars as text in the notation of llama.cpp, and in the one of xgrammar, which differs in little.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::fmt::Write;
 
 use super::automaton::{Automaton, Edge};
 use super::char_class::{bracketed, hex};
-use super::rules::{Node, Rules};
+use super::rules::{Node, Rules, Waiting};
 use super::{Grammar, Trigger};
 
 /// Which engine reads it.
@@ -44,44 +43,30 @@ pub(super) fn ebnf(rules: &Rules, root: &Node) -> String {
 }
 
 fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
-    let mut writer = GbnfWriter { rules, dialect, waiting: Vec::new(), seen: HashSet::default() };
+    let mut writer = GbnfWriter { rules, dialect, waiting: Waiting::default() };
     let mut out = String::from("root ::= ");
     writer.choice(root, &mut out);
     out.push('\n');
-    while let Some(next) = writer.waiting.pop() {
+    while let Some(next) = writer.waiting.next() {
         match &next {
-            NamedGbnf::Rule(number) => writer.rule(*number, &mut out),
-            NamedGbnf::Text(text, state) => writer.state(*text, *state, &mut out),
-            NamedGbnf::Many(node, min, max) => writer.many(node, *min, *max, &mut out),
+            Node::Rule(number) => writer.rule(*number, &mut out),
+            Node::Text(text, state) => writer.state(*text, *state, &mut out),
+            // Other nodes are written in place.
+            Node::Repeat(node, min, _) => writer.many(node, *min, &mut out),
+            _ => {}
         }
     }
     out
-}
-
-/// The kinds of nodes that get a rule of their own.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum NamedGbnf {
-    Rule(usize),
-    Text(usize, usize),
-    /// A repetition too long to be written at once.
-    Many(Node, u32, u32),
 }
 
 /// Writes rule after rule; what a rule names waits until it is finished.
 struct GbnfWriter<'r> {
     rules: &'r Rules,
     dialect: Dialect,
-    waiting: Vec<NamedGbnf>,
-    seen: HashSet<NamedGbnf, foldhash::fast::RandomState>,
+    waiting: Waiting,
 }
 
 impl GbnfWriter<'_> {
-    fn want(&mut self, named: NamedGbnf) {
-        if self.seen.insert(named.clone()) {
-            self.waiting.push(named);
-        }
-    }
-
     fn rule(&mut self, number: usize, out: &mut String) {
         let Some(rule) = self.rules.rules.get(number) else { return };
         self.name(&rule.name, out);
@@ -140,14 +125,14 @@ impl GbnfWriter<'_> {
                 out.push(')');
             }
             Node::Rule(number) => {
-                self.want(NamedGbnf::Rule(*number));
+                self.waiting.want(node);
                 self.name(self.rules.rule_name(*number), out);
             }
             Node::Text(text, state) => {
                 if let Some(edges) = self.rules.automaton(*text).and_then(|automaton| one_class(automaton, *state)) {
                     class(out, edges.iter());
                 } else {
-                    self.want(NamedGbnf::Text(*text, *state));
+                    self.waiting.want(node);
                     self.state_name(*text, *state, out);
                 }
             }
@@ -206,24 +191,24 @@ impl GbnfWriter<'_> {
 
     /// The name of a rule of up to as many repetitions as may be written at once.
     fn block(&mut self, node: &Node, min: u32, out: &mut String) {
-        self.many_name(node, min, MOST_REPEATS, out);
-        self.want(NamedGbnf::Many(node.clone(), min, MOST_REPEATS));
+        self.many_name(node, min, out);
+        self.waiting.want(&Node::Repeat(Box::new(node.clone()), min, Some(MOST_REPEATS)));
     }
 
-    fn many_name(&self, node: &Node, min: u32, max: u32, out: &mut String) {
+    fn many_name(&self, node: &Node, min: u32, out: &mut String) {
         let base = match node {
             Node::Rule(number) => self.rules.rule_name(*number),
             Node::Text(text, _) => self.rules.text_name(*text),
             _ => "text",
         };
-        self.name(&format!("{base}-{min}-to-{max}"), out);
+        self.name(&format!("{base}-{min}-to-{MOST_REPEATS}"), out);
     }
 
-    fn many(&mut self, node: &Node, min: u32, max: u32, out: &mut String) {
-        self.many_name(node, min, max, out);
+    fn many(&mut self, node: &Node, min: u32, out: &mut String) {
+        self.many_name(node, min, out);
         out.push_str(" ::= ");
         self.atom(node, out);
-        let _ = writeln!(out, "{{{min},{max}}}");
+        let _ = writeln!(out, "{{{min},{MOST_REPEATS}}}");
     }
 
     /// One state of regular text as a rule.
@@ -253,7 +238,7 @@ impl GbnfWriter<'_> {
                 literal(out, &text_run);
             }
             if automaton.state(end).is_some_and(|end| !end.accepts || !end.edges.is_empty()) {
-                self.want(NamedGbnf::Text(text, end));
+                self.waiting.want(&Node::Text(text, end));
                 out.push(' ');
                 self.state_name(text, end, out);
             }

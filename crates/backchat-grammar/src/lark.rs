@@ -4,13 +4,13 @@
 //! lexemes. Here every lexeme is one character, and regular text is written from its end: the text allowed before a
 //! character. Both obey the rules in every sequence. A special token has no characters there: it is named.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::Grammar;
 use super::automaton::Automaton;
 use super::char_class::bracketed;
-use super::rules::{Node, Rules};
+use super::rules::{Node, Rules, Waiting};
 use super::special::{SpecialToken, at_start, begun_mark};
 use backchat_core::push_new;
 use backchat_core::text::slice;
@@ -18,19 +18,16 @@ use backchat_core::text::slice;
 impl Grammar {
     /// For llguidance, as Lark.
     pub fn to_lark(&self) -> String {
-        let mut writer = LarkWriter {
-            rules: &self.rules,
-            special: &self.special,
-            out: String::new(),
-            waiting: Vec::new(),
-            seen: HashSet::new(),
-        };
+        let mut writer =
+            LarkWriter { rules: &self.rules, special: &self.special, out: String::new(), waiting: Waiting::default() };
         let root = writer.choice(&self.root);
         let mut out = format!("start: {root}\n");
-        while let Some(next) = writer.waiting.pop() {
+        while let Some(next) = writer.waiting.next() {
             match next {
-                NamedLark::Rule(number) => writer.rule(number),
-                NamedLark::Text(text, state) => writer.text(text, state),
+                Node::Rule(number) => writer.rule(number),
+                Node::Text(text, state) => writer.text(text, state),
+                // Other nodes are written in place.
+                _ => {}
             }
         }
         out.push_str(&writer.out);
@@ -49,27 +46,14 @@ struct Step {
     label: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum NamedLark {
-    Rule(usize),
-    Text(usize, usize),
-}
-
 struct LarkWriter<'r> {
     rules: &'r Rules,
     special: &'r [SpecialToken],
     out: String,
-    waiting: Vec<NamedLark>,
-    seen: HashSet<NamedLark>,
+    waiting: Waiting,
 }
 
 impl LarkWriter<'_> {
-    fn want(&mut self, named: NamedLark) {
-        if self.seen.insert(named.clone()) {
-            self.waiting.push(named);
-        }
-    }
-
     fn rule(&mut self, number: usize) {
         let Some(rule) = self.rules.rules.get(number) else { return };
         let body = self.choice(&rule.node);
@@ -100,11 +84,11 @@ impl LarkWriter<'_> {
             Node::Literal(text) => self.literal(text),
             Node::Sequence(_) | Node::Choice(_) => format!("({})", self.choice(node)),
             Node::Rule(number) => {
-                self.want(NamedLark::Rule(*number));
+                self.waiting.want(node);
                 self.rules.rules.get(*number).map_or(String::new(), |rule| name(&rule.name))
             }
             Node::Text(text, state) => {
-                self.want(NamedLark::Text(*text, *state));
+                self.waiting.want(node);
                 self.text_name(*text, *state)
             }
             Node::Repeat(node, min, max) => {

@@ -63,7 +63,7 @@ use backchat_core::diagnostic::{self, Diagnostic};
 use backchat_core::json::{Object, Value, texts};
 use backchat_derive::wire::{Wire, steady_prompt, structure, structure_of, written_of};
 use backchat_parser::template::Template;
-use calls::{Reading, Tool};
+use calls::{SchemaContext, Tool};
 use frame::{Frame, Frames};
 use machine::Machine;
 use marks::FreeTexts;
@@ -312,7 +312,8 @@ impl Builder {
         let alone = matches!(calls.body.arguments, structure::Arguments::Pairs(_));
         let given = request.tools.as_deref().filter(|_| alone).map_or(Value::Null, tools::shown);
         let reads = Reads::new(template, &given);
-        let reading = Reading { open: request.open_properties, strict_space: request.wire_space, order, reads: &reads };
+        let reading =
+            SchemaContext { open: request.open_properties, strict_space: request.wire_space, order, reads: &reads };
         let mut nodes = Vec::new();
         let mut faults = Vec::new();
         for tool in callable {

@@ -121,7 +121,7 @@ impl Bounds {
                 all = all.both(&Automaton::from_pattern(&at_least(least, excluded, whole))?)?;
             }
             if let Some((most, excluded)) = most {
-                all = all.both(&Automaton::from_pattern(&at_most(most, excluded, whole))?)?;
+                all = all.both(&Automaton::from_pattern(&at_least(most, !excluded, whole))?.complement())?;
             }
             if let Some(multiple) = self.multiple.filter(|_| whole) {
                 all = all.both(&multiples(multiple))?;
@@ -174,8 +174,7 @@ fn any_fraction(whole: bool) -> Regular {
 
 /// Digits above those of a number that has as many, or with more digits.
 fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
-    let higher = |digit: char| (digit < '9').then(|| class(next(digit), '9'));
-    let mut ways = with_other_digit(&bound.whole, higher, whole);
+    let mut ways = with_higher_digit(&bound.whole, whole);
     ways.push(Regular::Concat(vec![any_digits(count(&bound.whole) + 1), any_fraction(whole)]));
     let same = Regular::text(&bound.whole);
     if whole {
@@ -184,7 +183,7 @@ fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
         }
         return Regular::Alternate(ways);
     }
-    let mut fractions = with_other_decimal(&bound.fraction, higher);
+    let mut fractions = with_higher_decimal(&bound.fraction);
     let more = Regular::Concat(vec![any_digits(0), class('1', '9'), any_digits(0)]);
     let equal = Regular::text(&bound.fraction);
     fractions.push(Regular::Concat(vec![class('.', '.'), equal.clone(), more]));
@@ -198,65 +197,31 @@ fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
     Regular::Alternate(ways)
 }
 
-/// Digits below those of a number that has as many, or with fewer digits.
-fn at_most(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
-    let lower = |digit: char| (digit > '0').then(|| class('0', before(digit)));
-    let mut ways = with_other_digit(&bound.whole, lower, whole);
-    if let fewer @ 1.. = count(&bound.whole) - 1 {
-        ways.push(Regular::Concat(vec![class('0', '9').repeat(1, Some(fewer)), any_fraction(whole)]));
-    }
-    let same = Regular::text(&bound.whole);
-    if whole {
-        if !excluded || !bound.fraction.is_empty() {
-            ways.push(same);
-        }
-        return Regular::Alternate(ways);
-    }
-    let zeros = class('0', '0').repeat(0, None);
-    let mut fractions = with_other_decimal(&bound.fraction, lower);
-    for (at, _) in bound.fraction.char_indices() {
-        let head = Regular::text(slice(&bound.fraction, ..at));
-        fractions.push(if at == 0 { Regular::Empty } else { Regular::Concat(vec![class('.', '.'), head]) });
-    }
-    if !excluded {
-        fractions.push(match bound.fraction.is_empty() {
-            true => maybe(Regular::Concat(vec![class('.', '.'), class('0', '0'), zeros])),
-            false => Regular::Concat(vec![class('.', '.'), Regular::text(&bound.fraction), zeros]),
-        });
-    }
-    ways.push(Regular::Concat(vec![same, Regular::Alternate(fractions)]));
-    Regular::Alternate(ways)
-}
-
-/// The numbers that first differ from one with as many whole digits in a digit of these.
-fn with_other_digit(digits: &str, other: impl Fn(char) -> Option<Regular>, whole: bool) -> Vec<Regular> {
+/// The numbers that first differ from one with as many whole digits in a higher digit.
+fn with_higher_digit(digits: &str, whole: bool) -> Vec<Regular> {
     let way = |(at, digit)| {
         let (head, rest) = (slice(digits, ..at), count(digits) - at as u32 - 1);
         let rest = class('0', '9').repeat(rest, Some(rest));
-        Some(Regular::Concat(vec![Regular::text(head), other(digit)?, rest, any_fraction(whole)]))
+        Some(Regular::Concat(vec![Regular::text(head), higher(digit)?, rest, any_fraction(whole)]))
     };
     digits.char_indices().filter_map(way).collect()
 }
 
 /// The same behind the point, with any digits after that one.
-fn with_other_decimal(digits: &str, other: impl Fn(char) -> Option<Regular>) -> Vec<Regular> {
+fn with_higher_decimal(digits: &str) -> Vec<Regular> {
     let way = |(at, digit)| {
         let head = Regular::text(slice(digits, ..at));
-        Some(Regular::Concat(vec![class('.', '.'), head, other(digit)?, any_digits(0)]))
+        Some(Regular::Concat(vec![class('.', '.'), head, higher(digit)?, any_digits(0)]))
     };
     digits.char_indices().filter_map(way).collect()
 }
 
+fn higher(digit: char) -> Option<Regular> {
+    Some(class(char::from_digit(digit.to_digit(10)? + 1, 10)?, '9'))
+}
+
 fn count(digits: &str) -> u32 {
     u32::try_from(digits.len()).unwrap_or(u32::MAX)
-}
-
-fn next(digit: char) -> char {
-    char::from_u32(u32::from(digit) + 1).unwrap_or('9')
-}
-
-fn before(digit: char) -> char {
-    char::from_u32(u32::from(digit) - 1).unwrap_or('0')
 }
 
 /// Whole numbers without sign that a number divides.

@@ -1,9 +1,7 @@
 //! Grammars as JSON: the rules themselves, for engines without a writer.
 
-use std::collections::HashSet;
-
 use super::Grammar;
-use super::rules::{Node, Rules};
+use super::rules::{Node, Rules, Waiting};
 use backchat_core::json::{Object, Value};
 
 /// The JSON Schema (draft 7) of a grammar as JSON.
@@ -12,13 +10,14 @@ pub const SCHEMA: &str = include_str!("json.schema.json");
 impl Grammar {
     /// The rules as JSON: `start` and `rules`, of nodes `lit`, `class`, `seq`, `alt`, `repeat` and `rule`.
     pub fn to_json(&self) -> Value {
-        let mut writer =
-            JsonWriter { rules: &self.rules, out: Object::new(), waiting: Vec::new(), seen: HashSet::new() };
+        let mut writer = JsonWriter { rules: &self.rules, out: Object::new(), waiting: Waiting::default() };
         let start = writer.node(&self.root);
-        while let Some((text, at)) = writer.waiting.pop() {
-            match text {
-                None => writer.rule(at),
-                Some(text) => writer.state(text, at),
+        while let Some(next) = writer.waiting.next() {
+            match next {
+                Node::Rule(number) => writer.rule(number),
+                Node::Text(text, state) => writer.state(text, state),
+                // Other nodes are written in place.
+                _ => {}
             }
         }
         Value::from([("start", start), ("rules", Value::Object(writer.out))])
@@ -28,27 +27,14 @@ impl Grammar {
 struct JsonWriter<'r> {
     rules: &'r Rules,
     out: Object,
-    /// Rules by their number, or states of a text.
-    waiting: Vec<(Option<usize>, usize)>,
-    seen: HashSet<(Option<usize>, usize)>,
+    waiting: Waiting,
 }
 
 impl JsonWriter<'_> {
-    fn want(&mut self, text: Option<usize>, at: usize) -> Value {
-        if self.seen.insert((text, at)) {
-            self.waiting.push((text, at));
-        }
-        Value::from([("rule", self.name(text, at).into())])
-    }
-
-    fn name(&self, text: Option<usize>, at: usize) -> String {
-        match text {
-            None => self.rules.rules.get(at).map_or(String::new(), |rule| rule.name.clone()),
-            Some(text) => {
-                let name = self.rules.text_name(text);
-                if at == 0 { name.to_owned() } else { format!("{name}-{at}") }
-            }
-        }
+    /// The name of a state of regular text.
+    fn name(&self, text: usize, state: usize) -> String {
+        let name = self.rules.text_name(text);
+        if state == 0 { name.to_owned() } else { format!("{name}-{state}") }
     }
 
     fn node(&mut self, node: &Node) -> Value {
@@ -67,8 +53,14 @@ impl JsonWriter<'_> {
                 let repeat = Value::from([("node", own), ("min", (*min).into()), ("max", (*max).into())]);
                 Value::from([("repeat", repeat)])
             }
-            Node::Rule(number) => self.want(None, *number),
-            Node::Text(text, state) => self.want(Some(*text), *state),
+            Node::Rule(number) => {
+                self.waiting.want(node);
+                Value::from([("rule", self.rules.rule_name(*number).into())])
+            }
+            Node::Text(text, state) => {
+                self.waiting.want(node);
+                Value::from([("rule", self.name(*text, *state).into())])
+            }
         }
     }
 
@@ -85,13 +77,13 @@ impl JsonWriter<'_> {
         for edge in state.edges {
             let range = [edge.low, edge.high].map(|c| Value::from(u64::from(c)));
             let class = Value::from([("class", Value::List(vec![Value::List(range.to_vec())]))]);
-            let next = self.want(Some(text), edge.to);
+            let next = self.node(&Node::Text(text, edge.to));
             ways.push(Value::from([("seq", Value::List(vec![class, next]))]));
         }
         if state.accepts {
             ways.push(Value::from([("seq", Value::List(Vec::new()))]));
         }
-        let name = self.name(Some(text), at);
+        let name = self.name(text, at);
         self.out.insert(name, Value::from([("alt", Value::List(ways))]));
     }
 }

@@ -12,12 +12,12 @@ const MOST_BYTES: usize = 2000;
 
 /// An expression between two states: alternatives, and whether it needs no parentheses in a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part {
+struct Expression {
     text: String,
     is_atom: bool,
 }
 
-impl Part {
+impl Expression {
     fn atom(text: String) -> Self {
         Self { text, is_atom: true }
     }
@@ -75,21 +75,21 @@ pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String
     }
     // One more state at the end, and the paths between any two.
     let (count, end) = (order.len() + 1, order.len());
-    let mut paths: Vec<Vec<Option<Part>>> = vec![vec![None; count]; count];
+    let mut paths: Vec<Vec<Option<Expression>>> = vec![vec![None; count]; count];
     for (from, at) in order.iter().enumerate() {
         let state = automaton.state(*at)?;
         for (to, target) in order.iter().enumerate() {
             let own = state.edges.iter().filter(|edge| edge.to == *target);
             let ranges: Vec<(u32, u32)> = own.map(|edge| (edge.low, edge.high)).collect();
             if !ranges.is_empty() {
-                *paths.get_mut(from)?.get_mut(to)? = Some(Part::atom(class(&ranges)));
+                *paths.get_mut(from)?.get_mut(to)? = Some(Expression::atom(class(&ranges)));
             }
         }
         if state.accepts {
-            *paths.get_mut(from)?.get_mut(end)? = Some(Part::empty());
+            *paths.get_mut(from)?.get_mut(end)? = Some(Expression::empty());
         }
     }
-    let path = |paths: &[Vec<Option<Part>>], from: usize, to: usize| paths.get(from)?.get(to)?.clone();
+    let path = |paths: &[Vec<Option<Expression>>], from: usize, to: usize| paths.get(from)?.get(to)?.clone();
     // The last states first: those that only a few lead to.
     for gone in (1..order.len()).rev() {
         let around = path(&paths, gone, gone).map(|own| own.starred());

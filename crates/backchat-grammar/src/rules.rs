@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashTable};
+use hashbrown::{HashMap, HashSet, HashTable};
 use indexmap::IndexSet;
 
 use super::automaton::Automaton;
@@ -306,6 +306,25 @@ impl Rules {
 
     pub fn node(&self, number: usize) -> Option<&Node> {
         self.rules.get(number).map(|rule| &rule.node)
+    }
+}
+
+/// The nodes that still get a rule in a written grammar, each once.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    nodes: Vec<Node>,
+    seen: HashSet<Node, foldhash::fast::RandomState>,
+}
+
+impl Waiting {
+    pub fn want(&mut self, node: &Node) {
+        if self.seen.insert(node.clone()) {
+            self.nodes.push(node.clone());
+        }
+    }
+
+    pub fn next(&mut self) -> Option<Node> {
+        self.nodes.pop()
     }
 }
 

@@ -260,7 +260,7 @@ impl Automaton {
                 }
                 // Any character may be written by its number if every character is allowed.
                 if edge.low == 0 && edge.high == LAST && numbers {
-                    nfa.numbered(at, edge.to);
+                    nfa.numbered(at, edge.to)?;
                 }
             }
             if nfa.is_too_large() {

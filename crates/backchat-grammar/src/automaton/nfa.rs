@@ -2,14 +2,21 @@
 //! deterministic.
 
 use std::hash::BuildHasher;
+use std::sync::LazyLock;
 
 use hashbrown::HashTable;
 
 use super::{Automaton, Edge, MOST_STATES};
-use backchat_parser::pattern::Regular;
+use backchat_parser::pattern::{Regular, of_schema};
 
 /// How many NFA states the subset construction may visit.
 const MOST_WORK: usize = 400_000;
+
+/// A character by its number, as JSON has it.
+static NUMBERED: LazyLock<Option<Regular>> = LazyLock::new(|| {
+    let (whole, high) = (r"(?:[0-9A-CEFa-cef][0-9A-Fa-f]|[Dd][0-7])[0-9A-Fa-f]{2}", r"[Dd][89ABab][0-9A-Fa-f]{2}");
+    of_schema(&format!(r"^\\u(?:{whole}|{high}\\u[Dd][C-Fc-f][0-9A-Fa-f]{{2}})$")).ok()?
+});
 
 /// An NFA. States, edges and epsilon transitions are lists of their own, as most states have one edge and no epsilon
 /// transition, and an allocation for each would cost more than the rest.
@@ -143,42 +150,10 @@ impl Nfa {
     }
 
     /// `\u` and four hexadecimal digits; a pair of halves counts as one character.
-    pub fn numbered(&mut self, from: usize, to: usize) {
-        const HEX: [(char, char); 3] = [('0', '9'), ('A', 'F'), ('a', 'f')];
-        let digits = |nfa: &mut Self, mut at: usize, count: usize, to: usize| {
-            for left in (0..count).rev() {
-                let next = if left == 0 { to } else { nfa.state() };
-                HEX.iter().for_each(|(low, high)| nfa.edge(at, u32::from(*low), u32::from(*high), next));
-                at = next;
-            }
-        };
-        let mark = |nfa: &mut Self, from: usize| {
-            let (slash, u) = (nfa.state(), nfa.state());
-            nfa.edge(from, u32::from('\\'), u32::from('\\'), slash);
-            nfa.edge(slash, u32::from('u'), u32::from('u'), u);
-            u
-        };
-        let ranges = |nfa: &mut Self, from: usize, ranges: &[(char, char)], to: usize| {
-            ranges.iter().for_each(|(low, high)| nfa.edge(from, u32::from(*low), u32::from(*high), to));
-        };
-        let u = mark(self, from);
-        let plain = self.state();
-        ranges(self, u, &[('0', '9'), ('A', 'C'), ('E', 'F'), ('a', 'c'), ('e', 'f')], plain);
-        digits(self, plain, 3, to);
-        let d = self.state();
-        ranges(self, u, &[('D', 'D'), ('d', 'd')], d);
-        let low = self.state();
-        ranges(self, d, &[('0', '7')], low);
-        digits(self, low, 2, to);
-        let (half, rest) = (self.state(), self.state());
-        ranges(self, d, &[('8', '9'), ('A', 'B'), ('a', 'b')], half);
-        digits(self, half, 2, rest);
-        let u = mark(self, rest);
-        let d = self.state();
-        ranges(self, u, &[('D', 'D'), ('d', 'd')], d);
-        let last = self.state();
-        ranges(self, d, &[('C', 'F'), ('c', 'f')], last);
-        digits(self, last, 2, to);
+    pub fn numbered(&mut self, from: usize, to: usize) -> Option<()> {
+        let end = self.add(NUMBERED.as_ref()?, from)?;
+        self.epsilon(end, to);
+        Some(())
     }
 
     /// The same texts as a deterministic automaton.
