@@ -100,6 +100,13 @@ pub fn read_with_places(text: &str) -> Result<(Value, Places), Error> {
     Ok((value, reader.taken_places()))
 }
 
+/// The value that begins at a byte of a larger text, and the byte at which it ends.
+pub fn value_at(text: &str, start: usize) -> Option<(Value, usize)> {
+    let mut reader = Reader { at: start, ..Reader::new(text) };
+    let value = reader.value().ok()?;
+    Some((value, reader.at))
+}
+
 /// Reads the value that begins at a byte of a larger text; its places are those in the larger text.
 pub fn read_with_places_at(text: &str, start: usize) -> Result<(Value, Places), Error> {
     let mut reader = Reader { at: start, places: Some(Vec::new()), ..Reader::new(text) };

@@ -6,9 +6,9 @@ use super::marks::Segmentation;
 use super::pairs;
 use super::shapes;
 use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Reasoning};
-use super::trace::{self, Kind, Slot, Trace, Whole};
+use super::trace::{Kind, Slot, Trace, Whole};
 use super::turn::Turns;
-use backchat_core::json::Value;
+use backchat_core::json::{self, Value};
 use backchat_core::push_new;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::probe::{Answer, Call, Prober, RequestShape, Setting, needle};
@@ -344,7 +344,7 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
     // The widest object that holds this call and no list of calls.
     let braces = trace.text.get(..from)?.match_indices('{').map(|(at, _)| at);
     let objects = braces.rev().take(8).filter_map(|at| {
-        let (value, end) = trace::value_at(&trace.text, at).filter(|(_, end)| *end >= upto)?;
+        let (value, end) = json::value_at(&trace.text, at).filter(|(_, end)| *end >= upto)?;
         Some((at..end, object(&value, call)?))
     });
     let object = objects.last();
@@ -405,7 +405,7 @@ fn list_with(trace: &Trace, count: usize) -> bool {
     let Some([first, ..]) = names.as_deref() else { return false };
     let last = names.iter().flatten().last().map_or(0, |last| last.range.end);
     slice(&trace.text, ..first.range.start).match_indices('[').rev().take(4).any(|(at, _)| {
-        trace::value_at(&trace.text, at).is_some_and(|(value, end)| {
+        json::value_at(&trace.text, at).is_some_and(|(value, end)| {
             let items = value.as_list().unwrap_or_default();
             end > last && items.len() == count && items.iter().all(|item| item.as_object().is_some())
         })

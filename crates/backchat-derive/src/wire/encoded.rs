@@ -3,9 +3,9 @@
 use super::calls;
 use super::shapes;
 use super::structure::{Calls, Content, History, MessageObject, Reasoning};
-use super::trace::{self, Kind};
+use super::trace::Kind;
 use super::turn::Turns;
-use backchat_core::json::Value;
+use backchat_core::json::{self, Value};
 use backchat_probe::probe::needle::{self, ODD};
 use backchat_probe::probe::{Answer, Setting};
 
@@ -43,7 +43,7 @@ pub(crate) fn unquote(
 fn is_json(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting) -> bool {
     let Some(trace) = turns.trace(History::User, answer, setting) else { return false };
     let at = ODD.split('"').next().and_then(|lead| trace.text.find(&format!("\"{lead}")));
-    let value = at.and_then(|at| trace::value_at(&trace.text, at));
+    let value = at.and_then(|at| json::value_at(&trace.text, at));
     value.is_some_and(|(value, _)| value.as_str() == Some(ODD))
 }
 
@@ -64,10 +64,10 @@ pub(crate) fn message(
     let plain = turns.trace(History::User, &shapes::content(), &Setting::new())?;
     let own = plain.slot(Kind::Content)?.range.start;
     let is_object = plain.text.match_indices('{').take_while(|(at, _)| *at < own).any(|(at, _)| {
-        trace::value_at(&plain.text, at)
+        json::value_at(&plain.text, at)
             .is_some_and(|(value, end)| end > own && key_of(&value, needle::CONTENT).is_some())
     });
-    let objects = trace.text.match_indices('{').filter_map(|(at, _)| Some(trace::value_at(&trace.text, at)?.0));
+    let objects = trace.text.match_indices('{').filter_map(|(at, _)| Some(json::value_at(&trace.text, at)?.0));
     let value = objects.filter(|_| is_object).find(|value| key_of(value, ODD).is_some())?;
     let reasoning = match &thought {
         Some(thought) => Some(key_of(&value, thought)?),

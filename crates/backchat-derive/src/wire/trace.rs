@@ -151,7 +151,7 @@ fn whole(text: &str, arguments: &Object, name: usize, next: usize) -> Option<(Wh
     let is_same = |value: &Value| value.as_object().is_some_and(|entries| same_entries(entries, arguments));
     let starts = text.char_indices().filter(|(at, c)| matches!(c, '{' | '"') && allowed(*at));
     for (at, c) in starts {
-        let Some((value, end)) = value_at(text, at) else { continue };
+        let Some((value, end)) = json::value_at(text, at) else { continue };
         match (c, value) {
             ('{', value) if is_same(&value) => return Some((Whole::Json, at..end)),
             ('"', Value::String(inner)) if json::read(&inner).is_ok_and(|value| is_same(&value)) => {
@@ -163,12 +163,6 @@ fn whole(text: &str, arguments: &Object, name: usize, next: usize) -> Option<(Wh
     let spelled = python::spelling(&Value::Object(arguments.clone()));
     let at = text.find(&spelled).filter(|at| allowed(*at))?;
     Some((Whole::Python, at..at + spelled.len()))
-}
-
-/// The JSON value that begins at a byte, and its end.
-pub(crate) fn value_at(text: &str, at: usize) -> Option<(Value, usize)> {
-    let (value, places) = json::read_with_places_at(text, at).ok()?;
-    Some((value, places.value.end))
 }
 
 /// Whether two objects are equal, ignoring the order of their keys.
@@ -273,7 +267,7 @@ mod tests {
     #[test]
     fn a_json_value_ends_where_it_is_complete() {
         for (text, at, end) in [(r#"x{"a": 1}y"#, 1, Some(9)), (r#""a" "b""#, 4, Some(7)), ("{open", 0, None)] {
-            assert_eq!(value_at(text, at).map(|(_, end)| end), end, "{text}");
+            assert_eq!(json::value_at(text, at).map(|(_, end)| end), end, "{text}");
         }
     }
 

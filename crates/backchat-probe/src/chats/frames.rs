@@ -380,7 +380,7 @@ fn arguments(
     let objects = opens(text, from, key, '{').into_iter().map(|open| (Kind::Arguments, open));
     let texts = opens(text, from, key, '"').into_iter().map(|open| (Kind::ArgumentsText, open));
     objects.chain(texts).find_map(|(kind, open)| {
-        let (value, end) = json_at(text, open)?;
+        let (value, end) = json::value_at(text, open)?;
         let value = match value {
             Value::String(inner) => json::read(&inner).ok()?,
             value => value,
@@ -389,18 +389,12 @@ fn arguments(
     })
 }
 
-/// The JSON value that begins at a byte, and its end.
-fn json_at(text: &str, open: usize) -> Option<(Value, usize)> {
-    let end = json_end(text, open)?;
-    Some((json::read(text.get(open..end)?).ok()?, end))
-}
-
 /// The JSON list of all tools, or the object of one, around a tool's name.
 fn tools(script: &Script, text: &str, from: usize, name: usize) -> Option<(Kind, (usize, usize))> {
     let all = script.tools.as_list()?;
     let is_tool = |value: &Value| all.iter().any(|tool| same_tool(value, tool));
     for open in opens(text, from, name, '[') {
-        if let Some((Value::List(items), end)) = json_at(text, open)
+        if let Some((Value::List(items), end)) = json::value_at(text, open)
             && items.len() == all.len()
             && items.iter().zip(all).all(|(item, tool)| same_tool(item, tool))
         {
@@ -409,7 +403,7 @@ fn tools(script: &Script, text: &str, from: usize, name: usize) -> Option<(Kind,
     }
     // The wrapped definition holds the bare one, which opens earlier in the list.
     opens(text, from, name, '{').into_iter().rev().find_map(|open| {
-        let (object, end) = json_at(text, open)?;
+        let (object, end) = json::value_at(text, open)?;
         is_tool(&object).then_some((Kind::ToolObject, (open, end)))
     })
 }
@@ -422,37 +416,4 @@ fn same_tool(value: &Value, tool: &Value) -> bool {
 /// The places of an opening character before a text, the nearest first.
 fn opens(text: &str, from: usize, to: usize, open: char) -> Vec<usize> {
     slice(text, from..to).rmatch_indices(open).take(12).map(|(at, _)| from + at).collect()
-}
-
-/// The longest JSON value that is read inside a chat, in bytes.
-const LONGEST_JSON: usize = 1 << 18;
-
-/// The end of the JSON value that begins at a byte, by its brackets and quotes alone.
-pub(crate) fn json_end(text: &str, start: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    let mut quoted = false;
-    let mut escaped = false;
-    for (at, byte) in text.as_bytes().get(start..)?.iter().enumerate().take(LONGEST_JSON) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => {
-                quoted = !quoted;
-                if !quoted && depth == 0 {
-                    return Some(start + at + 1);
-                }
-            }
-            _ if quoted => {}
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(start + at + 1);
-                }
-            }
-            _ if depth == 0 => return None,
-            _ => {}
-        }
-    }
-    None
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
-use super::frames::{Frame, Frames, State, json_end};
+use super::frames::{Frame, Frames, State};
 use super::script::Kind;
+use backchat_core::json;
 
 /// The cost of a text that contains a marker which could have ended it.
 const PASSED_MARKER: i64 = 4;
@@ -181,7 +182,7 @@ impl<'w> Walk<'w> {
         match frame.to.kind {
             Kind::End | Kind::Prompt => (item.end == self.text.len()).then_some(0),
             kind if kind.is_json() => {
-                item.value_end = json_end(self.text, item.end)?;
+                item.value_end = json::value_at(self.text, item.end)?.1;
                 let next = self.at(frame.to, item.value_end).filter_map(|next| self.items.get(next));
                 next.map(|next| next.cost).min()
             }

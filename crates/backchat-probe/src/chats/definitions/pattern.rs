@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::shape::{Reach, Slot};
-use crate::chats::frames::json_end;
 use crate::probe::needle::Needles;
+use backchat_core::json;
 use backchat_core::text::{common_start, slice};
 
 /// The longest text that a needle matches, in bytes.
@@ -124,8 +124,8 @@ impl Walk<'_> {
         let kind = self.pattern.slots.get(slot);
         let mut best = Match { bound: bound.clone(), ..Match::default() };
         if kind == Some(&Slot::Json) {
-            let end = json_end(text, at).filter(|end| backchat_core::json::read(slice(text, at..*end)).is_ok());
-            let Some(end) = end else { return best };
+            let value = here.starts_with(['{', '[', '"']).then(|| json::value_at(text, at)).flatten();
+            let Some((_, end)) = value else { return best };
             let found = self.literal(literal, Place { rest, at: end, bound: &with(end) });
             return Match { score: found.score + number(end - at), ..found };
         }

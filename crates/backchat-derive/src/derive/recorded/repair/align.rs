@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::super::compare::same;
-use crate::wire::trace::value_at;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_probe::probe::{Answer, Call as Called, REASONING_KEYS};
@@ -111,7 +110,7 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
     let wanted = Value::Object(arguments.clone());
     let begins = text.get(from..)?.match_indices('{').map(|(at, _)| from + at);
     for at in begins {
-        let Some((value, end)) = value_at(text, at) else { continue };
+        let Some((value, end)) = json::value_at(text, at) else { continue };
         if same(&wanted, &value) {
             let name = word(text.get(..at)?, from, name, true)?;
             return Some(Call { span: name.start..end, name, around: None, body: Body::Json(at..end) });
