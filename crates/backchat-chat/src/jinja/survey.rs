@@ -6,7 +6,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use crate::builtins::names;
 use crate::jinja::syntax::tree::{Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind};
-use backchat_core::json;
+use backchat_core::{json, push_new};
 
 /// The variables and constants of a template.
 #[derive(Debug, Default)]
@@ -31,10 +31,8 @@ impl<'s> Survey<'s> {
     }
 
     fn bind(&mut self, names: impl IntoIterator<Item = &'s str>) {
-        for name in names {
-            if let Some(scope) = self.scopes.last_mut() {
-                scope.insert(name);
-            }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.extend(names);
         }
     }
 
@@ -168,10 +166,7 @@ impl<'s> Survey<'s> {
 
     fn note(&mut self, subject: &Expr<'s>, constant: json::Value) {
         if let Some(path) = path(subject) {
-            let constants = self.compared.entry(path).or_default();
-            if !constants.contains(&constant) {
-                constants.push(constant);
-            }
+            push_new(self.compared.entry(path).or_default(), constant);
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use super::Loss;
 use super::marks::{self, Context, Mark};
-use crate::schema::{Additional, Node, Parser, Substitution, parse_node};
+use crate::schema::{Additional, Node, Parser, STRING_MARK, Substitution, parse_node};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::pattern::{Pattern, PatternPart, escape_literal, source_of};
 
 /// How calls are written, and the shape of the result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     pub open: Vec<Mark>,
     /// The first of them as outputs have it, white space included.
@@ -32,7 +32,7 @@ pub(super) struct Calls {
 }
 
 /// How arguments become a value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) enum Body {
     Json(Value),
     Tags {
@@ -40,6 +40,7 @@ pub(super) enum Body {
         value_parser: Option<Value>,
     },
     /// The arguments stay text.
+    #[default]
     Text,
 }
 
@@ -50,6 +51,12 @@ pub(super) enum CallSyntax {
     Object { name: String, arguments: String },
     /// The text before the name, between it and the arguments, and after these.
     Parts { before: String, between: String, after: String },
+}
+
+impl Default for CallSyntax {
+    fn default() -> Self {
+        Self::Parts { before: String::new(), between: String::new(), after: String::new() }
+    }
 }
 
 type Place<'p> = Option<(&'p PatternPart, Context)>;
@@ -64,7 +71,7 @@ pub(super) fn json_args(parser: &Parser) -> Value {
     let mut args = Object::new();
     if parser.name.as_str() != Some("json") {
         args.insert("unquoted_keys", true.into());
-        let pair = vec![TOOL_CALL_STRING.into(), TOOL_CALL_STRING.into()];
+        let pair = vec![STRING_MARK.into(), STRING_MARK.into()];
         args.insert("string_delims", Value::List(vec![Value::List(pair)]));
     }
     if parser.allow_non_json {
@@ -72,9 +79,6 @@ pub(super) fn json_args(parser: &Parser) -> Value {
     }
     if args.is_empty() { Value::Null } else { Value::Object(args) }
 }
-
-/// The mark on both sides of a string that `gemma4-tool-call` reads.
-pub(super) const TOOL_CALL_STRING: &str = "<|\"|>";
 
 /// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's. `foreign` are the marks
 /// that close text fields, which open no call.
@@ -191,15 +195,13 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
     Ok(Calls {
         open: context.open,
         lead: context.lead,
-        header: None,
         close: context.close,
         body: Body::Json(json_args(parser)),
         written: CallSyntax::Object { name: shape.name, arguments: shape.arguments },
-        section: None,
-        is_last_bare: false,
         each: shape.each,
         single: is_list && !shape.each,
         shape: shape.shape,
+        ..Calls::default()
     })
 }
 
@@ -222,30 +224,21 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
     let renamed = probed.shape.unwrap_or_else(|| "{content}".into());
     let entries = Value::from([(name_key, "{name}".into()), (arguments_key, "{content}".into())]);
     let shape = super::shape::spelled(&renamed, &entries);
-    let (_, around) =
-        marks::context(&outline, &|part| matches!(part, PatternPart::Group { number, .. } if *number == arguments))
-            .ok_or_else(cannot)?;
-    let place = outline
-        .iter()
-        .position(|part| matches!(part, PatternPart::Group { number, .. } if *number == arguments))
-        .ok_or_else(cannot)?;
+    let is_arguments = |part: &PatternPart| matches!(part, PatternPart::Group { number, .. } if *number == arguments);
+    let (_, around) = marks::context(&outline, &is_arguments).ok_or_else(cannot)?;
+    let place = outline.iter().position(is_arguments).ok_or_else(cannot)?;
     let head = outline.get(..place).ok_or_else(cannot)?;
     let header = source_of(head, &|group, _| (group == name).then(|| "name".to_owned())).ok_or_else(cannot)?;
     let before = marks::sample(head, &|_, _| "\0".to_owned());
     let (before, between) = before.split_once('\0').ok_or_else(cannot)?;
     let close = if around.close.is_empty() { context.close } else { around.close };
     Ok(Calls {
-        open: Vec::new(),
-        lead: String::new(),
         header: Some(header),
         close,
         body: Body::Json(json_args(parser)),
         shape: Some(shape),
-        section: None,
-        is_last_bare: false,
-        each: false,
-        single: false,
         written: CallSyntax::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() },
+        ..Calls::default()
     })
 }
 
@@ -307,13 +300,9 @@ impl TakenApart<'_> {
             lead: self.context.lead.clone(),
             header: Some(header),
             close: self.context.close.clone(),
-            body: Body::Json(Value::Null),
             shape: Some(super::shape::written(self.item, self.function, captures)),
-            section: None,
-            is_last_bare: false,
-            each: false,
-            single: false,
             written: CallSyntax::Parts { before, between, after: String::new() },
+            ..Calls::default()
         }
     }
 
@@ -651,7 +640,7 @@ fn put(call: &mut Value, path: &str, value: Value) {
 /// Arguments as `gemma4-tool-call` reads them.
 fn bare(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("{TOOL_CALL_STRING}{text}{TOOL_CALL_STRING}"),
+        Value::String(text) => format!("{STRING_MARK}{text}{STRING_MARK}"),
         Value::List(items) => format!("[{}]", items.iter().map(bare).collect::<Vec<_>>().join(",")),
         Value::Object(entries) => {
             let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}:{}", bare(value))).collect();

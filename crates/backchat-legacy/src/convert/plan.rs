@@ -137,20 +137,14 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
             return Err(Loss::new(node, &construct, "the field is dropped"));
         }
     };
-    let context = match (own.as_deref().map(marks::only), from_root) {
+    let mut context = match (own.as_deref().map(marks::only), from_root) {
         // Its pattern reads what the root's group took.
-        (Some(Some((_, inner))), Some((_, outer))) => {
-            if inner.open.is_empty() && inner.close.is_empty() {
-                outer
-            } else {
-                inner
-            }
-        }
+        (Some(Some((_, inner))), Some((_, outer))) if inner.open.is_empty() && inner.close.is_empty() => outer,
+        (Some(Some((_, inner))), Some(_)) => inner,
         (Some(Some((_, context))), None) | (None, Some((_, context))) => context,
         (Some(None), _) => return Err(Loss::new(node, "x-regex without a group", "the field fails, and is dropped")),
         (None, None) => Context::default(),
     };
-    let mut context = context;
     context.close.extend(node.substitutions.iter().flat_map(dropped));
     plan.texts.push(TextField { name: name.to_owned(), path, context, also: Vec::new(), required, content });
     Ok(())
@@ -259,9 +253,7 @@ impl TextField {
     pub fn opens(&self) -> Vec<Mark> {
         self.context.open.iter().cloned().chain(self.also.iter().map(|(open, _)| open.clone())).collect()
     }
-}
 
-impl TextField {
     /// Each opening with what closes it.
     pub fn pairs(&self) -> Vec<(Mark, Vec<Mark>)> {
         let own = self.context.open.iter().map(|open| (open.clone(), self.context.close.clone()));

@@ -108,6 +108,11 @@ impl Loader<'_> {
         self.found.push(Diagnostic::error("unusable-schema", message).at(place).help(help));
     }
 
+    /// Complains about a key whose value is something else than it must be.
+    fn expected(&mut self, path: &Path, key: &str, wanted: &str, value: &Value, help: &str) {
+        self.complain(path, format!("`{key}` must be {wanted}, not {}", value.kind()), help);
+    }
+
     fn node(&mut self, value: &Value, path: Path, depth: usize) -> Option<Node> {
         let Some(entries) = value.as_object() else {
             let message = format!("a node of a response schema must be an object, not {}", value.kind());
@@ -163,8 +168,7 @@ impl Loader<'_> {
             Value::String(source) => Some(Regex::new(source)),
             Value::Null => None,
             other => {
-                let message = format!("`{key}` must be a string, not {}", other.kind());
-                self.complain(path, message, "write one pattern of Python's `re`");
+                self.expected(path, key, "a string", other, "write one pattern of Python's `re`");
                 None
             }
         }
@@ -174,8 +178,7 @@ impl Loader<'_> {
         let help = "write a list of `[pattern, replacement]` pairs";
         let Some(value) = entries.get("x-regex-substitutions") else { return Vec::new() };
         let Some(items) = value.as_list() else {
-            let message = format!("`x-regex-substitutions` must be a list, not {}", value.kind());
-            self.complain(path, message, help);
+            self.expected(path, "x-regex-substitutions", "a list", value, help);
             return Vec::new();
         };
         let mut substitutions = Vec::new();
@@ -203,8 +206,7 @@ impl Loader<'_> {
             None => None,
             Some(Value::Object(arguments)) => Some(arguments),
             Some(other) => {
-                let message = format!("`x-parser-args` must be an object, not {}", other.kind());
-                self.complain(&path, message, "write `{}`, or remove the key");
+                self.expected(&path, "x-parser-args", "an object", other, "write `{}`, or remove the key");
                 None
             }
         };
@@ -213,8 +215,8 @@ impl Loader<'_> {
             None | Some(Value::Null) => None,
             Some(Value::String(source)) => Some((source.clone(), jmespath::Expression::read(source))),
             Some(other) => {
-                let message = format!("`transform` must be a JMESPath expression, not {}", other.kind());
-                self.complain(&path.key("transform"), message, "write the expression as a string");
+                let (path, wanted) = (path.key("transform"), "a JMESPath expression");
+                self.expected(&path, "transform", wanted, other, "write the expression as a string");
                 None
             }
         };
@@ -224,8 +226,7 @@ impl Loader<'_> {
     fn properties(&mut self, entries: &Object, path: &Path, depth: usize) -> Option<Vec<(String, Node)>> {
         let value = entries.get("properties")?;
         let Some(properties) = value.as_object() else {
-            let message = format!("`properties` must be an object, not {}", value.kind());
-            self.complain(path, message, "write one node for each key of the message");
+            self.expected(path, "properties", "an object", value, "write one node for each key of the message");
             return None;
         };
         let node =
@@ -238,11 +239,8 @@ impl Loader<'_> {
         let names =
             value.as_list().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
         names.unwrap_or_else(|| {
-            self.complain(
-                path,
-                "`required` must be a list of strings",
-                "write the names of the keys that must be there",
-            );
+            let help = "write the names of the keys that must be there";
+            self.complain(path, "`required` must be a list of strings", help);
             Vec::new()
         })
     }
@@ -250,8 +248,7 @@ impl Loader<'_> {
     fn prefix_items(&mut self, entries: &Object, path: &Path, depth: usize) -> Option<Vec<Node>> {
         let value = entries.get("prefixItems")?;
         let Some(items) = value.as_list() else {
-            let message = format!("`prefixItems` must be a list, not {}", value.kind());
-            self.complain(path, message, "write one node for each item");
+            self.expected(path, "prefixItems", "a list", value, "write one node for each item");
             return None;
         };
         let node = |(index, value)| self.node(value, path.index(index), depth + 1);

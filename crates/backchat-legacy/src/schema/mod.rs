@@ -18,6 +18,7 @@ pub use error::{ErrorKind, SchemaError};
 pub use load::Loaded;
 pub use node::{Additional, Node, Parser, Substitution};
 pub(crate) use parse::parse_node;
+pub(crate) use tool_call::STRING_MARK;
 
 use std::sync::Arc;
 

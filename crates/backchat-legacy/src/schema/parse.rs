@@ -243,10 +243,6 @@ impl Run {
             Value::String(name) => name.as_str(),
             other => return Err(fail(node, ErrorKind::Node, format!("`type` must be a string, not {}", other.kind()))),
         };
-        let wrong = |content: &Content<'_>| {
-            let message = format!("the node is of type `{wanted}`, but its content is {}", content.kind());
-            Err(fail(node, ErrorKind::Type, message))
-        };
         match (wanted, content) {
             ("any", content) => Ok(content.into_value()),
             ("object", content) => self.object(node, content),
@@ -268,7 +264,7 @@ impl Run {
                 "false" | "0" => Ok(false.into()),
                 _ => Err(fail(node, ErrorKind::Value, format!("{} is not a bool", shown(&text)))),
             },
-            ("string" | "integer" | "number" | "boolean", content) => wrong(&content),
+            ("string" | "integer" | "number" | "boolean", content) => Err(wrong_type(node, wanted, content.kind())),
             _ => Err(fail(node, ErrorKind::Node, format!("unknown type `{wanted}`"))),
         }
     }
@@ -311,10 +307,7 @@ impl Run {
                     }
                 }
             }
-            Content::Value(other) => {
-                let message = format!("the node is of type `object`, but its content is {}", other.kind());
-                return Err(fail(node, ErrorKind::Type, message));
-            }
+            Content::Value(other) => return Err(wrong_type(node, "object", other.kind())),
         }
         let missing: Vec<_> =
             node.required.iter().filter(|key| !object.contains_key(key)).map(|key| format!("`{key}`")).collect();
@@ -329,12 +322,8 @@ impl Run {
         if !content.is_truthy() {
             return Ok(Value::List(Vec::new()));
         }
-        let not_a_list = |content: &Value| {
-            let message = format!("the node is of type `array`, but its content is {}", content.kind());
-            Err(fail(node, ErrorKind::Type, message))
-        };
         if let Some(item_node) = &node.items {
-            let Value::List(items) = content else { return not_a_list(&content) };
+            let Value::List(items) = content else { return Err(wrong_type(node, "array", content.kind())) };
             let parsed: Result<Vec<_>, _> =
                 items.into_iter().map(|item| self.node(item_node, Content::of(item))).collect();
             return parsed.map(Value::List);
@@ -345,7 +334,7 @@ impl Run {
         let items = match content {
             Value::List(items) => items,
             other if item_nodes.len() == 1 => vec![other],
-            other => return not_a_list(&other),
+            other => return Err(wrong_type(node, "array", other.kind())),
         };
         if items.len() != item_nodes.len() {
             let message = format!("there are {} items, but {} in `prefixItems`", items.len(), item_nodes.len());
@@ -384,6 +373,10 @@ fn compiled<'n>(node: &Node, regex: &'n Regex) -> Result<&'n Pattern, SchemaErro
 
 fn too_much(node: &Node, regex: &Regex, error: TooMuchWork) -> SchemaError {
     fail(node, ErrorKind::Pattern, format!("`{}`: {error}", shown(&regex.source)))
+}
+
+fn wrong_type(node: &Node, wanted: &str, kind: &str) -> SchemaError {
+    fail(node, ErrorKind::Type, format!("the node is of type `{wanted}`, but its content is {kind}"))
 }
 
 fn no_string(node: &Node, reader: &str, kind: &str) -> SchemaError {

@@ -7,7 +7,7 @@ use backchat_core::json::Value;
 use backchat_parser::pattern::{Pattern, TooMuchWork};
 
 /// The mark on both sides of a string.
-const MARK: &str = "<|\"|>";
+pub(crate) const STRING_MARK: &str = "<|\"|>";
 
 /// A key without quotes, and the text that replaces it.
 static KEY: LazyLock<Option<(Pattern, Replacement)>> = LazyLock::new(|| {
@@ -21,8 +21,8 @@ pub(super) fn to_json(text: &str, budget: &mut u64) -> Result<String, TooMuchWor
     let mut strings = Vec::new();
     let mut bare = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once(MARK)
-        && let Some((inside, beyond)) = after.split_once(MARK)
+    while let Some((before, after)) = rest.split_once(STRING_MARK)
+        && let Some((inside, beyond)) = after.split_once(STRING_MARK)
     {
         bare.push_str(before);
         bare.push_str(&format!("\0{}\0", strings.len()));

@@ -27,7 +27,7 @@ pub(crate) fn assemble(frames: &Frames, reading: &Reading, text: &str) -> Chat {
         if let (Some(frame), Some(slot)) = (frames.frames.get(step.frame), text.get(step.start..step.end)) {
             let cut = matches!(frame.from.kind, Kind::Content | Kind::Reasoning) && frame.gap.is_empty();
             // If the template writes nothing after an answer, the answer may continue.
-            builder.chat.open |= matches!(frame.to.kind, Kind::End | Kind::Prompt) && cut;
+            builder.chat.open |= frame.to.kind.is_end() && cut;
             if frame.to.kind == Kind::Prompt && !cut {
                 builder.chat.add_generation_prompt = true;
             } else {
@@ -155,9 +155,13 @@ impl Builder<'_> {
         }
     }
 
+    fn last_index(&self) -> Option<usize> {
+        self.into.or(self.chat.messages.len().checked_sub(1))
+    }
+
     /// The message that is being written.
     fn last(&mut self) -> Option<&mut Object> {
-        let index = self.into.or(self.chat.messages.len().checked_sub(1))?;
+        let index = self.last_index()?;
         entries_mut(self.chat.messages.get_mut(index)?)
     }
 
@@ -196,16 +200,12 @@ impl Builder<'_> {
     }
 
     fn begin_call(&mut self, kind: Kind, step: Step) {
-        let has = |call: &Object, key: &str| call.contains_key(key);
-        let taken = match self.call() {
-            None => true,
-            Some(call) => match kind {
-                Kind::Id => has(call, "id"),
-                Kind::Name => call.get("function").is_some_and(|function| function.get("name").is_some()),
-                _ => false,
-            },
-        };
-        if taken || step == Step::Call {
+        let is_taken = self.call().is_none_or(|call| match kind {
+            Kind::Id => call.contains_key("id"),
+            Kind::Name => call.get("function").is_some_and(|function| function.get("name").is_some()),
+            _ => false,
+        });
+        if is_taken || step == Step::Call {
             let call = function([("arguments", Value::Object(Object::new()))]);
             if let Some(calls) = self.calls() {
                 calls.push(call);
@@ -253,7 +253,7 @@ impl Builder<'_> {
     }
 
     fn offset(&mut self, part: &'static str, place: (usize, usize)) {
-        let Some(message) = self.into.or(self.chat.messages.len().checked_sub(1)) else { return };
+        let Some(message) = self.last_index() else { return };
         let (start, end) = (self.points.of_byte(place.0), self.points.of_byte(place.1));
         self.chat.offsets.push(Offset { message, part, start, end });
     }
@@ -400,10 +400,8 @@ fn read_or_null(text: &str) -> Value {
 }
 
 fn arguments_as_text(call: &mut Value) {
-    let Value::Object(call) = call else { return };
-    if let Some(Value::Object(function)) = call.get_mut("function")
-        && let Some(arguments) = function.get_mut("arguments")
-    {
+    let function = entries_mut(call).and_then(|call| entries_mut(call.get_mut("function")?));
+    if let Some(arguments) = function.and_then(|function| function.get_mut("arguments")) {
         *arguments = arguments.to_string().into();
     }
 }

@@ -304,11 +304,9 @@ pub(super) struct Slot {
 pub(super) fn steps(script: &Script, slots: &[Slot], text: &str, prompt: bool) -> Vec<Frame> {
     let mut found = Vec::new();
     let mut before: Option<&Slot> = None;
-    let begin = State { kind: Kind::Begin, echo: false };
+    let (mut from, mut start) = (State { kind: Kind::Begin, echo: false }, 0);
     for slot in slots {
-        let start = before.map_or(0, |slot| slot.end);
         let Some(gap) = text.get(start..slot.start) else { continue };
-        let from = before.map_or(begin, |slot| slot.state);
         // Some templates write the results of a call before its content.
         let is_back = |before: &Slot| {
             let tools = before.state.kind.defines_tools() || slot.state.kind.defines_tools();
@@ -322,10 +320,8 @@ pub(super) fn steps(script: &Script, slots: &[Slot], text: &str, prompt: bool) -
             None => Step::Message,
         };
         found.push(Frame { from, gap: gap.to_owned(), to: slot.state, step });
-        before = Some(slot);
+        (before, from, start) = (Some(slot), slot.state, slot.end);
     }
-    let start = before.map_or(0, |slot| slot.end);
-    let from = before.map_or(begin, |slot| slot.state);
     let kind = if prompt { Kind::Prompt } else { Kind::End };
     let last_is_shown =
         slots.iter().any(|slot| Some(slot.message) == script.messages.len().checked_sub(1) && !slot.state.echo);

@@ -103,13 +103,10 @@ impl Substitution<'_> {
     fn part(&mut self, part: &Value) -> Value {
         let Value::Object(entries) = part else { return part.clone() };
         let mut replaced = entries.clone();
-        for (key, part) in [
-            ("text", MessagePart::Content),
-            ("thinking", MessagePart::Reasoning),
-            ("reasoning", MessagePart::Reasoning),
-        ] {
-            if let Some(Value::String(text)) = entries.get(key) {
-                replaced.insert(key, self.text(text, part));
+        let thought = MessagePart::Reasoning;
+        for (key, part) in [("text", MessagePart::Content), ("thinking", thought), ("reasoning", thought)] {
+            if let Some(Value::String(text)) = replaced.get_mut(key) {
+                *text = self.replaced(text, part);
             }
         }
         Value::Object(replaced)
@@ -117,28 +114,17 @@ impl Substitution<'_> {
 
     fn call(&mut self, index: usize, call: &mut Value) {
         let Value::Object(entries) = call else { return };
-        let holder = match entries.get("function") {
-            Some(Value::Object(_)) => entries.get_mut("function"),
-            _ => None,
-        };
-        let function = match holder {
+        let function = match entries.get_mut("function") {
             Some(Value::Object(function)) => function,
             _ => entries,
         };
         let part = MessagePart::Call(index);
-        if let Some(Value::String(name)) = function.get("name") {
-            let name = self.text(&name.clone(), part);
-            function.insert("name", name);
+        if let Some(Value::String(name)) = function.get_mut("name") {
+            *name = self.replaced(name, part);
         }
-        match function.get("arguments") {
-            Some(Value::String(text)) => {
-                let text = self.json_text(&text.clone(), part);
-                function.insert("arguments", text.into());
-            }
-            Some(value) => {
-                let value = self.value(&value.clone(), part);
-                function.insert("arguments", value);
-            }
+        match function.get_mut("arguments") {
+            Some(Value::String(text)) => *text = self.json_text(text, part),
+            Some(value) => *value = self.value(value, part),
             None => {}
         }
     }

@@ -51,6 +51,11 @@ impl Kind {
         matches!(self, Kind::Arguments | Kind::ArgumentsText | Kind::ToolList | Kind::ToolObject)
     }
 
+    /// Whether it is the end of a chat.
+    pub fn is_end(self) -> bool {
+        matches!(self, Kind::End | Kind::Prompt)
+    }
+
     /// Whether it belongs to the definition of tools.
     pub fn defines_tools(self) -> bool {
         matches!(

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::assemble::{assemble, fill, link_results};
 use super::chat::{Ambiguity, Chat, NotRendered, Offset};
 use super::definitions;
-use super::frames::{Frames, Step};
+use super::frames::{Frame, Frames, Step};
 use super::script::Kind;
 use super::walk::{Reading, Walk};
 use crate::probe::{Absent, Renderer, RequestShape, context, role_of};
@@ -110,15 +110,13 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let is_system = ["system", "developer"].map(Some).contains(&role_of(first));
         let leads = is_system && !rest.is_empty();
         // The tools were unread, or are the whole of the first message, or a part of it.
-        let unread = || {
-            (!chat.exact || chat.tools.is_some())
-                .then(|| read(&chat.messages, None))
-                .flatten()
-                .map(|defined| (defined, 0))
-        };
-        let whole = || leads.then(|| read(rest, None)).flatten().map(|defined| (defined, 1));
-        let part = || leads.then(|| read(&chat.messages, Some(0))).flatten().map(|defined| (defined, 0));
-        let (defined, gone) = unread().or_else(whole).or_else(part)?;
+        let ways = [
+            (!chat.exact || chat.tools.is_some(), chat.messages.as_slice(), None, 0),
+            (leads, rest, None, 1),
+            (leads, &chat.messages, Some(0), 0),
+        ];
+        let mut ways = ways.into_iter().filter(|(is_possible, ..)| *is_possible);
+        let (defined, gone) = ways.find_map(|(_, messages, unsure, gone)| Some((read(messages, unsure)?, gone)))?;
         let offsets = chat.offsets.iter().filter_map(|offset| {
             let message = offset.message.checked_sub(gone)?;
             Some(Offset { message, ..offset.clone() })
@@ -264,25 +262,24 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             let message = format!("the text is not a render of this template: expected {expected:?}");
             return NotRendered { at: agreed.chars().count(), message };
         }
+        let following = |frame: &Frame| {
+            let to = frame.to;
+            self.frames.frames.iter().filter(move |next| next.from == to && !next.gap.trim().is_empty())
+        };
         for _ in 0..MOST_STEPS {
             let rest = slice(text, at..);
-            let next = self.frames.frames.iter().filter(|next| next.from == frame.to && !next.gap.trim().is_empty());
-            let found = next.filter_map(|next| Some((rest.find(&next.gap)?, next)));
+            let found = following(frame).filter_map(|next| Some((rest.find(&next.gap)?, next)));
             let Some((place, next)) = found.min_by_key(|(place, next)| (*place, usize::MAX - next.gap.len())) else {
                 break;
             };
             at += place + next.gap.len();
             frame = next;
         }
-        let next = self.frames.frames.iter().filter(|next| next.from == frame.to && !next.gap.trim().is_empty());
-        let expected: Vec<String> = next
-            .map(|next| format!("{:?}", next.gap.chars().take(24).collect::<String>()))
-            .fold(Vec::new(), |mut known, gap| {
-                if known.len() < 3 && !known.contains(&gap) {
-                    known.push(gap);
-                }
-                known
-            });
+        let mut expected = Vec::new();
+        for next in following(frame) {
+            push_new(&mut expected, format!("{:?}", next.gap.chars().take(24).collect::<String>()));
+        }
+        expected.truncate(3);
         let message = match expected.is_empty() {
             true => "the text continues after the end of a chat of this template".to_owned(),
             false => format!("the text stops being a render of this template: expected {}", expected.join(" or ")),

@@ -111,31 +111,22 @@ impl<'w> Walk<'w> {
 
     /// Every frame at every occurrence of its text.
     fn occurrences(&self) -> Vec<PlacedFrame> {
-        let mut by_gap: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut by_gap: HashMap<&str, Vec<(usize, &Frame)>> = HashMap::new();
         for (index, frame) in self.frames.iter().enumerate() {
-            by_gap.entry(&frame.gap).or_default().push(index);
+            by_gap.entry(&frame.gap).or_default().push((index, frame));
         }
         let mut found = Vec::new();
         let item = |frame, start, end| PlacedFrame { frame, start, end, value_end: end, cost: 0 };
         for (gap, frames) in by_gap {
-            let is_end = |frame: &&usize| {
-                self.frames.get(**frame).is_some_and(|frame| matches!(frame.to.kind, Kind::End | Kind::Prompt))
-            };
+            let (ends, others): (Vec<_>, Vec<_>) = frames.into_iter().partition(|(_, frame)| frame.to.kind.is_end());
             if let Some(start) = self.text.len().checked_sub(gap.len()).filter(|_| self.text.ends_with(gap)) {
-                found.extend(frames.iter().filter(is_end).map(|frame| item(*frame, start, self.text.len())));
+                found.extend(ends.iter().map(|(frame, _)| item(*frame, start, self.text.len())));
             }
+            let (begins, inner): (Vec<_>, Vec<_>) =
+                others.into_iter().partition(|(_, frame)| frame.from.kind == Kind::Begin);
             if self.text.starts_with(gap) {
-                let begins = frames.iter().filter(|frame| !is_end(frame));
-                let begins =
-                    begins.filter(|frame| self.frames.get(**frame).is_some_and(|f| f.from.kind == Kind::Begin));
-                found.extend(begins.map(|frame| item(*frame, 0, gap.len())));
+                found.extend(begins.iter().map(|(frame, _)| item(*frame, 0, gap.len())));
             }
-            let inner: Vec<usize> = frames
-                .iter()
-                .filter(|frame| !is_end(frame))
-                .filter(|frame| self.frames.get(**frame).is_some_and(|frame| frame.from.kind != Kind::Begin))
-                .copied()
-                .collect();
             if inner.is_empty() || gap.is_empty() {
                 continue;
             }
@@ -143,7 +134,7 @@ impl<'w> Walk<'w> {
             let mut from = 0;
             while let Some(at) = self.text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
                 let start = from + at;
-                found.extend(inner.iter().map(|frame| item(*frame, start, start + gap.len())));
+                found.extend(inner.iter().map(|(frame, _)| item(*frame, start, start + gap.len())));
                 from = start + 1;
             }
         }
@@ -154,8 +145,7 @@ impl<'w> Walk<'w> {
     fn add(&mut self, mut item: PlacedFrame) {
         let Some(frame) = self.frames.get(item.frame) else { return };
         let Some(cost) = self.complete(frame, &mut item) else { return };
-        let ends = matches!(frame.to.kind, Kind::End | Kind::Prompt);
-        let is_blank = frame.gap.trim().is_empty() && is_prose(frame.from) && !ends;
+        let is_blank = frame.gap.trim().is_empty() && is_prose(frame.from) && !frame.to.kind.is_end();
         item.cost = cost + if is_blank { BLANK_FRAME } else { 0 };
         let index = self.items.len();
         self.items.push(item);
@@ -300,8 +290,7 @@ impl<'w> Walk<'w> {
         for (at, index) in path.iter().enumerate() {
             let Some(item) = self.items.get(*index) else { continue };
             let next = path.get(at + 1).and_then(|next| self.items.get(*next)).map(|next| next.start);
-            let kind = self.frames.get(item.frame).map(|frame| frame.to.kind);
-            reading.closed = matches!(kind, Some(Kind::End | Kind::Prompt));
+            reading.closed = self.frames.get(item.frame).is_some_and(|frame| frame.to.kind.is_end());
             let end = next.unwrap_or(self.text.len());
             reading.steps.push(ReadingStep { frame: item.frame, start: item.end, end });
         }

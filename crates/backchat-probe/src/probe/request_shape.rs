@@ -1,5 +1,7 @@
 //! The forms in which chat templates accept conversations, and the remedies for one that refuses them all.
 
+use backchat_core::push_new;
+
 /// One way of passing a conversation; templates refuse some, or read only some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestShape {
@@ -72,20 +74,15 @@ impl RequestShape {
     /// ids, and two of these.
     pub fn remedies(self) -> Vec<RequestShape> {
         let offers = [Offer::Called, Offer::Never, Offer::Always].map(|offer| RequestShape { offer, ..self });
-        let mut single: Vec<RequestShape> = offers.to_vec();
-        single.push(RequestShape { system: true, ..self });
-        single.push(RequestShape { long_ids: true, ..self });
+        let (system, ids) = (RequestShape { system: true, ..self }, RequestShape { long_ids: true, ..self });
         let with_system = offers.map(|shape| RequestShape { system: true, ..shape });
-        let with_ids = [offers[0], offers[1], RequestShape { system: true, ..self }];
-        let mut all = single;
-        all.extend(with_system);
-        all.extend(with_ids.map(|shape| RequestShape { long_ids: true, ..shape }));
-        let mut known = vec![self];
-        all.retain(|shape| {
-            let is_new = !known.contains(shape);
-            known.push(*shape);
-            is_new
-        });
+        let with_ids = [offers[0], offers[1], system].map(|shape| RequestShape { long_ids: true, ..shape });
+        let mut all = Vec::new();
+        for shape in offers.into_iter().chain([system, ids]).chain(with_system).chain(with_ids) {
+            if shape != self {
+                push_new(&mut all, shape);
+            }
+        }
         all
     }
 

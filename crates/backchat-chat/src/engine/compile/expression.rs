@@ -8,7 +8,7 @@ use crate::engine::program::{
     Argument, Arguments, Attribute, Condition, Expression, ExpressionKind, Link, LinkKind, LoopField,
 };
 use crate::jinja::syntax::tree::{self, BinaryOp, Expr, ExprKind, Literal, Span, UnaryOp};
-use crate::values::{build, format, number, operators};
+use crate::values::{Result, build, format, number, operators};
 
 /// The value that an expression operates on, unless it has no operator.
 fn leftmost<'e, 's>(expression: &'e Expr<'s>) -> Option<&'e Expr<'s>> {
@@ -93,6 +93,18 @@ impl<'s> Compiler<'s> {
         expressions.iter().map(|expression| self.expression(expression)).collect()
     }
 
+    /// A list or tuple: a constant if its items are.
+    fn sequence(
+        &mut self,
+        items: &[Expr<'s>],
+        build: fn(Vec<Value>) -> Result<Value>,
+        computed: fn(Box<[Expression]>) -> ExpressionKind,
+    ) -> ExpressionKind {
+        let items = self.expressions(items);
+        let constant = constants(&items).and_then(|items| build(items).ok());
+        constant.map_or_else(|| computed(items.into()), ExpressionKind::Constant)
+    }
+
     /// `loop.index` and the like, if the loop belongs to the same function.
     fn loop_field(&self, expression: &Expr<'s>) -> Option<ExpressionKind> {
         let ExprKind::Attribute(of, field) = &expression.kind else { return None };
@@ -108,20 +120,8 @@ impl<'s> Compiler<'s> {
         match &expression.kind {
             ExprKind::Name(name) => ExpressionKind::Name(self.name(name)),
             ExprKind::Literal(constant) => ExpressionKind::Constant(literal(constant)),
-            ExprKind::List(items) => {
-                let items = self.expressions(items);
-                match constants(&items).and_then(|items| build::list(items).ok()) {
-                    Some(list) => ExpressionKind::Constant(list),
-                    None => ExpressionKind::List(items.into()),
-                }
-            }
-            ExprKind::Tuple(items) => {
-                let items = self.expressions(items);
-                match constants(&items).and_then(|items| build::tuple(items).ok()) {
-                    Some(tuple) => ExpressionKind::Constant(tuple),
-                    None => ExpressionKind::Tuple(items.into()),
-                }
-            }
+            ExprKind::List(items) => self.sequence(items, build::list, ExpressionKind::List),
+            ExprKind::Tuple(items) => self.sequence(items, build::tuple, ExpressionKind::Tuple),
             ExprKind::Dict(entries) => ExpressionKind::Dict(
                 entries.iter().map(|(key, value)| (self.expression(key), self.expression(value))).collect(),
             ),
@@ -164,26 +164,16 @@ impl<'s> Compiler<'s> {
     fn extended(&mut self, left: Expression, expression: &Expr<'s>) -> Expression {
         let span = &expression.span;
         let link = match &expression.kind {
-            ExprKind::Binary(BinaryOp::And, operands) => {
+            ExprKind::Binary(operator @ (BinaryOp::And | BinaryOp::Or), operands) => {
                 let right = self.expression(&operands.1);
-                let kind = match left.kind {
-                    ExpressionKind::And(mut parts) => {
-                        parts.push(right);
-                        ExpressionKind::And(parts)
-                    }
-                    _ => ExpressionKind::And(vec![left, right]),
+                let is_and = *operator == BinaryOp::And;
+                let mut parts = match left.kind {
+                    ExpressionKind::And(parts) if is_and => parts,
+                    ExpressionKind::Or(parts) if !is_and => parts,
+                    _ => vec![left],
                 };
-                return Expression { kind, span: span.clone() };
-            }
-            ExprKind::Binary(BinaryOp::Or, operands) => {
-                let right = self.expression(&operands.1);
-                let kind = match left.kind {
-                    ExpressionKind::Or(mut parts) => {
-                        parts.push(right);
-                        ExpressionKind::Or(parts)
-                    }
-                    _ => ExpressionKind::Or(vec![left, right]),
-                };
+                parts.push(right);
+                let kind = if is_and { ExpressionKind::And(parts) } else { ExpressionKind::Or(parts) };
                 return Expression { kind, span: span.clone() };
             }
             ExprKind::Binary(operator, operands) => {

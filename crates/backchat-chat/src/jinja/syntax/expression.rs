@@ -27,10 +27,10 @@ impl<'s> Parser<'s> {
         let mut items = Vec::new();
         let mut is_tuple = false;
         loop {
-            if !items.is_empty() && !self.eat(",") {
-                break;
-            }
             if !items.is_empty() {
+                if !self.eat(",") {
+                    break;
+                }
                 is_tuple = true;
             }
             if self.at_tuple_end(stop) {
@@ -131,7 +131,7 @@ impl<'s> Parser<'s> {
             (TokenKind::Operator, ">") => CompareOp::Gt,
             (TokenKind::Operator, ">=") => CompareOp::Ge,
             (TokenKind::Name, "in") => CompareOp::In,
-            (TokenKind::Name, "not") if self.next_is_name("in") => {
+            (TokenKind::Name, "not") if self.next_is(TokenKind::Name, "in") => {
                 self.advance();
                 CompareOp::NotIn
             }
@@ -312,14 +312,13 @@ impl<'s> Parser<'s> {
             return Ok(ExprKind::Slice(Box::new(of), Box::new([first, stop, step])));
         }
         let Some(first) = first else { return Err(self.unexpected("an expression")) };
-        let key = if self.current().text == "," {
-            let mut items = vec![first];
-            while self.eat(",") {
-                items.push(self.expression()?);
-            }
-            self.node(start, ExprKind::Tuple(items))
-        } else {
-            first
+        let mut items = vec![first];
+        while self.eat(",") {
+            items.push(self.expression()?);
+        }
+        let key = match <[Expr<'s>; 1]>::try_from(items) {
+            Ok([only]) => only,
+            Err(items) => self.node(start, ExprKind::Tuple(items)),
         };
         self.expect("]")?;
         Ok(ExprKind::Item(Box::new(of), Box::new(key)))
@@ -344,7 +343,7 @@ impl<'s> Parser<'s> {
             } else if self.eat("**") {
                 let misplaced = std::mem::replace(&mut spread.1, true);
                 (!misplaced).then_some(Argument::KeywordSpread(self.expression()?))
-            } else if token.kind == TokenKind::Name && self.next_is("=") {
+            } else if token.kind == TokenKind::Name && self.next_is(TokenKind::Operator, "=") {
                 self.advance();
                 self.advance();
                 let value = self.expression()?;

@@ -32,6 +32,10 @@ impl Token<'_> {
     pub(super) fn span(&self) -> std::ops::Range<usize> {
         self.at..self.at + self.text.len()
     }
+
+    pub(super) fn is(&self, kind: TokenKind, text: &str) -> bool {
+        self.kind == kind && self.text == text
+    }
 }
 
 /// The length of the operator that a text begins with.

@@ -97,32 +97,24 @@ impl<'s> Parser<'s> {
         token
     }
 
-    pub(super) fn eat(&mut self, operator: &str) -> bool {
-        let token = self.current();
-        let found = token.kind == TokenKind::Operator && token.text == operator;
+    fn eat_token(&mut self, kind: TokenKind, text: &str) -> bool {
+        let found = self.current().is(kind, text);
         if found {
             self.advance();
         }
         found
+    }
+
+    pub(super) fn eat(&mut self, operator: &str) -> bool {
+        self.eat_token(TokenKind::Operator, operator)
     }
 
     pub(super) fn eat_name(&mut self, name: &str) -> bool {
-        let token = self.current();
-        let found = token.kind == TokenKind::Name && token.text == name;
-        if found {
-            self.advance();
-        }
-        found
+        self.eat_token(TokenKind::Name, name)
     }
 
-    pub(super) fn next_is(&self, operator: &str) -> bool {
-        let token = self.peek(1);
-        token.kind == TokenKind::Operator && token.text == operator
-    }
-
-    pub(super) fn next_is_name(&self, name: &str) -> bool {
-        let token = self.peek(1);
-        token.kind == TokenKind::Name && token.text == name
+    pub(super) fn next_is(&self, kind: TokenKind, text: &str) -> bool {
+        self.peek(1).is(kind, text)
     }
 
     pub(super) fn expect(&mut self, operator: &str) -> Result<()> {

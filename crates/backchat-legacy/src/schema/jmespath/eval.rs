@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::number;
-use super::parse::{Ast, Comparison};
+use super::parse::Ast;
 use backchat_core::json::{Object, Value};
 
 /// How much may be copied in one evaluation, in addition to an allowance for each byte of the value.
@@ -58,19 +58,21 @@ impl Evaluator {
                 }
                 _ => Value::Null,
             },
-            Ast::Compare(comparison, left, right) => {
-                let copy = self.copy(&value)?;
-                let (left, right) = (self.eval(left, copy)?, self.eval(right, value)?);
-                compare(*comparison, &left, &right)?
+            Ast::Equal(left, right) => equal(&self.eval_copy(left, &value)?, &self.eval(right, value)?).into(),
+            Ast::Order(holds, left, right) => {
+                let (left, right) = (self.eval_copy(left, &value)?, self.eval(right, value)?);
+                let is_ordered = |value: &Value| matches!(value, Value::Number(_) | Value::String(_));
+                match is_ordered(&left) && is_ordered(&right) {
+                    true => order(&left, &right)?.is_some_and(holds).into(),
+                    false => Value::Null,
+                }
             }
             Ast::Or(one, other) => {
-                let copy = self.copy(&value)?;
-                let first = self.eval(one, copy)?;
+                let first = self.eval_copy(one, &value)?;
                 if is_false(&first) { self.eval(other, value)? } else { first }
             }
             Ast::And(one, other) => {
-                let copy = self.copy(&value)?;
-                let first = self.eval(one, copy)?;
+                let first = self.eval_copy(one, &value)?;
                 if is_false(&first) { first } else { self.eval(other, value)? }
             }
             Ast::Not(of) => is_false(&self.eval(of, value)?).into(),
@@ -86,8 +88,7 @@ impl Evaluator {
     fn select(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, String> {
         let mut kept = Vec::new();
         for item in items {
-            let tested = self.copy(&item)?;
-            if !is_false(&self.eval(condition, tested)?) {
+            if !is_false(&self.eval_copy(condition, &item)?) {
                 kept.push(item);
             }
         }
@@ -95,19 +96,13 @@ impl Evaluator {
     }
 
     fn list(&mut self, items: &[Ast], value: &Value) -> Result<Value, String> {
-        let mut list = Vec::new();
-        for item in items {
-            let copy = self.copy(value)?;
-            list.push(self.eval(item, copy)?);
-        }
-        Ok(Value::List(list))
+        items.iter().map(|item| self.eval_copy(item, value)).collect::<Result<_, _>>().map(Value::List)
     }
 
     fn object(&mut self, entries: &[(String, Ast)], value: &Value) -> Result<Value, String> {
         let mut object = Object::new();
         for (name, node) in entries {
-            let copy = self.copy(value)?;
-            object.insert(name.clone(), self.eval(node, copy)?);
+            object.insert(name.clone(), self.eval_copy(node, value)?);
         }
         Ok(Value::Object(object))
     }
@@ -123,8 +118,14 @@ impl Evaluator {
         Ok(Value::List(kept))
     }
 
+    /// Evaluates on a copy of a value.
+    pub fn eval_copy(&mut self, node: &Ast, value: &Value) -> Result<Value, String> {
+        let copy = self.copy(value)?;
+        self.eval(node, copy)
+    }
+
     /// A copy of a value, as long as there is room.
-    pub fn copy(&mut self, value: &Value) -> Result<Value, String> {
+    fn copy(&mut self, value: &Value) -> Result<Value, String> {
         let room = self.room.checked_sub(size(value));
         self.room = room.ok_or("the result of the expression does not fit into memory")?;
         Ok(value.clone())
@@ -193,22 +194,6 @@ fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec
         place = place.saturating_add(step);
     }
     Ok(list)
-}
-
-fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<Value, String> {
-    let holds: fn(Ordering) -> bool = match comparison {
-        Comparison::Equal => return Ok(equal(left, right).into()),
-        Comparison::NotEqual => return Ok((!equal(left, right)).into()),
-        Comparison::Less => Ordering::is_lt,
-        Comparison::LessOrEqual => Ordering::is_le,
-        Comparison::Greater => Ordering::is_gt,
-        Comparison::GreaterOrEqual => Ordering::is_ge,
-    };
-    let comparable = |value: &Value| matches!(value, Value::Number(_) | Value::String(_));
-    if !comparable(left) || !comparable(right) {
-        return Ok(Value::Null);
-    }
-    Ok(order(left, right)?.is_some_and(holds).into())
 }
 
 /// Compares two numbers or two strings; `None` if one is NaN.

@@ -9,7 +9,6 @@ use backchat_core::json::Value;
 use backchat_core::python;
 use backchat_parser::content::{Mode, number as parsed};
 
-/// The longest integer that Python reads from a text, in digits.
 enum Argument<'n> {
     Value(Value),
     /// `&expression`
@@ -68,10 +67,7 @@ impl Evaluator {
         for argument in arguments {
             given.push(match argument {
                 Ast::Reference(expression) => Argument::Expression(expression),
-                other => {
-                    let copy = self.copy(value)?;
-                    Argument::Value(self.eval(other, copy)?)
-                }
+                other => Argument::Value(self.eval_copy(other, value)?),
             });
         }
         let (_, takes, variadic) =
@@ -174,8 +170,7 @@ impl Evaluator {
         }
         let mut keyed = Vec::new();
         for item in items {
-            let copy = self.copy(&item)?;
-            let key = self.eval(expression, copy)?;
+            let key = self.eval_copy(expression, &item)?;
             if !matches!(key, Value::Number(_) | Value::String(_)) {
                 return Err(format!("`{name}` orders by numbers or strings, not by {}", key.kind()));
             }

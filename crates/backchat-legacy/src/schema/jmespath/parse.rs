@@ -1,5 +1,7 @@
 //! An expression as a tree: the Pratt parser of Python's `jmespath`, with its leniencies.
 
+use std::cmp::Ordering;
+
 use super::lex::Token;
 use backchat_core::json::Value;
 
@@ -32,7 +34,9 @@ pub(super) enum Ast {
         then: Box<Ast>,
         condition: Box<Ast>,
     },
-    Compare(Comparison, Box<Ast>, Box<Ast>),
+    Equal(Box<Ast>, Box<Ast>),
+    /// Whether the order of two values is one of those that the operator accepts.
+    Order(fn(Ordering) -> bool, Box<Ast>, Box<Ast>),
     Or(Box<Ast>, Box<Ast>),
     And(Box<Ast>, Box<Ast>),
     Not(Box<Ast>),
@@ -43,16 +47,6 @@ pub(super) enum Ast {
     Reference(Box<Ast>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
 impl Ast {
     /// Visits the node and all below it.
     pub fn walk(&self, visit: &mut impl FnMut(&Ast)) {
@@ -61,7 +55,8 @@ impl Ast {
             Ast::Then(one, other)
             | Ast::Project(one, other)
             | Ast::ProjectValues(one, other)
-            | Ast::Compare(_, one, other)
+            | Ast::Equal(one, other)
+            | Ast::Order(_, one, other)
             | Ast::Or(one, other)
             | Ast::And(one, other) => [one, other].into_iter().for_each(|node| node.walk(visit)),
             Ast::Select { of, then, condition } => [of, then, condition].into_iter().for_each(|node| node.walk(visit)),
@@ -177,42 +172,31 @@ impl ExpressionParser {
     fn after(&mut self, left: Ast) -> Result<Ast, String> {
         let token = self.next();
         let power = token.power();
-        let comparison = match token {
-            Token::Equal => Comparison::Equal,
-            Token::NotEqual => Comparison::NotEqual,
-            Token::Less => Comparison::Less,
-            Token::LessOrEqual => Comparison::LessOrEqual,
-            Token::Greater => Comparison::Greater,
-            Token::GreaterOrEqual => Comparison::GreaterOrEqual,
-            Token::Dot if *self.peek() == Token::Star => {
-                self.at += 1;
-                let then = self.projected(power)?;
-                return Ok(Ast::ProjectValues(Box::new(left), Box::new(then)));
-            }
-            Token::Dot => {
-                let then = self.after_dot(power)?;
-                return Ok(Ast::Then(Box::new(left), Box::new(then)));
-            }
-            Token::Pipe => {
-                let then = self.expression(power)?;
-                return Ok(Ast::Then(Box::new(left), Box::new(then)));
-            }
-            Token::Or => {
-                let other = self.expression(power)?;
-                return Ok(Ast::Or(Box::new(left), Box::new(other)));
-            }
-            Token::And => {
-                let other = self.expression(power)?;
-                return Ok(Ast::And(Box::new(left), Box::new(other)));
-            }
+        let holds: fn(Ordering) -> bool = match token {
             Token::LeftParen => return self.call(left),
             Token::Filter => return self.filter(left),
             Token::Flatten => return self.flatten(left),
             Token::LeftBracket => return self.bracket(left),
+            Token::Dot if *self.peek() == Token::Star => {
+                self.at += 1;
+                return Ok(Ast::ProjectValues(Box::new(left), Box::new(self.projected(power)?)));
+            }
+            Token::Dot => return Ok(Ast::Then(Box::new(left), Box::new(self.after_dot(power)?))),
+            Token::Pipe => return Ok(Ast::Then(Box::new(left), Box::new(self.expression(power)?))),
+            Token::Or => return Ok(Ast::Or(Box::new(left), Box::new(self.expression(power)?))),
+            Token::And => return Ok(Ast::And(Box::new(left), Box::new(self.expression(power)?))),
+            Token::Equal => return Ok(Ast::Equal(Box::new(left), Box::new(self.expression(power)?))),
+            Token::NotEqual => {
+                let equal = Ast::Equal(Box::new(left), Box::new(self.expression(power)?));
+                return Ok(Ast::Not(Box::new(equal)));
+            }
+            Token::Less => Ordering::is_lt,
+            Token::LessOrEqual => Ordering::is_le,
+            Token::Greater => Ordering::is_gt,
+            Token::GreaterOrEqual => Ordering::is_ge,
             other => return Err(format!("{other:?} is not expected here")),
         };
-        let right = self.expression(power)?;
-        Ok(Ast::Compare(comparison, Box::new(left), Box::new(right)))
+        Ok(Ast::Order(holds, Box::new(left), Box::new(self.expression(power)?)))
     }
 
     fn call(&mut self, left: Ast) -> Result<Ast, String> {

@@ -31,8 +31,8 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], conditi
             let bytes = candidate.marked.iter().filter_map(|(case, start, end)| missing.get(*case)?.get(*start..*end));
             bytes.map(|bytes| bytes.iter().filter(|byte| **byte).count()).sum()
         };
-        let free = |pair: &Pair| chosen.iter().all(|other| pair.to <= other.from || pair.from >= other.to);
-        let best = candidates.iter().filter(|candidate| free(&candidate.pair)).max_by_key(|candidate| {
+        let is_free = |candidate: &&Candidate| chosen.iter().all(|other| candidate.pair.is_apart(other));
+        let best = candidates.iter().filter(is_free).max_by_key(|candidate| {
             let pair = &candidate.pair;
             let cost = (pair.conditional, divided(pieces, pair), pair.to - pair.from);
             (gain(candidate), std::cmp::Reverse(cost))

@@ -50,13 +50,55 @@ impl Piece {
         if self.kind == PieceKind::Block { slice(inner, ..end) } else { "" }
     }
 
-    fn has_left(&self, mark: char) -> bool {
-        self.kind != PieceKind::Data && self.text.get(2..).is_some_and(|rest| rest.starts_with(mark))
+    fn is_branch(&self) -> bool {
+        matches!(self.keyword(), "elif" | "else")
     }
 
-    fn has_right(&self, mark: char) -> bool {
-        let inner = self.text.len().checked_sub(2).and_then(|end| self.text.get(..end));
-        self.kind != PieceKind::Data && inner.is_some_and(|inner| inner.ends_with(mark))
+    /// Whether a body ends before it.
+    fn closes_body(&self) -> bool {
+        self.keyword().starts_with("end") || self.is_branch()
+    }
+
+    /// Whether a body begins after it.
+    fn opens_body(&self) -> bool {
+        matches!(self.keyword(), "if" | "for" | "macro" | "call" | "filter" | "with" | "generation")
+            || (self.keyword() == "set" && !self.text.contains('='))
+            || self.is_branch()
+    }
+
+    /// What a tag has inside its signs: the white-space marks are its first and its last character.
+    fn inside(&self) -> &str {
+        let end = self.text.len().checked_sub(2).filter(|_| self.kind != PieceKind::Data);
+        end.and_then(|end| self.text.get(2..end)).unwrap_or_default()
+    }
+}
+
+/// What is open at a place of an expression.
+#[derive(Default)]
+struct Nesting {
+    quote: Option<char>,
+    is_escaped: bool,
+    brackets: usize,
+}
+
+impl Nesting {
+    fn is_outside(&self) -> bool {
+        self.quote.is_none() && self.brackets == 0
+    }
+
+    fn pass(&mut self, character: char) {
+        match self.quote {
+            _ if self.is_escaped => self.is_escaped = false,
+            Some(_) if character == '\\' => self.is_escaped = true,
+            Some(open) if character == open => self.quote = None,
+            Some(_) => {}
+            None => match character {
+                '"' | '\'' => self.quote = Some(character),
+                '{' | '(' | '[' => self.brackets += 1,
+                '}' | ')' | ']' => self.brackets = self.brackets.saturating_sub(1),
+                _ => {}
+            },
+        }
     }
 }
 
@@ -107,26 +149,12 @@ fn tag_length(text: &str) -> usize {
         Some("{#") => return text.find("#}").map_or(text.len(), |at| at + 2),
         _ => return text.len(),
     };
-    let mut quote: Option<char> = None;
-    let mut escaped = false;
-    let mut depth = 0usize;
+    let mut nesting = Nesting::default();
     for (at, character) in text.char_indices().skip(2) {
-        match quote {
-            _ if escaped => escaped = false,
-            Some(_) if character == '\\' => escaped = true,
-            Some(open) => {
-                if character == open {
-                    quote = None;
-                }
-            }
-            None if depth == 0 && text.get(at..).is_some_and(|rest| rest.starts_with(close)) => return at + 2,
-            None => match character {
-                '"' | '\'' => quote = Some(character),
-                '{' | '(' | '[' => depth += 1,
-                '}' | ')' | ']' => depth = depth.saturating_sub(1),
-                _ => {}
-            },
+        if nesting.is_outside() && slice(text, at..).starts_with(close) {
+            return at + 2;
         }
+        nesting.pass(character);
     }
     text.len()
 }
@@ -212,11 +240,10 @@ pub(super) fn expression(pieces: &[Piece], number: usize) -> String {
 /// operators there.
 fn addends(inner: &str) -> Option<Vec<(&'static str, String)>> {
     let mut terms: Vec<(&'static str, String)> = vec![("", String::new())];
-    let mut quote: Option<char> = None;
-    let (mut escaped, mut depth) = (false, 0usize);
+    let mut nesting = Nesting::default();
     let mut word = String::new();
     for character in inner.chars().chain([' ']) {
-        if quote.is_none() && depth == 0 {
+        if nesting.is_outside() {
             if character.is_alphanumeric() || character == '_' {
                 word.push(character);
             } else {
@@ -233,18 +260,7 @@ fn addends(inner: &str) -> Option<Vec<(&'static str, String)>> {
                 }
             }
         }
-        match quote {
-            _ if escaped => escaped = false,
-            Some(_) if character == '\\' => escaped = true,
-            Some(open) if character == open => quote = None,
-            Some(_) => {}
-            None => match character {
-                '"' | '\'' => quote = Some(character),
-                '{' | '(' | '[' => depth += 1,
-                '}' | ')' | ']' => depth = depth.saturating_sub(1),
-                _ => {}
-            },
-        }
+        nesting.pass(character);
         terms.last_mut()?.1.push(character);
     }
     // The space that ended the last word.
@@ -303,19 +319,12 @@ fn literal_parts(operand: &str) -> Vec<String> {
 /// Notes the blocks around each piece; each branch of a condition is a body of its own.
 fn nest(pieces: &mut [Piece]) {
     let mut open: Vec<usize> = Vec::new();
-    for at in 0..pieces.len() {
-        let Some(piece) = pieces.get(at) else { continue };
-        let keyword = piece.keyword().to_owned();
-        let opens = matches!(keyword.as_str(), "if" | "for" | "macro" | "call" | "filter" | "with" | "generation")
-            || (keyword == "set" && !piece.text.contains('='));
-        let branches = matches!(keyword.as_str(), "elif" | "else");
-        if keyword.starts_with("end") || branches {
+    for (at, piece) in pieces.iter_mut().enumerate() {
+        if piece.closes_body() {
             open.pop();
         }
-        if let Some(piece) = pieces.get_mut(at) {
-            piece.body = open.clone();
-        }
-        if opens || branches {
+        piece.body = open.clone();
+        if piece.opens_body() {
             open.push(at);
         }
     }
@@ -323,20 +332,13 @@ fn nest(pieces: &mut [Piece]) {
 
 /// The body that a tag in front of a piece is in.
 pub(super) fn body_at(pieces: &[Piece], at: usize) -> Option<Vec<usize>> {
-    let piece = pieces.get(at);
-    match piece {
+    match pieces.get(at) {
         // The place before the end of a body or a branch is still inside it.
-        Some(piece) if piece.keyword().starts_with("end") || matches!(piece.keyword(), "elif" | "else") => {
-            pieces.get(at.checked_sub(1)?).map(|before| {
-                let mut body = before.body.clone();
-                let opens =
-                    matches!(before.keyword(), "if" | "for" | "macro" | "call" | "filter" | "with" | "elif" | "else")
-                        || (before.keyword() == "set" && !before.text.contains('='));
-                if opens {
-                    body.push(at - 1);
-                }
-                body
-            })
+        Some(piece) if piece.closes_body() => {
+            let before = pieces.get(at.checked_sub(1)?)?;
+            let mut body = before.body.clone();
+            body.extend(before.opens_body().then_some(at - 1));
+            Some(body)
         }
         Some(piece) => Some(piece.body.clone()),
         None => Some(Vec::new()),
@@ -347,26 +349,18 @@ pub(super) fn body_at(pieces: &[Piece], at: usize) -> Option<Vec<usize>> {
 pub(super) fn marks(pieces: &[Piece], at: usize) -> (&'static str, &'static str) {
     let before = at.checked_sub(1).and_then(|before| pieces.get(before));
     let after = pieces.get(at);
-    let left = match (before.map(|piece| piece.kind), after) {
-        (Some(PieceKind::Data), Some(after)) if after.has_left('-') => "-",
-        (Some(PieceKind::Data), Some(after))
-            if matches!(after.kind, PieceKind::Block | PieceKind::Comment) && !after.has_left('+') =>
-        {
-            ""
+    // The mark between data and what is on the other side, the nearest character of which is given.
+    let mark = |data: Option<&Piece>, other: Option<&Piece>, nearest: Option<char>| {
+        let takes_lines = matches!(other.map(|other| other.kind), Some(PieceKind::Block | PieceKind::Comment));
+        match nearest {
+            _ if data.is_none_or(|data| data.kind != PieceKind::Data) => "",
+            Some('-') => "-",
+            nearest if takes_lines && nearest != Some('+') => "",
+            _ => "+",
         }
-        (Some(PieceKind::Data), _) => "+",
-        _ => "",
     };
-    let right = match (before, after.map(|piece| piece.kind)) {
-        (Some(before), Some(PieceKind::Data)) if before.has_right('-') => "-",
-        (Some(before), Some(PieceKind::Data))
-            if matches!(before.kind, PieceKind::Block | PieceKind::Comment) && !before.has_right('+') =>
-        {
-            ""
-        }
-        (_, Some(PieceKind::Data)) => "+",
-        _ => "",
-    };
+    let left = mark(before, after, after.and_then(|piece| piece.inside().chars().next()));
+    let right = mark(after, before, before.and_then(|piece| piece.inside().chars().next_back()));
     (left, right)
 }
 
