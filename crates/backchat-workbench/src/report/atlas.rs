@@ -28,18 +28,13 @@ pub fn atlas(name: &str, charted: &[Charted]) -> String {
     let others: String = others.map(|(count, name)| format!(", {count} {name}")).collect();
     let took: Duration = charted.iter().map(|row| row.took).sum();
     let line = format!("{}: {proved} proved{others}; {} of work", counted(charted.len(), "chat template"), time(took));
-    let mood = match charted.iter().map(|row| Mood::of(row.derivation.status)).max() {
-        Some(mood) => mood,
-        None => Mood::Good,
-    };
+    let mood = charted.iter().map(|row| Mood::of(row.derivation.status)).max().unwrap_or(Mood::Good);
     let badge = format!("{proved} of {} proved", charted.len());
     let head = Head { title: "Atlas of", name, badge: (&badge, mood), line: &line, playground: None };
     let titles = readers(charted);
-    let readers_section = Section::new("readers", "Readers", |html: &mut Html| accepted(html, charted, &titles));
-    let models = Section::new("models", "Chat templates", |html: &mut Html| table(html, charted, &titles));
-    let mut sections = vec![models];
+    let mut sections = vec![Section::new("models", "Chat templates", |html| table(html, charted, &titles))];
     if !titles.is_empty() {
-        sections.push(readers_section);
+        sections.push(Section::new("readers", "Readers", |html| accepted(html, charted, &titles)));
     }
     page(&head, sections)
 }
@@ -67,10 +62,7 @@ fn table(html: &mut Html, charted: &[Charted], titles: &[String]) {
 fn one(html: &mut Html, row: &Charted, titles: &[String]) {
     let derivation = &row.derivation;
     let verdict = &derivation.verdict;
-    let header = |html: &mut Html| match &row.page {
-        Some(page) => html.element("a", &[("href", page)], |html| html.text(&row.name)),
-        None => html.text(&row.name),
-    };
+    let header = |html: &mut Html| html.link_or_text(row.page.as_deref(), &row.name);
     html.row(header, |html| {
         html.tag("td", Mood::of(derivation.status).class(), derivation.status.name());
         html.cell("conversations", |html| html.text(&format!("{} of {}", verdict.passed, verdict.cases)));
@@ -89,10 +81,9 @@ fn parts(html: &mut Html, page: &str, derivation: &Derivation) {
     if derivation.response_template.is_none() {
         return;
     }
-    let proof = ("proof", "proof");
-    let parts = [("template", "draft"), ("evidence", "evidence")].into_iter();
-    for (id, words) in parts.chain((derivation.verdict.cases > 0).then_some(proof)) {
-        html.element("a", &[("href", &format!("{page}#{id}"))], |html| html.text(words));
+    let proof = (derivation.verdict.cases > 0).then_some(("proof", "proof"));
+    for (id, words) in [("template", "draft"), ("evidence", "evidence")].into_iter().chain(proof) {
+        html.link(&format!("{page}#{id}"), words);
         html.text(" ");
     }
 }
@@ -104,21 +95,20 @@ fn mark(html: &mut Html, reading: &ReaderVerdict) {
         (None, Some(cost)) => ("doubtful", "~", format!("takes it, but: {cost}")),
         (None, None) => ("good", "✓", "takes it".to_owned()),
     };
-    let words = shortened(&words, NOTE).into_owned();
-    let attributes = [("class", format!("mark {class}")), ("title", words.clone()), ("aria-label", words)];
-    let attributes: Vec<(&'static str, &str)> = attributes.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let (class, words) = (format!("mark {class}"), shortened(&words, NOTE));
+    let attributes = [("class", class.as_str()), ("title", &words), ("aria-label", &words)];
     html.element("span", &attributes, |html| html.text(sign));
 }
 
 /// The losses of the wire format, and the reasons why the draft is not proved.
 fn notes(html: &mut Html, derivation: &Derivation) {
     for loss in &derivation.verdict.losses {
-        html.of_class("p", "", |html| html.prose(&shortened(&loss.message, NOTE)));
+        html.words("p", "", &shortened(&loss.message, NOTE));
     }
     if derivation.status != Status::Proved
         && let Some(first) = derivation.diagnostics.first()
     {
-        html.of_class("p", "", |html| html.prose(&shortened(&first.message, NOTE)));
+        html.words("p", "", &shortened(&first.message, NOTE));
     }
 }
 

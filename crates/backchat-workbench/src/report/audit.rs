@@ -57,7 +57,7 @@ fn causes(html: &mut Html, tally: &Tally, ranked: &[(&Cause, &Counted)]) {
                 html.tag("td", "", &percent(tally.share(counted.outputs)));
                 html.tag("td", "", &counted.cut.to_string());
                 html.cell("example", |html| {
-                    html.element("a", &[("href", &format!("#c{index}"))], |html| html.text("smallest output"));
+                    html.link(&format!("#c{index}"), "smallest output");
                 });
             });
         }

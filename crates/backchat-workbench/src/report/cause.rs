@@ -1,7 +1,5 @@
 //! Groups the items of a page by cause, so that each cause is shown once.
 
-use super::html::Html;
-
 /// Larger groups are folded.
 pub(super) const FOLDED: usize = 12;
 
@@ -32,11 +30,6 @@ pub(super) fn groups<'r, K: PartialEq, T, R: Ord>(
     }
     groups.sort_by_key(|group| (rank(group), usize::MAX - group.items.len()));
     groups
-}
-
-/// A group that unfolds under a line about it.
-pub(super) fn folded(html: &mut Html, is_open: bool, summary: impl FnOnce(&mut Html), rows: impl FnOnce(&mut Html)) {
-    html.folded(is_open, summary, |html| html.of_class("div", "wide", rows));
 }
 
 /// A message without its variable parts: quotations and numbers.

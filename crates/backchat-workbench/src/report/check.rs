@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::cause::{self, FOLDED, folded, groups};
+use super::cause::{self, FOLDED, groups};
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, open_link, page};
@@ -104,19 +104,17 @@ fn table(html: &mut Html, groups: &[Group<'_>], in_full: &HashSet<usize>, all: u
             html.text(" ");
             html.prose(&shortened(&group.cause, OUTPUT / 100));
         };
-        folded(html, is_open, summary, |html| rows(html, group, in_full));
+        html.folded(is_open, summary, |html| rows(html, group, in_full));
     }
 }
 
 /// The cases of a group.
 fn rows(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>) {
-    html.table("", "", &["case", "file", "findings"], |html| {
+    html.wide(&["case", "file", "findings"], |html| {
         for (index, report) in &group.items {
             let name = report.entry.name();
-            let header = |html: &mut Html| match in_full.contains(index) {
-                false => html.text(&name),
-                true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
-            };
+            let address = in_full.contains(index).then(|| format!("#c{index}"));
+            let header = |html: &mut Html| html.link_or_text(address.as_deref(), &name);
             html.row(header, |html| {
                 html.tag("td", "place", &report.entry.file());
                 html.of_class("td", "", |html| findings(html, report));
@@ -133,9 +131,8 @@ fn group_in_full(
     link: &dyn Fn(&Report<'_>) -> Option<String>,
     is_first: bool,
 ) {
-    html.of_class("h3", "", |html| {
-        html.prose(&format!("{}: {}", counted(group.items.len(), "case"), shortened(&group.cause, OUTPUT / 100)));
-    });
+    let cause = shortened(&group.cause, OUTPUT / 100);
+    html.words("h3", "", &format!("{}: {cause}", counted(group.items.len(), "case")));
     let shown: Vec<_> = group.items.iter().filter(|(index, _)| in_full.contains(index)).collect();
     for (at, (index, report)) in shown.iter().enumerate() {
         case(html, *index, report, link(report), is_first && at == 0);
@@ -156,7 +153,7 @@ fn findings(html: &mut Html, report: &Report<'_>) {
     });
     let texts: Vec<&String> = texts.collect();
     for text in texts.iter().take(FINDINGS) {
-        html.of_class("p", "", |html| html.prose(&shortened(text, OUTPUT / 100)));
+        html.words("p", "", &shortened(text, OUTPUT / 100));
     }
     if let Some(more) = texts.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
         html.tag("p", "fold", &format!("… {more} more"));

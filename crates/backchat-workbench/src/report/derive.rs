@@ -48,7 +48,7 @@ pub fn derivation(
         sections.push(Section::new("found", "Summary", |html| {
             html.of_class("ul", "", |html| {
                 for line in derivation.summary().into_iter().chain(derivation.samples_line()) {
-                    html.of_class("li", "", |html| html.prose(&line));
+                    html.words("li", "", &line);
                 }
             });
         }));
@@ -85,7 +85,7 @@ pub fn proof(
     let value = template.to_value();
     let mut sections = Vec::new();
     if let Some(line) = proven.samples_line() {
-        sections.push(Section::new("samples", "Samples", move |html| html.of_class("p", "", |html| html.prose(&line))));
+        sections.push(Section::new("samples", "Samples", move |html| html.words("p", "", &line)));
     }
     sections.extend(body(Some(&proof), Some(&value), None));
     sections.extend(notes::section(&proven.diagnostics));
@@ -135,7 +135,7 @@ fn readers(html: &mut Html, readers: &[ReaderVerdict]) {
                 html.tag("td", class, words);
                 html.cell("problems", |html| {
                     for text in reading.refusals.iter().chain(&reading.costs) {
-                        html.of_class("p", "", |html| html.prose(text));
+                        html.words("p", "", text);
                     }
                 });
                 html.cell("alternative draft", |html| {

@@ -88,14 +88,14 @@ fn exhibits(report: &Report) -> Vec<&Rc<Exhibit>> {
 fn warnings(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize, String>>) {
     notes::list(html, traps);
     match blocks {
-        Some(Ok(count)) => html.of_class("p", "good", |html| {
-            html.prose(&format!(
-                "The generation blocks agree with `render --mask` in {count} of {count} conversations."
-            ));
-        }),
-        Some(Err(why)) => html.of_class("p", "bad", |html| {
-            html.prose(&format!("The generation blocks and `render --mask` disagree: {why}"));
-        }),
+        Some(Ok(count)) => {
+            let words =
+                format!("The generation blocks agree with `render --mask` in {count} of {count} conversations.");
+            html.words("p", "good", &words);
+        }
+        Some(Err(why)) => {
+            html.words("p", "bad", &format!("The generation blocks and `render --mask` disagree: {why}"));
+        }
         None => {}
     }
 }
@@ -124,7 +124,7 @@ fn facts(html: &mut Html, report: &Report, exhibits: &[&Rc<Exhibit>]) {
 fn links(html: &mut Html, fact: &Fact, exhibits: &[&Rc<Exhibit>]) {
     for exhibit in &fact.evidence {
         let Some(index) = exhibits.iter().position(|known| Rc::ptr_eq(known, exhibit)) else { continue };
-        html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&format!("{}", index + 1)));
+        html.link(&format!("#c{index}"), &format!("{}", index + 1));
         html.text(" ");
     }
 }
@@ -132,7 +132,7 @@ fn links(html: &mut Html, fact: &Fact, exhibits: &[&Rc<Exhibit>]) {
 /// A render that is not the start of the longer one.
 fn departure(html: &mut Html, fact: &Fact, words: &str) {
     html.tag("h3", "", doctor::words(fact.name));
-    html.of_class("p", "", |html| html.prose(words));
+    html.words("p", "", words);
     let mut renders = fact.evidence.iter().filter_map(|exhibit| exhibit.outcome.as_ref().ok());
     let (Some(longer), Some(shorter)) = (renders.next(), renders.next()) else { return };
     let agreed = common_start(shorter, longer);
@@ -161,7 +161,7 @@ fn render(html: &mut Html, index: usize, exhibit: &Exhibit) {
                     html.tag("p", "", "renders");
                     html.pre(&[("class", "text")], |html| html.lines(text));
                 }
-                Err(error) => html.of_class("p", "bad", |html| html.prose(&error.to_string())),
+                Err(error) => html.words("p", "bad", &error.to_string()),
             }
         });
     });

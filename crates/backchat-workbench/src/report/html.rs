@@ -22,7 +22,7 @@ impl Html {
 
     /// An element around everything the closure writes.
     pub fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
-        self.start(tag, attributes);
+        self.empty(tag, attributes);
         inside(self);
         self.out.push_str("</");
         self.out.push_str(tag);
@@ -38,6 +38,11 @@ impl Html {
     /// An element of one class that holds a text.
     pub fn tag(&mut self, tag: &'static str, class: &str, text: &str) {
         self.of_class(tag, class, |html| html.text(text));
+    }
+
+    /// An element of one class that holds a text with code between backticks.
+    pub fn words(&mut self, tag: &'static str, class: &str, text: &str) {
+        self.of_class(tag, class, |html| html.prose(text));
     }
 
     /// A table: its caption, if it needs one, the titles of its columns, and its rows.
@@ -84,6 +89,19 @@ impl Html {
         self.gap();
     }
 
+    /// A link to an address.
+    pub fn link(&mut self, address: &str, text: &str) {
+        self.element("a", &[("href", address)], |html| html.text(text));
+    }
+
+    /// A link to an address, or only the text if there is none.
+    pub fn link_or_text(&mut self, address: Option<&str>, text: &str) {
+        match address {
+            Some(address) => self.link(address, text),
+            None => self.text(text),
+        }
+    }
+
     /// A part that a link leads to.
     pub fn target(&mut self, id: &str, inside: impl FnOnce(&mut Self)) {
         self.element("div", &[("id", id), ("tabindex", "-1")], inside);
@@ -92,14 +110,9 @@ impl Html {
     /// A figure under its title.
     pub fn figure(&mut self, title: &str, inside: impl FnOnce(&mut Self)) {
         self.of_class("figure", "", |html| {
-            html.of_class("figcaption", "", |html| html.prose(title));
+            html.words("figcaption", "", title);
             inside(html);
         });
-    }
-
-    /// A void element, such as `meta`.
-    pub fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) {
-        self.start(tag, attributes);
     }
 
     /// A block that keeps white space.
@@ -135,11 +148,7 @@ impl Html {
 
     /// A stylesheet or a script of this crate.
     pub fn inlined(&mut self, tag: &'static str, content: &'static str) {
-        self.start(tag, &[]);
-        self.out.push_str(content);
-        self.out.push_str("</");
-        self.out.push_str(tag);
-        self.out.push('>');
+        self.element(tag, &[], |html| html.out.push_str(content));
     }
 
     /// A line break between blocks, for readers of the source.
@@ -162,7 +171,8 @@ impl Html {
         });
     }
 
-    fn start(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+    /// A start tag: all of a void element, such as `meta`.
+    pub fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.out.push('<');
         self.out.push_str(tag);
         for (name, value) in attributes {

@@ -40,10 +40,10 @@ fn one(html: &mut Html, diagnostic: &Diagnostic) {
     }
     html.prose(&diagnostic.message);
     for label in &diagnostic.labels {
-        html.of_class("p", "label", |html| html.prose(&label.message));
+        html.words("p", "label", &label.message);
     }
     if let Some(help) = &diagnostic.help {
-        html.of_class("p", "help", |html| html.prose(help));
+        html.words("p", "help", help);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::cause::{FOLDED, folded, groups};
+use super::cause::{FOLDED, groups};
 use super::html::Html;
 use super::output::Output;
 use super::page::Mood;
@@ -27,22 +27,16 @@ pub(super) fn list(html: &mut Html, outputs: &[Output], is_stepped: impl Fn(usiz
             html.text(" ");
             html.prose(&group.cause);
         };
-        folded(html, is_open, summary, |html| {
-            html.table("", "", &["output", "verdict"], |html| {
+        html.folded(is_open, summary, |html| {
+            html.wide(&["output", "verdict"], |html| {
                 for (index, (output, why)) in &group.items {
-                    row(html, *index, &output.name, why, is_stepped(*index));
+                    let address = is_stepped(*index).then(|| format!("#output{index}"));
+                    let header = |html: &mut Html| html.link_or_text(address.as_deref(), &output.name);
+                    html.row(header, |html| html.words("td", "", why));
                 }
             });
         });
     }
-}
-
-fn row(html: &mut Html, index: usize, name: &str, why: &str, is_stepped: bool) {
-    let header = |html: &mut Html| match is_stepped {
-        true => html.element("a", &[("href", &format!("#output{index}"))], |html| html.text(name)),
-        false => html.text(name),
-    };
-    html.row(header, |html| html.of_class("td", "", |html| html.prose(why)));
 }
 
 /// The first difference of the message from the expected one.

@@ -89,7 +89,7 @@ pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
                 });
                 html.element("nav", &[("aria-label", "Contents")], |html| {
                     for section in &sections {
-                        html.element("a", &[("href", &format!("#{}", section.id))], |html| html.text(&section.title));
+                        html.link(&format!("#{}", section.id), &section.title);
                         html.text(" ");
                     }
                     if let Some(address) = &head.playground {
@@ -118,5 +118,5 @@ pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
 
 /// A link into the playground.
 pub(super) fn open_link(html: &mut Html, address: &str) {
-    html.element("a", &[("href", address)], |html| html.text("Open in the playground"));
+    html.link(address, "Open in the playground");
 }

@@ -1,5 +1,6 @@
 //! A proof as a grid of conversations, and each conversation with the positions of its parts.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -146,9 +147,7 @@ fn causes(html: &mut Html, verdict: &Verdict) {
             for failure in &verdict.failures {
                 html.of_class("li", "bad", |html| {
                     html.prose(&failure.describe());
-                    if let Some(hint) = failure.hint() {
-                        html.of_class("p", "help", |html| html.prose(&hint));
-                    }
+                    hint(html, failure);
                 });
             }
         });
@@ -172,19 +171,11 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
         colors::legend(html, &shown.recording);
     }
     let mut order: Vec<(usize, &Shown)> = proof.conversations.iter().enumerate().collect();
-    order.sort_by_key(|(_, shown)| match shown.conversation.fate {
-        Fate::Failed(_) => 0,
-        Fate::Lost(_) => 1,
-        Fate::Passed => 2,
-    });
-    for (index, shown) in order {
+    order.sort_by_key(|(_, shown)| Reverse(shown.mood().0));
+    for (place, (index, shown)) in order.into_iter().enumerate() {
         let (mood, sign, words) = shown.mood();
-        let failure = match &shown.conversation.fate {
-            Fate::Failed(failure) => Some(failure),
-            Fate::Lost(_) | Fate::Passed => None,
-        };
         // The first few failures are unfolded.
-        let is_open = failure.is_some() && index_of_failure(proof, index) < 3;
+        let is_open = mood == Mood::Bad && place < 3;
         let summary = |html: &mut Html| {
             html.tag("span", &format!("mark {}", mood.class()), sign);
             html.text(" ");
@@ -198,43 +189,39 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
             html.tag("span", "aside", &format!(" {words}"));
         };
         html.folded(is_open, summary, |html| {
-            html.target(&format!("c{index}"), |html| match failure {
-                Some(failure) => failed(html, shown, failure),
-                None => passed(html, shown),
-            });
+            html.target(&format!("c{index}"), |html| conversation(html, shown));
         });
     }
 }
 
-/// The number of failures before this one.
-fn index_of_failure(proof: &Proof, index: usize) -> usize {
-    let before = proof.conversations.iter().take(index);
-    before.filter(|shown| matches!(shown.conversation.fate, Fate::Failed(_))).count()
-}
-
-fn passed(html: &mut Html, shown: &Shown) {
+/// The text of a conversation, and its message: beside the expected one unless they are the same.
+fn conversation(html: &mut Html, shown: &Shown) {
     let recording = &shown.recording;
-    colors::text(html, recording);
-    let got = Value::Object(recording.message(recording.end()));
+    let got = || Value::Object(recording.message(recording.end()));
     match &shown.conversation.fate {
-        Fate::Lost(loss) => {
-            html.of_class("p", "help", |html| html.prose(&loss.message));
-            sides::values(html, ["expected", "parsed"], &shown.conversation.expected, &got);
+        Fate::Passed => {
+            colors::text(html, recording);
+            sides::json(html, &got());
         }
-        Fate::Passed | Fate::Failed(_) => sides::json(html, &got),
+        Fate::Lost(loss) => {
+            colors::text(html, recording);
+            html.words("p", "help", &loss.message);
+            sides::values(html, ["expected", "parsed"], &shown.conversation.expected, &got());
+        }
+        Fate::Failed(failure) => {
+            html.words("p", "bad", &failure.describe());
+            hint(html, failure);
+            html.of_class("div", "sides", |html| {
+                html.figure("positions of the parts", |html| expected(html, shown));
+                html.figure("how it was parsed", |html| colors::text(html, recording));
+            });
+            sides::values(html, ["expected", "parsed"], &failure.expected, &failure.got);
+        }
     }
 }
 
-fn failed(html: &mut Html, shown: &Shown, failure: &Failure) {
-    html.of_class("p", "bad", |html| html.prose(&failure.describe()));
-    if let Some(hint) = failure.hint() {
-        html.of_class("p", "help", |html| html.prose(&hint));
-    }
-    html.of_class("div", "sides", |html| {
-        html.figure("positions of the parts", |html| expected(html, shown));
-        html.figure("how it was parsed", |html| colors::text(html, &shown.recording));
-    });
-    sides::values(html, ["expected", "parsed"], &failure.expected, &failure.got);
+fn hint(html: &mut Html, failure: &Failure) {
+    failure.hint().iter().for_each(|hint| html.words("p", "help", hint));
 }
 
 /// The turn with the parts of its message at their positions.

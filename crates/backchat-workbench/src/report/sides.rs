@@ -62,14 +62,12 @@ fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
 pub(super) fn values(html: &mut Html, titles: [&str; 2], first: &Value, second: &Value) {
     let [first, second] = [first, second].map(pretty);
     let mut pieces: Vec<Piece<'_>> = Vec::new();
-    let places = |range: std::ops::Range<usize>, lines: &[usize]| {
-        let at = |line: usize| lines.get(line).copied().unwrap_or(0);
-        at(range.start)..at(range.end)
-    };
-    let (lines, others) = (line_starts(&first), line_starts(&second));
-    for op in diff::operations(&diff::lines(&first), &diff::lines(&second)) {
-        let (one, other) = (places(op.old_range(), &lines), places(op.new_range(), &others));
-        let (one, other) = (slice(&first, one), slice(&second, other));
+    let (lines, others) = (diff::lines(&first), diff::lines(&second));
+    // Operations cover both texts from left to right.
+    let (mut rest, mut other_rest) = (first.as_str(), second.as_str());
+    for op in diff::operations(&lines, &others) {
+        let one = take_lines(&mut rest, lines.get(op.old_range()));
+        let other = take_lines(&mut other_rest, others.get(op.new_range()));
         match op.tag() {
             DiffTag::Equal => pieces.push(Piece::Same(one)),
             _ => pieces.extend([Piece::First(one), Piece::Second(other)]),
@@ -79,13 +77,12 @@ pub(super) fn values(html: &mut Html, titles: [&str; 2], first: &Value, second: 
     columns(html, titles, &pieces);
 }
 
-/// The starts of the lines of a text, and its end.
-fn line_starts(text: &str) -> Vec<usize> {
-    let ends = text.split_inclusive('\n').scan(0, |end, line| {
-        *end += line.len();
-        Some(*end)
-    });
-    std::iter::once(0).chain(ends).collect()
+/// The next lines of a text, which moves on past them.
+fn take_lines<'t>(rest: &mut &'t str, lines: Option<&[&str]>) -> &'t str {
+    let length = lines.into_iter().flatten().map(|line| line.len()).sum();
+    let (taken, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+    *rest = after;
+    taken
 }
 
 /// A value as JSON of several lines.

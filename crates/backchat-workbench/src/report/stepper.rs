@@ -64,8 +64,8 @@ fn side(
     colors::text(html, recording);
     html.of_class("div", "now", |html| {
         let end = recording.end();
-        html.of_class("p", "", |html| html.prose(&recording.happened(end)));
-        html.of_class("p", "", |html| html.prose(&recording.why(end)));
+        html.words("p", "", &recording.happened(end));
+        html.words("p", "", &recording.why(end));
     });
     let wrong = match expected {
         Some(expected) if recording.message(recording.end()) == *expected => Vec::new(),
@@ -151,6 +151,6 @@ fn held(html: &mut Html, recording: &Recording, feeds: std::ops::Range<usize>) {
         html.tag("td", "", &recording.offset_of(start).to_string());
         html.tag("td", "", "held");
         html.of_class("td", "", |_| {});
-        html.of_class("td", "", |html| html.prose(&recording.why(moment)));
+        html.words("td", "", &recording.why(moment));
     });
 }
