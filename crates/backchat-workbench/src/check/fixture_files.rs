@@ -1,6 +1,7 @@
 //! Finds the files of cases.
 
-use std::fs;
+use std::fs::{self, DirEntry, FileType};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::fixture::{DEFAULTS, EXTENSION, ROWS_EXTENSION};
@@ -27,26 +28,33 @@ pub fn fixture_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
-    let failed = |error: std::io::Error| unreadable(folder, &error);
-    let mut entries: Vec<_> = fs::read_dir(folder).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    let has_defaults = entries.iter().any(|entry| entry.file_name() == DEFAULTS);
-    for entry in entries {
-        let name = entry.file_name();
-        let path = match folder == Path::new(".") {
-            true => PathBuf::from(&name),
-            false => folder.join(&name),
-        };
-        let kind = entry.file_type().map_err(failed)?;
+    let entries = entries(folder).map_err(|error| unreadable(folder, &error))?;
+    let is_defaults = |path: &Path| path.file_name().is_some_and(|name| name == DEFAULTS);
+    let has_defaults = entries.iter().any(|(path, _)| is_defaults(path));
+    for (path, kind) in entries {
         let ends_in = |extension| path.extension().is_some_and(|found| found == extension);
-        if kind.is_dir() && !is_passed_over(&path) {
-            walk(&path, files)?;
-        } else if !kind.is_dir() && name != DEFAULTS && (ends_in(EXTENSION) || ends_in(ROWS_EXTENSION) && has_defaults)
-        {
-            files.push(path);
+        let is_ours = ends_in(EXTENSION) || ends_in(ROWS_EXTENSION) && has_defaults;
+        match kind.is_dir() {
+            true if is_passed_over(&path) => {}
+            true => walk(&path, files)?,
+            false if is_ours && !is_defaults(&path) => files.push(path),
+            false => {}
         }
     }
     Ok(())
+}
+
+/// The entries of a folder, sorted by name. Those of the current folder are named without it.
+pub(super) fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, FileType)>> {
+    let entry = |entry: io::Result<DirEntry>| {
+        let entry = entry?;
+        let name = PathBuf::from(entry.file_name());
+        let path = if folder == Path::new(".") { name } else { folder.join(name) };
+        Ok((path, entry.file_type()?))
+    };
+    let mut entries: Vec<_> = fs::read_dir(folder)?.map(entry).collect::<io::Result<_>>()?;
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(entries)
 }
 
 /// Whether a folder is skipped: it is hidden, or marked as a cache.
@@ -55,7 +63,7 @@ pub(super) fn is_passed_over(folder: &Path) -> bool {
     is_hidden || folder.join("CACHEDIR.TAG").is_file()
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
+fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
     let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
     diagnostic.at(Place::file(path.display().to_string())).help("check the name; it must be a fixture file or a folder")
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::compare::differences;
-use super::fixture_files::is_passed_over;
+use super::fixture_files::{entries, is_passed_over};
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json;
 use backchat_derive::derive::{self, Options};
@@ -40,15 +40,11 @@ pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
 }
 
 fn walk(folder: &Path, found: &mut Vec<Derived>) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
-    let mut names: Vec<_> = entries.filter(|entry| !is_link(entry)).map(|entry| entry.file_name()).collect();
-    names.sort();
-    for name in names {
-        let path = if folder == Path::new(".") { PathBuf::from(&name) } else { folder.join(&name) };
-        match path.is_dir() {
+    for (path, kind) in entries(folder).unwrap_or_default() {
+        match kind.is_dir() {
             true if is_passed_over(&path) => {}
             true => walk(&path, found),
+            false if kind.is_symlink() => {}
             false => found.extend(derived(&path)),
         }
     }

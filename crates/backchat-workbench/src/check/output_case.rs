@@ -1,5 +1,6 @@
 //! Checks one case in every way.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -146,7 +147,7 @@ impl<'c> Check<'c> {
             let found = self.diagnostic(Severity::Note, "check-doubtful", note.clone(), case.span.clone());
             self.found.push(found.help(self.open(WHOLE, 0, Mode::Stable)));
         }
-        let in_time = self.cuts(&stable, &whole)
+        let in_time = self.cuts(&stable, &whole, Severity::Error, Mode::Stable)
             // A policy may act at the end of a text only, or read nothing that the text's end cut.
             && (!case.recover.is_empty()
                 || self.truncations(&stable, &whole) && self.stops(template, &stable, &whole))
@@ -169,11 +170,9 @@ impl<'c> Check<'c> {
             (Some(expected), Some(found)) => {
                 let (wanted, found) = (Value::Object(expected.value.clone()), Value::Object(found.clone()));
                 let notes: Vec<_> = differences(&wanted, &found).iter().map(ToString::to_string).collect();
-                if let [first, rest @ ..] = notes.as_slice() {
-                    let message = format!("the message differs: {first}");
-                    let diagnostic = self.diagnostic(Severity::Error, "check-message", message, expected.span.clone());
-                    let diagnostic = with_notes(diagnostic, rest);
-                    self.found.push(diagnostic.help(self.open(WHOLE, 0, Mode::Stable)));
+                let span = expected.span.clone();
+                if let Some(found) = self.noted(Severity::Error, "check-message", "the message differs", &notes, span) {
+                    self.found.push(found.help(self.open(WHOLE, 0, Mode::Stable)));
                 }
             }
             (Some(expected), None) => {
@@ -183,12 +182,8 @@ impl<'c> Check<'c> {
             (None, _) if self.case.is_log => {}
             (None, None) if error.is_some() => {}
             (None, _) => {
-                let diagnostic = self.diagnostic(
-                    Severity::Error,
-                    "check-unsaid",
-                    "the case has no expected message".to_owned(),
-                    self.case.span.clone(),
-                );
+                let message = "the case has no expected message".to_owned();
+                let diagnostic = self.diagnostic(Severity::Error, "check-unsaid", message, self.case.span.clone());
                 self.found.push(diagnostic.help("write it with `backchat check --bless=new`, and review it"));
             }
         }
@@ -232,16 +227,20 @@ impl<'c> Check<'c> {
         self.found.push(diagnostic.help(help));
     }
 
-    /// Reads at every cut; false if the time is up.
-    fn cuts(&mut self, parser: &Parser, whole: &Reading) -> bool {
+    /// Reads at every cut, up to the first that gives another answer; false if the time is up.
+    fn cuts(&mut self, parser: &Parser, whole: &Reading, severity: Severity, mode: Mode) -> bool {
         let output = &self.case.output;
         for cut in cuts(output, self.settings.seed) {
             if self.is_over() {
                 return false;
             }
             let reading = Reading::new(parser.clone(), cut.chunks(output));
-            if reading != *whole {
-                let found = self.differs(cut, whole, &reading, Severity::Error, Mode::Stable);
+            let is_same = match mode {
+                Mode::Stable => reading == *whole,
+                Mode::Reference => same_answer(&reading, whole),
+            };
+            if !is_same {
+                let found = self.differs(cut, whole, &reading, severity, mode);
                 self.found.push(found);
                 return true;
             }
@@ -277,11 +276,9 @@ impl<'c> Check<'c> {
             }
             let reading = Reading::new(parser.clone(), WHOLE.chunks(&text));
             let notes = message_notes(whole, &reading);
-            if let [first, rest @ ..] = notes.as_slice() {
-                let message = format!("the message changes {what}: {first}");
-                let diagnostic = self.diagnostic(Severity::Error, "check-stop", message, case.span.clone());
-                let diagnostic = with_notes(diagnostic, rest);
-                self.found.push(diagnostic.help("make the field that ends the message close with every stop token"));
+            let message = format!("the message changes {what}");
+            if let Some(found) = self.noted(Severity::Error, "check-stop", &message, &notes, case.span.clone()) {
+                self.found.push(found.help("make the field that ends the message close with every stop token"));
                 return true;
             }
         }
@@ -294,19 +291,15 @@ impl<'c> Check<'c> {
         match round_trip::run(&conversation, template, chat, tools.clone()) {
             Ok(Returned::Same) => {}
             Ok(Returned::Lost(notes)) => {
-                let (first, rest) = first_and_rest(&notes);
-                let message = format!("the chat template writes both alike: {first}");
-                let diagnostic = self.diagnostic(Severity::Note, "check-loss", message, expected.span.clone());
-                self.found.push(with_notes(diagnostic, rest));
+                let message = "the chat template writes both alike";
+                self.found.extend(self.noted(Severity::Note, "check-loss", message, &notes, expected.span.clone()));
             }
             Ok(Returned::Changed(notes)) => {
-                let (first, rest) = first_and_rest(&notes);
-                let message = format!("the message changes when it is rendered and parsed again: {first}");
-                let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", message, expected.span.clone());
-                let diagnostic = with_notes(diagnostic, rest);
-                self.found.push(diagnostic.help(
-                    "if the chat template does not write a key, declare it: `round-trip: without KEY`, or `round-trip: no`",
-                ));
+                let message = "the message changes when it is rendered and parsed again";
+                let help = "if the chat template does not write a key, declare it: `round-trip: without KEY`, or `round-trip: no`";
+                let span = expected.span.clone();
+                let found = self.noted(Severity::Error, "check-round-trip", message, &notes, span);
+                self.found.extend(found.map(|found| found.help(help)));
             }
             Err(problem) => {
                 let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", problem, expected.span.clone());
@@ -338,8 +331,7 @@ impl<'c> Check<'c> {
     fn reference(&mut self, parser: Result<Parser, ParseError>, stable: &Reading) -> bool {
         let Some(severity) = self.settings.reference else { return true };
         let Ok(parser) = parser else { return true };
-        let output = &self.case.output;
-        let whole = Reading::new(parser.clone(), WHOLE.chunks(output));
+        let whole = Reading::new(parser.clone(), WHOLE.chunks(&self.case.output));
         if self.case.recover.is_empty() && stable.errors().is_empty() && whole.message() != stable.message() {
             let said = whole.outcome.as_ref().map_or_else(ToString::to_string, |_| {
                 message_notes(stable, &whole).into_iter().next().unwrap_or_default()
@@ -348,18 +340,7 @@ impl<'c> Check<'c> {
             let diagnostic = self.diagnostic(severity, "check-reference", message, self.case.span.clone());
             self.found.push(diagnostic.help("`COMPATIBILITY.md` lists the differences and their reasons"));
         }
-        for cut in cuts(output, self.settings.seed) {
-            if self.is_over() {
-                return false;
-            }
-            let reading = Reading::new(parser.clone(), cut.chunks(output));
-            if !same_answer(&reading, &whole) {
-                let found = self.differs(cut, &whole, &reading, severity, Mode::Reference);
-                self.found.push(found);
-                return true;
-            }
-        }
-        true
+        self.cuts(&parser, &whole, severity, Mode::Reference)
     }
 
     /// The report of a chunking that gives another answer.
@@ -393,19 +374,26 @@ impl<'c> Check<'c> {
         with_notes(self.diagnostic(severity, id, message, self.case.span.clone()), &all).help(self.open(cut, at, mode))
     }
 
-    fn fail(&mut self, id: &'static str, message: String, span: std::ops::Range<usize>) {
+    fn fail(&mut self, id: &'static str, message: String, span: Range<usize>) {
         let diagnostic = self.diagnostic(Severity::Error, id, message, span);
         self.found.push(diagnostic.help(self.open(WHOLE, 0, Mode::Stable)));
     }
 
-    fn diagnostic(
+    fn diagnostic(&self, severity: Severity, id: &'static str, message: String, span: Range<usize>) -> Diagnostic {
+        Diagnostic::new(severity, id, message).at(self.case.place(self.text, span))
+    }
+
+    /// A finding about some differences, if there are any: the first in its message, the others as notes.
+    fn noted(
         &self,
         severity: Severity,
         id: &'static str,
-        message: String,
-        span: std::ops::Range<usize>,
-    ) -> Diagnostic {
-        Diagnostic::new(severity, id, message).at(self.case.place(self.text, span))
+        what: &str,
+        notes: &[String],
+        span: Range<usize>,
+    ) -> Option<Diagnostic> {
+        let (first, rest) = notes.split_first()?;
+        Some(with_notes(self.diagnostic(severity, id, format!("{what}: {first}"), span), rest))
     }
 
     /// The command that opens the case at a character.
@@ -464,13 +452,6 @@ fn same_answer(one: &Reading, other: &Reading) -> bool {
         (Err(one), Err(other)) => cause(one) == cause(other),
         (one_outcome, other_outcome) => one_outcome == other_outcome && one.events == other.events,
     }
-}
-
-/// The first of several differences, and the others. A round trip that changes a message has at least one.
-fn first_and_rest(notes: &[String]) -> (&str, &[String]) {
-    let split = notes.split_first();
-    debug_assert!(split.is_some(), "a change without a difference");
-    split.map_or(("", &[]), |(first, rest)| (first.as_str(), rest))
 }
 
 fn with_notes(diagnostic: Diagnostic, notes: &[String]) -> Diagnostic {
