@@ -42,9 +42,6 @@ fn same_row(first: &Recording, second: &Recording, row: usize) -> bool {
     let (Some(one), Some(other)) = (first.event(first.row(row).start), second.event(second.row(row).start)) else {
         return false;
     };
-    if row >= first.row_count() || row >= second.row_count() {
-        return false;
-    }
     let same = one.kind == other.kind && first.field_name(one.field) == second.field_name(other.field);
     same && match one.kind {
         Kind::Chunk => first.slice(first.row_span(row)) == second.slice(second.row_span(row)),

@@ -487,12 +487,10 @@ impl Recording {
         self.opens.get(found)
     }
 
-    /// The index of the close that an event is.
     pub(super) fn close_index(&self, event: usize) -> Option<usize> {
         self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()
     }
 
-    /// The close that an event is.
     pub(super) fn closed(&self, event: usize) -> Option<&Closed> {
         self.closes.get(self.close_index(event)?)
     }
@@ -502,7 +500,6 @@ impl Recording {
         self.entries.get(close.event as usize).map(|entry| entry.field.into())
     }
 
-    /// How many events came before a feed.
     pub(super) fn events_before(&self, feed: usize) -> usize {
         feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize)
     }

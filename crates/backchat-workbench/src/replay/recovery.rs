@@ -12,7 +12,6 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Sets them in options.
     pub(super) fn apply(self, options: Options) -> Options {
         options.recover(self.policies).validate(self.validate)
     }

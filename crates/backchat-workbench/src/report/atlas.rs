@@ -50,7 +50,6 @@ fn readers(charted: &[Charted]) -> Vec<String> {
     titles
 }
 
-/// A row for each chat template.
 fn table(html: &mut Html, charted: &[Charted], titles: &[String]) {
     html.element("div", &[("data-filter", "Filter the chat templates")], |_| {});
     let columns = ["chat template", "verdict", "conversations"].into_iter();

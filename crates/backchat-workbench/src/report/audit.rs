@@ -1,7 +1,5 @@
 //! The page of an audit: the causes of problems in a log, each with its smallest output.
 
-use std::collections::BTreeMap;
-
 use super::html::Html;
 use super::page::{Head, Mood, Section, open_link, page};
 use crate::audit::{Cause, Counted, Tally};
@@ -68,20 +66,16 @@ fn causes(html: &mut Html, tally: &Tally, ranked: &[(&Cause, &Counted)]) {
 fn groups(html: &mut Html, by: &str, tally: &Tally, ranked: &[(&Cause, &Counted)]) {
     html.wide(&[by, "problem", "outputs", "share of its outputs"], |html| {
         for (name, all) in tally.ranked_groups() {
+            let header = |html: &mut Html| html.text(if name.is_empty() { "(none)" } else { name });
             for (cause, counted) in ranked {
-                row(html, name, all, cause, &counted.groups);
+                let Some(outputs) = counted.groups.get(name) else { continue };
+                html.row(header, |html| {
+                    html.tag("td", "", &cause.to_string());
+                    html.tag("td", "", &outputs.to_string());
+                    html.tag("td", "", &percent(*outputs as f64 / (all as f64).max(1.0)));
+                });
             }
         }
-    });
-}
-
-fn row(html: &mut Html, name: &str, all: u64, cause: &Cause, counts: &BTreeMap<String, u64>) {
-    let Some(outputs) = counts.get(name) else { return };
-    let header = |html: &mut Html| html.text(if name.is_empty() { "(none)" } else { name });
-    html.row(header, |html| {
-        html.tag("td", "", &cause.to_string());
-        html.tag("td", "", &outputs.to_string());
-        html.tag("td", "", &percent(*outputs as f64 / (all as f64).max(1.0)));
     });
 }
 

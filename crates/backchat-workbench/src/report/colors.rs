@@ -126,7 +126,6 @@ pub(super) fn text(html: &mut Html, recording: &Recording) {
     });
 }
 
-/// Writes one segment.
 pub(super) fn run(html: &mut Html, recording: &Recording, run: &Run) {
     let (text, class) = (recording.slice(run.span.clone()), class(run.part));
     match run.part {

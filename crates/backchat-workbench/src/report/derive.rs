@@ -125,7 +125,6 @@ fn body<'a>(
     turn.into_iter().chain(template).chain(evidence).chain(proof)
 }
 
-/// The verdict of each reader on the draft.
 fn readers(html: &mut Html, readers: &[ReaderVerdict]) {
     html.wide(&["reader", "accepts it", "problems", "alternative draft"], |html| {
         for reading in readers {

@@ -6,7 +6,6 @@
 use backchat_core::diagnostic::{escape, escape_json, escaped};
 use backchat_core::json::Value;
 
-/// The attributes of an element.
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 /// Markup under construction.

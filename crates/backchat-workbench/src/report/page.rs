@@ -31,7 +31,6 @@ impl Mood {
     }
 }
 
-/// The head of a page.
 pub(super) struct Head<'a> {
     /// The subject of the page, in Backchat's own words.
     pub title: &'a str,
@@ -58,7 +57,6 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A whole page.
 pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
     let mut html = Html::default();
     html.empty("!doctype html", &[]);
@@ -116,7 +114,6 @@ pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
     html.finish()
 }
 
-/// A link into the playground.
 pub(super) fn open_link(html: &mut Html, address: &str) {
     html.link(address, "Open in the playground");
 }

@@ -26,7 +26,6 @@ pub(super) struct Shown {
     pub recording: Recording,
 }
 
-/// A proof with all its conversations.
 pub(super) struct Proof {
     pub conversations: Vec<Shown>,
     verdict: Verdict,

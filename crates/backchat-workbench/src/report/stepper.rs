@@ -87,42 +87,39 @@ fn side(
 
 /// The events as a table, adjacent chunks of a region as one, and between them the text that was held longest, and why.
 fn events(html: &mut Html, recording: &Recording, wrong: &[usize], is_expected: bool, different: Option<usize>) {
-    html.element(
-        "div",
-        &[("class", "events"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Events")],
-        |html| {
-            html.table("", "", &["char", "event", "field", "text"], |html| {
-                let mut feed = 0;
-                let mut last = None;
-                for row in first_and_last(recording.row_count()) {
-                    let events = recording.row(row);
-                    if last.is_some_and(|last| last + 1 < row) {
-                        let left_out = recording.row_count() - MOST;
-                        html.of_class("tr", "", |html| {
-                            html.element("td", &[("colspan", "4")], |html| {
-                                html.text(&format!("… {left_out} events omitted; `backchat replay` shows them"));
-                            });
+    let attributes = [("class", "events"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Events")];
+    html.element("div", &attributes, |html| {
+        html.table("", "", &["char", "event", "field", "text"], |html| {
+            let mut feed = 0;
+            let mut last = None;
+            for row in first_and_last(recording.row_count()) {
+                let events = recording.row(row);
+                if last.is_some_and(|last| last + 1 < row) {
+                    let left_out = recording.row_count() - MOST;
+                    html.of_class("tr", "", |html| {
+                        html.element("td", &[("colspan", "4")], |html| {
+                            html.text(&format!("… {left_out} events omitted; `backchat replay` shows them"));
                         });
-                    }
-                    let moment = recording.moment_of_event(events.start);
-                    if last.is_none_or(|last| last + 1 == row) {
-                        held(html, recording, feed..moment.feed);
-                    }
-                    last = Some(row);
-                    feed = recording.moment_of_event(events.end.saturating_sub(1)).feed;
-                    let is_wrong = wrong.binary_search(&row).is_ok();
-                    let mark = match () {
-                        () if is_wrong && is_expected => "✗ not as expected",
-                        () if is_wrong => "! looks wrong",
-                        () if different == Some(row) => "≠ first difference",
-                        () => "",
-                    };
-                    event(html, recording, row, mark);
+                    });
                 }
-                held(html, recording, feed..recording.before_end().feed + 1);
-            });
-        },
-    );
+                let moment = recording.moment_of_event(events.start);
+                if last.is_none_or(|last| last + 1 == row) {
+                    held(html, recording, feed..moment.feed);
+                }
+                last = Some(row);
+                feed = recording.moment_of_event(events.end.saturating_sub(1)).feed;
+                let is_wrong = wrong.binary_search(&row).is_ok();
+                let mark = match () {
+                    () if is_wrong && is_expected => "✗ not as expected",
+                    () if is_wrong => "! looks wrong",
+                    () if different == Some(row) => "≠ first difference",
+                    () => "",
+                };
+                event(html, recording, row, mark);
+            }
+            held(html, recording, feed..recording.before_end().feed + 1);
+        });
+    });
 }
 
 fn event(html: &mut Html, recording: &Recording, row: usize, mark: &str) {

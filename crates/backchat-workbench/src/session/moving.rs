@@ -73,7 +73,6 @@ impl Session {
         self.set_moment(|recording, _| recording.moment_at(there).min(recording.before_end()));
     }
 
-    /// Adds a cut to the chunking.
     fn cut_at(&mut self, byte: usize) {
         let Some(offset) = self.recording().map(|recording| recording.offset_of(byte)) else { return };
         self.playback.chunking.cut(usize::try_from(offset).unwrap_or(0));

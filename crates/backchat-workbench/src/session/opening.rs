@@ -232,7 +232,6 @@ impl Session {
         Some(output)
     }
 
-    /// Judges the output that is shown.
     pub(super) fn judge_shown(&mut self) {
         match self.library.reading {
             // A large output is judged by its background task.

@@ -59,7 +59,6 @@ pub(super) fn judge(material: &Material) -> Verdict {
     recording.map_or(Verdict::Broken, |recording| verdict_of(material, &recording))
 }
 
-/// The verdict on a recorded answer.
 pub(super) fn verdict_of(material: &Material, recording: &Recording) -> Verdict {
     match &material.expected {
         Some(expected) if gives(recording, expected) => Verdict::Passed,
@@ -76,7 +75,6 @@ pub(super) const LARGE: usize = 1 << 17;
 /// How much of it is shown until then.
 const FIRST: usize = 1 << 15;
 
-/// An output that is being read.
 pub(super) struct BackgroundRead {
     task: Background<(), Read>,
     /// The byte up to which it was parsed; the task stops once only it holds this.
@@ -87,7 +85,6 @@ pub(super) struct BackgroundRead {
     shown: usize,
 }
 
-/// An output that was read.
 pub(super) struct Read {
     pub sides: Result<Vec<Side>, TooLarge>,
     pub verdict: Verdict,

@@ -5,7 +5,7 @@ use super::reading::{BackgroundRead, Extent, LARGE, Verdict, recordings};
 use super::session::Session;
 use crate::replay::{Moment, Recording, TooLarge, first_difference, quoted};
 use backchat_core::diagnostic::Diagnostic;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 use backchat_parser::parser::Mode;
 
 /// An expected value and the actual one, as lines of JSON that differ.
@@ -58,66 +58,44 @@ impl Session {
     }
 }
 
-fn departure(title: &str, expected: Option<Value>, actual: Option<Value>) -> Departure {
-    let (expected, actual) = match (expected, actual) {
-        (Some(expected), Some(actual)) => {
-            let (expected, actual) = shortened(expected, actual);
-            (Some(expected), Some(actual))
-        }
-        one_sided => one_sided,
-    };
+fn departure(title: &str, mut expected: Option<Value>, mut actual: Option<Value>) -> Departure {
+    if let (Some(expected), Some(actual)) = (&mut expected, &mut actual) {
+        shorten(expected, actual);
+    }
     let text = |value: Option<Value>| value.map_or_else(String::new, |value| value.to_pretty("  "));
     Departure { title: title.to_owned(), expected: text(expected), actual: text(actual) }
 }
 
-/// Two values without most of what they have in common, if they are long.
-fn shortened(one: Value, other: Value) -> (Value, Value) {
+/// Takes most of what two values have in common out of both, if they are long.
+fn shorten(one: &mut Value, other: &mut Value) {
     match (one, other) {
         (Value::String(one), Value::String(other)) if one.len().max(other.len()) > LONGEST => {
             let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-            (around(&one, same).into(), around(&other, same).into())
+            (*one, *other) = (around(one, same), around(other, same));
         }
         (Value::List(one), Value::List(other)) => {
             let same = match one.len().max(other.len()) > MOST {
-                true => one.iter().zip(&other).take_while(|(one, other)| one == other).count(),
+                true => one.iter().zip(&*other).take_while(|(one, other)| one == other).count(),
                 false => 0,
             };
-            let left_out = (same > 0).then(|| Value::from(format!("… {same} equal elements …")));
-            let (mut ones, mut others): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
-            ones.extend(left_out.clone());
-            others.extend(left_out);
-            let (mut one, mut other) = (one.into_iter().skip(same), other.into_iter().skip(same));
-            for _ in 0..MOST {
-                match (one.next(), other.next()) {
-                    (Some(one), Some(other)) => {
-                        let (one, other) = shortened(one, other);
-                        ones.push(one);
-                        others.push(other);
-                    }
-                    (one, other) => {
-                        ones.extend(one);
-                        others.extend(other);
-                    }
+            for items in [&mut *one, &mut *other] {
+                items.drain(..same);
+                items.truncate(MOST);
+            }
+            one.iter_mut().zip(&mut *other).for_each(|(one, other)| shorten(one, other));
+            if same > 0 {
+                let left_out = Value::from(format!("… {same} equal elements …"));
+                for items in [one, other] {
+                    items.insert(0, left_out.clone());
                 }
             }
-            (Value::List(ones), Value::List(others))
         }
-        (Value::Object(one), Value::Object(mut other)) => {
-            let mut ones = Object::new();
-            for (key, value) in one {
-                let value = match other.get_mut(&key) {
-                    Some(slot) => {
-                        let (value, shown) = shortened(value, std::mem::take(slot));
-                        *slot = shown;
-                        value
-                    }
-                    None => value,
-                };
-                ones.insert(key, value);
+        (Value::Object(one), Value::Object(other)) => {
+            for (key, value) in one.iter_mut() {
+                other.get_mut(key).into_iter().for_each(|other| shorten(value, other));
             }
-            (Value::Object(ones), Value::Object(other))
         }
-        values => values,
+        _ => {}
     }
 }
 
@@ -371,6 +349,10 @@ mod tests {
     fn long_values_are_shown_around_what_differs() {
         let same = "x".repeat(5000);
         let values = |end: &str| json::read(&format!(r#"{{"a": "{same}{end}", "b": [1, 2], "c": {end}}}"#)).unwrap();
+        let shortened = |mut one, mut other| {
+            shorten(&mut one, &mut other);
+            (one, other)
+        };
         let (one, other) = shortened(values("1"), values("2"));
         for (value, end) in [(one, '1'), (other, '2')] {
             let text = value.get("a").and_then(Value::as_str).unwrap().to_owned();

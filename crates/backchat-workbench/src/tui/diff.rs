@@ -14,7 +14,6 @@ use backchat_probe::diff::{self, DiffOp};
 /// Equal lines shown before and after a change.
 const CONTEXT: usize = 3;
 
-/// A part of the comparison.
 enum DiffPart<'t> {
     Same(&'t [&'t str]),
     /// Omitted equal lines.

@@ -63,14 +63,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
         if let Some(signal) = signals.end() {
             return Ok(Some(signal));
         }
-        if signals.suspend() {
-            perform(Effect::Suspend, app, term, signals)?;
-            is_dirty = true;
-        }
-        if signals.resumed() {
-            term.lend(|| ())?;
-            is_dirty = true;
-        }
+        is_dirty |= term.obey(signals)?;
         if beat.elapsed() >= BEAT {
             beat = Instant::now();
             let seen = Stamps::read(app.files());

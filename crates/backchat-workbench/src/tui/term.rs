@@ -16,6 +16,8 @@ use crossterm::terminal::{
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
+use super::signals::{Signals, suspend};
+
 pub type Screen = Terminal<CrosstermBackend<io::BufWriter<io::Stdout>>>;
 
 /// The reports of panics while the workbench had the terminal; none while it does not.
@@ -82,6 +84,19 @@ impl Term {
         execute!(stdout(), Clear(ClearType::All))?;
         self.screen = ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::new(stdout())))?);
         Ok(())
+    }
+
+    /// Obeys the signals that suspend and continue the process; true if the screen has to be drawn again.
+    pub fn obey(&mut self, signals: &Signals) -> io::Result<bool> {
+        let is_suspended = signals.suspend();
+        if is_suspended {
+            self.lend(suspend)??;
+        }
+        let is_resumed = signals.resumed();
+        if is_resumed {
+            self.lend(|| ())?;
+        }
+        Ok(is_suspended || is_resumed)
     }
 
     /// Puts a text on the clipboard of the terminal, also over a remote connection.

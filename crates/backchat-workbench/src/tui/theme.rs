@@ -52,8 +52,7 @@ impl Theme {
 
     pub fn quiet(self) -> Style {
         match self {
-            Self::Dark => Style::new().fg(Color::DarkGray),
-            Self::Light => Style::new().fg(Color::DarkGray),
+            Self::Dark | Self::Light => Style::new().fg(Color::DarkGray),
             Self::Plain => Style::new().add_modifier(Modifier::DIM),
         }
     }

@@ -98,13 +98,11 @@ pub struct OutputSet {
     read: RefCell<HashMap<PathBuf, Read>>,
 }
 
-/// The error for an index out of range.
 const NO_OUTPUT: &str = "there is no output";
 
 /// A file of cases, and the modification times of it and the prompt when it was read.
 type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
 
-/// An output.
 enum OutputSource {
     /// A text; `-` is standard input.
     Text(String),
@@ -313,7 +311,6 @@ impl OutputSet {
     /// The template that a case is parsed with: the one on the command line, or else its own.
     fn template_of(&self, case: Option<&Case>) -> Result<Opened, Problem> {
         let opened = match (&self.template, case.map(|case| &case.template)) {
-            (Some(name), _) if name == "-" => source::from_text("<stdin>".to_owned(), self.standard_input()),
             (Some(name), _) => self.named_template(name),
             (None, Some(TemplateSource::File(path))) => source::open(&path.display().to_string()),
             (None, Some(TemplateSource::Inline(value))) => source::from_text(String::new(), value.to_pretty("  ")),
@@ -337,6 +334,9 @@ impl OutputSet {
     }
 
     fn named_template(&self, name: &str) -> Result<Opened, SourceError> {
+        if name == "-" {
+            return source::from_text("<stdin>".to_owned(), self.standard_input());
+        }
         if !is_pipe(name) {
             return input::template(name);
         }
@@ -372,11 +372,7 @@ impl OutputSet {
 
     fn other(&self) -> Result<Option<OtherTemplate>, Problem> {
         let Some(name) = &self.asked.other else { return Ok(None) };
-        let opened = match name.as_str() {
-            "-" => source::from_text("<stdin>".to_owned(), self.standard_input()),
-            name => self.named_template(name),
-        };
-        Ok(Some(OtherTemplate { name: name.clone(), template: opened?.loaded.template }))
+        Ok(Some(OtherTemplate { name: name.clone(), template: self.named_template(name)?.loaded.template }))
     }
 
     /// An output, parsed with a template.

@@ -37,7 +37,6 @@ impl OutputSet {
     }
 }
 
-/// A proof, for the workbench.
 pub(super) fn proof(proven: &Proven) -> Option<Proof> {
     let verdict = &proven.verdict;
     (proven.status != Status::Failed).then(|| Proof {

@@ -40,7 +40,6 @@ impl App {
         };
     }
 
-    /// Applies the repair of the current finding.
     pub(super) fn repair_here(&mut self) {
         match self.session.finding_here() {
             Some(index) => self.apply(index),

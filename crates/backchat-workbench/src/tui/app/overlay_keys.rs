@@ -114,14 +114,12 @@ impl App {
             }
             KeyCode::Char('D') => self.session.playback.stops.clear(),
             KeyCode::Char('S') => return,
-            key => match moved(selected, key, self.layout.drawn.overlay_page()) {
-                Some(selected) => {
-                    let selected = selected.min(self.session.playback.stops.len().saturating_sub(1));
-                    self.layout.overlay = Some(Overlay::Stops { selected });
-                    return;
-                }
-                None => return,
-            },
+            key => {
+                let last = self.session.playback.stops.len().saturating_sub(1);
+                let selected = moved(selected, key, self.layout.drawn.overlay_page());
+                self.layout.overlay = selected.map(|selected| Overlay::Stops { selected: selected.min(last) });
+                return;
+            }
         }
         match self.session.playback.stops.len() {
             0 => self.session.say("no breakpoints left"),

@@ -59,13 +59,6 @@ fn run_in(review: &mut Review<'_>, term: &mut Term, signals: &Signals) -> io::Re
         if let Some(signal) = signals.end() {
             return Ok(Ended::Signal(signal));
         }
-        if signals.suspend() {
-            term.lend(suspend)??;
-            is_dirty = true;
-        }
-        if signals.resumed() {
-            term.lend(|| ())?;
-            is_dirty = true;
-        }
+        is_dirty |= term.obey(signals)?;
     }
 }

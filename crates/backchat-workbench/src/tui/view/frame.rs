@@ -166,14 +166,8 @@ pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
             let left = format!(" {} ", fit(&first.name, half));
             let at = right.x.saturating_sub(u16::try_from(left.width() + 2).unwrap_or(0));
             put(buffer, at.max(x), area.y, area.width, &left, app.layout.theme.quiet());
-            put(
-                buffer,
-                right.x + 1,
-                area.y,
-                right.width,
-                &format!(" {} ", fit(&second.name, room)),
-                app.layout.theme.quiet(),
-            );
+            let second = format!(" {} ", fit(&second.name, room));
+            put(buffer, right.x + 1, area.y, right.width, &second, app.layout.theme.quiet());
         }
     }
     let info = fit(&info, room);

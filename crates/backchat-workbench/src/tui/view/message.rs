@@ -72,14 +72,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             let mark = if is_new { "▌" } else { " " };
             Line::from(vec![Span::styled(mark, app.layout.theme.good()), Span::styled(row.text.clone(), style)])
         });
-        let lines: Vec<Line<'_>> = shown
-            .chain(open)
-            .chain(cache.comparison.iter().cloned())
-            .skip(top)
-            .take(usize::from(area.height))
-            .collect();
-        for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
-            put_line(buffer, area, row, line);
+        let lines = shown.chain(open).chain(cache.comparison.iter().cloned()).skip(top);
+        for (row, line) in lines.take(usize::from(area.height)).enumerate() {
+            put_line(buffer, area, row, &line);
         }
     }
 }

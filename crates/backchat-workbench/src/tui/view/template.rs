@@ -17,7 +17,8 @@ use crate::session::{Finding, Hit};
 use backchat_core::json::{self, Path, Places};
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    let (text, places) = shown(app);
+    let text = app.session.library.material.shown_template().into_owned();
+    let places = json::read_with_places(&text).ok().map(|(_, places)| places);
     let root = Path::root().key("fields");
     let at = |path: &Path| places.as_ref().and_then(|places| places.at(path)).map(span);
     let acting = app.session.acting();
@@ -44,10 +45,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         Some(Hit::Template(line)) => *line,
         _ => acted.first().or(field.as_ref()).map_or(0, |span| line_of(span.start)),
     };
-    let search = app.session.playback.search.as_ref();
-    let found: Vec<usize> =
-        (0..lines.len()).filter(|line| search.is_some_and(|search| search.has_line(*line))).collect();
     let top = app.layout.first_row(Pane::Template, here, lines.len(), area.height);
+    let search = app.session.playback.search.as_ref();
     let findings = findings(app, places.as_ref(), line_of);
     let inside = |spans: &[Range<usize>], line: usize| {
         spans.iter().any(|span| (line_of(span.start)..=line_of(span.end.saturating_sub(1))).contains(&line))
@@ -64,7 +63,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         };
         let indent = line.len() - line.trim_start().len();
         let room = usize::from(area.width).saturating_sub(1 + indent);
-        let style = if found.contains(&number) { style.patch(app.layout.theme.found()) } else { style };
+        let is_found = search.is_some_and(|search| search.has_line(number));
+        let style = if is_found { style.patch(app.layout.theme.found()) } else { style };
         let mark_style = if is_field { field_style(app, index) } else { Style::new() };
         let note = findings.iter().find(|(at, _)| *at == number).map(|(_, finding)| *finding);
         let (text, note) = beside(line.trim_start(), note, room);
@@ -109,13 +109,6 @@ fn beside(line: &str, finding: Option<&Finding>, room: usize) -> (String, String
 
 fn field_style(app: &App, index: Option<usize>) -> Style {
     index.map_or(Style::new(), |index| app.layout.theme.field(index))
-}
-
-/// The template's text and the places of its values.
-fn shown(app: &App) -> (String, Option<Places>) {
-    let text = app.session.library.material.shown_template().into_owned();
-    let places = json::read_with_places(&text).ok().map(|(_, places)| places);
-    (text, places)
 }
 
 /// A value with its key.
