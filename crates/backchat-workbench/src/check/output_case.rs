@@ -8,7 +8,7 @@ use super::compare::{differences, fits};
 use super::fixture::{Actual, Case, Expected};
 use super::grammar_case;
 use super::reading::Reading;
-use super::round_trip::{self, Chat, Conversation, Returned};
+use super::round_trip::{self, Chat, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
 use backchat_chat::{Instant, Stopwatch};
@@ -287,8 +287,7 @@ impl<'c> Check<'c> {
 
     fn round_trip(&mut self, template: &Template, chat: Option<&Chat>, tools: &Option<Arc<Tools>>) -> bool {
         let (Some(chat), Some(expected)) = (chat, &self.case.expected.message) else { return true };
-        let conversation = Conversation { case: self.case, message: &expected.value };
-        match round_trip::run(&conversation, template, chat, tools.clone()) {
+        match round_trip::run(self.case, &expected.value, template, chat, tools.clone()) {
             Ok(Returned::Same) => {}
             Ok(Returned::Lost(notes)) => {
                 let message = "the chat template writes both alike";

@@ -108,13 +108,9 @@ fn text(kept: &[(Case, String)], names: RecordNames<'_>) -> String {
     text += &tools.map(|tools| json_section("tools", tools)).unwrap_or_default();
     let cases = kept.iter().map(|(case, expectation)| {
         let mut text = format!("=== case {}\n", one_line(&case.name));
-        text += &Some(case.prefix.as_str()).filter(|own| Some(*own) != prefix).map(prefix_section).unwrap_or_default();
-        text += &case
-            .tools
-            .as_ref()
-            .filter(|_| tools.is_none())
-            .map(|tools| json_section("tools", tools))
-            .unwrap_or_default();
+        text.extend(Some(case.prefix.as_str()).filter(|own| Some(*own) != prefix).map(prefix_section));
+        let own_tools = case.tools.as_ref().filter(|_| tools.is_none());
+        text.extend(own_tools.map(|tools| json_section("tools", tools)));
         text + &write_section("output", &case.output) + expectation
     });
     text + &cases.collect::<Vec<_>>().join("\n")

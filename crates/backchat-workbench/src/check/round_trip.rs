@@ -75,37 +75,27 @@ impl Chat {
     }
 }
 
-/// A message and what it answers.
-#[derive(Clone, Copy)]
-pub struct Conversation<'c> {
-    pub case: &'c Case,
-    pub message: &'c Object,
-}
-
-impl Conversation<'_> {
-    /// The input of the chat template: with the message at the end, or with the prompt for it.
-    fn context(&self, with_message: bool, special_tokens: &Object) -> Object {
-        let case = self.case;
-        let greeting = || vec![Value::from([("role", "user".into()), ("content", "Hi".into())])];
-        let mut messages = case.messages.clone().unwrap_or_else(greeting);
-        if with_message {
-            let mut message = self.message.clone();
-            message.entry("role").or_insert_with(|| "assistant".into());
-            // Many templates read the key without testing for it.
-            message.entry("content").or_insert_with(|| "".into());
-            messages.push(Value::Object(message));
-        }
-        let mut context = special_tokens.clone();
-        context.extend(case.variables.clone());
-        context.insert("messages", Value::List(messages));
-        context.insert("add_generation_prompt", (!with_message).into());
-        if let Some(tools) = &case.tools {
-            context.insert("tools", tools.clone());
-        }
-        // The response template may use another name for reasoning than the chat template reads.
-        backchat_chat::alias_reasoning(&mut context);
-        context
+/// The input of the chat template: with the message at the end, or with the prompt for it.
+fn context(case: &Case, message: Option<&Object>, special_tokens: &Object) -> Object {
+    let greeting = || vec![Value::from([("role", "user".into()), ("content", "Hi".into())])];
+    let mut messages = case.messages.clone().unwrap_or_else(greeting);
+    if let Some(message) = message {
+        let mut message = message.clone();
+        message.entry("role").or_insert_with(|| "assistant".into());
+        // Many templates read the key without testing for it.
+        message.entry("content").or_insert_with(|| "".into());
+        messages.push(Value::Object(message));
     }
+    let mut context = special_tokens.clone();
+    context.extend(case.variables.clone());
+    context.insert("messages", Value::List(messages));
+    context.insert("add_generation_prompt", message.is_none().into());
+    if let Some(tools) = &case.tools {
+        context.insert("tools", tools.clone());
+    }
+    // The response template may use another name for reasoning than the chat template reads.
+    backchat_chat::alias_reasoning(&mut context);
+    context
 }
 
 /// The result of rendering a message and parsing it again.
@@ -120,24 +110,25 @@ pub enum Returned {
 
 /// Renders a message and parses it back, or returns why that fails.
 pub fn run(
-    conversation: &Conversation<'_>,
+    case: &Case,
+    message: &Object,
     template: &Template,
     chat: &Chat,
     tools: Option<Arc<Tools>>,
 ) -> Result<Returned, String> {
-    let left_out = match &conversation.case.round_trip {
+    let left_out = match &case.round_trip {
         RoundTrip::No => return Ok(Returned::Same),
         RoundTrip::Whole => &[][..],
         RoundTrip::Without(keys) => keys.as_slice(),
     };
-    let render = |conversation: &Conversation<'_>, with_message| {
-        let context = conversation.context(with_message, &chat.special_tokens);
-        let rendered = chat.template(conversation.case.tools.is_some()).render(&context, &RenderOptions::default());
+    let render = |message: Option<&Object>| {
+        let context = context(case, message, &chat.special_tokens);
+        let rendered = chat.template(case.tools.is_some()).render(&context, &RenderOptions::default());
         rendered
             .map(|rendered| rendered.text)
             .map_err(|error| format!("the chat template fails on the message: {error}"))
     };
-    let (full, prompt) = (render(conversation, true)?, render(conversation, false)?);
+    let (full, prompt) = (render(Some(message))?, render(None)?);
     let (prefix, turn) = cut(&full, &prompt, template);
     let parser = Parser::new(template, prefix, Options::default().tools(tools))
         .map_err(|error| format!("the prompt cannot be parsed: {error}"))?;
@@ -148,13 +139,13 @@ pub fn run(
         let kept = message.iter().filter(|(key, _)| !left_out.iter().any(|left| left == key));
         Value::Object(kept.map(|(key, value)| (key, value.clone())).collect())
     };
-    let notes = differences(&without(conversation.message), &without(&found));
+    let notes = differences(&without(message), &without(&found));
     let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
     if notes.is_empty() {
         return Ok(Returned::Same);
     }
-    let again = render(&Conversation { message: &found, ..*conversation }, true);
-    let is_lost = has_structure_of(conversation.message, &found) && again.is_ok_and(|again| again == full);
+    let again = render(Some(&found));
+    let is_lost = has_structure_of(message, &found) && again.is_ok_and(|again| again == full);
     Ok(if is_lost { Returned::Lost(notes) } else { Returned::Changed(notes) })
 }
 

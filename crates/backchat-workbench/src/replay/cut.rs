@@ -16,7 +16,9 @@ impl Recording {
     /// In stable mode the answer does not depend on how the text is cut, so only this feed is recorded again. Returns
     /// false in reference mode, with policies, and for a parse that failed: then the whole text has to be recorded.
     pub fn cut(&mut self, tools: Option<Arc<Tools>>, place: usize) -> bool {
-        if self.mode != Mode::Stable || self.holds_for_policies() || matches!(self.outcome, Outcome::Failed(_)) {
+        // Policies may hold text over several feeds, which one feed alone does not show.
+        let has_policies = !self.recovery.policies.is_empty();
+        if self.mode != Mode::Stable || has_policies || matches!(self.outcome, Outcome::Failed(_)) {
             return false;
         }
         let feed = self.moment_at(place).feed;
@@ -28,11 +30,6 @@ impl Recording {
         let is_cut = halves.is_ok();
         halves.into_iter().for_each(|halves| self.put(feed, halves));
         is_cut
-    }
-
-    /// Whether policies may hold text over several feeds, which one feed alone does not show.
-    fn holds_for_policies(&self) -> bool {
-        !self.recovery.policies.is_empty()
     }
 
     /// The two halves of a feed alone: their feeds and events are counted from 0.

@@ -90,14 +90,10 @@ pub(super) fn json(html: &mut Html, value: &Value) {
     html.pre(&[("class", "text json")], |html| html.lines(&pretty(value)));
 }
 
+/// A value as JSON whose long lines, and whose whole, are short enough for a page.
 fn pretty(value: &Value) -> String {
-    format!("{}\n", shortened_lines(&escape_json(&value.to_pretty("  "))))
-}
-
-/// JSON whose long lines, and whose whole, are short enough for a page.
-fn shortened_lines(json: &str) -> String {
     let mut out = String::new();
-    for line in json.lines() {
+    for line in escape_json(&value.to_pretty("  ")).lines() {
         if out.len() > MOST {
             out.push_str("…\n");
             break;
@@ -105,5 +101,6 @@ fn shortened_lines(json: &str) -> String {
         out.push_str(&shortened(line, MOST / 4));
         out.push('\n');
     }
-    out.trim_end().to_owned()
+    out.truncate(out.trim_end().len());
+    out + "\n"
 }

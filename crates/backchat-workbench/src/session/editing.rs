@@ -137,15 +137,11 @@ impl Session {
             return None;
         }
         let recording = self.recording()?;
-        let refusal = match recording.outcome() {
-            Outcome::Failed(_) => Some("this output gives no message to bless"),
-            _ if recording.mode() == Mode::Reference => {
-                Some("a fixture holds the message of the stable mode; m switches")
-            }
-            _ => None,
-        };
-        if let Some(refusal) = refusal {
-            return self.refuse(refusal);
+        if matches!(recording.outcome(), Outcome::Failed(_)) {
+            return self.refuse("this output gives no message to bless");
+        }
+        if recording.mode() == Mode::Reference {
+            return self.refuse("a fixture holds the message of the stable mode; m switches");
         }
         let new = Value::Object(recording.message(recording.end()));
         let old = self.library.material.expected.clone().map(Value::Object);

@@ -291,13 +291,12 @@ impl Session {
     }
 
     /// Why there is no finding to show.
-    pub fn nothing_found(&self) -> String {
-        let words = match (self.is_inspecting(), self.proof()) {
+    pub fn nothing_found(&self) -> &'static str {
+        match (self.is_inspecting(), self.proof()) {
             (true, _) => "no findings yet; lint and proof are still running",
             (false, Some(_)) => "lint and proof find nothing wrong with the template",
             (false, None) => "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved",
-        };
-        words.to_owned()
+        }
     }
 }
 
