@@ -1,8 +1,10 @@
 //! The panes and their layout.
 
+use std::collections::HashMap;
+
 use ratatui::layout::{Position, Rect};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pane {
     Stream,
     Events,
@@ -16,13 +18,14 @@ pub struct Panes {
     /// Stream and events are on the left, message and template on the right, unless they were moved.
     order: [Pane; 4],
     folded: Vec<Pane>,
-    weights: [u16; 4],
+    /// The heights of the resized panes, relative to [`WEIGHT`].
+    weights: HashMap<Pane, u16>,
     /// How much of the width the left column has, in percent.
     left: u16,
     pub focus: Pane,
     pub is_zoomed: bool,
-    /// How far each pane was scrolled by hand; none if it follows the position.
-    scrolled: [Option<usize>; 4],
+    /// How far panes were scrolled by hand; the others follow the position.
+    scrolled: HashMap<Pane, usize>,
     /// Where the panes were drawn.
     areas: Vec<(Pane, Rect)>,
     drag: Option<Drag>,
@@ -36,6 +39,9 @@ enum Drag {
     Column(Rect),
 }
 
+/// The weight of a pane that was not resized.
+const WEIGHT: u16 = 10;
+
 /// From this size on, all four panes are shown.
 const WIDE: (u16, u16) = (120, 20);
 /// Below this size, only one pane is shown.
@@ -46,11 +52,11 @@ impl Default for Panes {
         Self {
             order: [Pane::Stream, Pane::Events, Pane::Message, Pane::Template],
             folded: Vec::new(),
-            weights: [10; 4],
+            weights: HashMap::new(),
             left: 50,
             focus: Pane::Stream,
             is_zoomed: false,
-            scrolled: [None; 4],
+            scrolled: HashMap::new(),
             areas: Vec::new(),
             drag: None,
         }
@@ -58,12 +64,6 @@ impl Default for Panes {
 }
 
 impl Pane {
-    const ALL: [Pane; 4] = [Pane::Stream, Pane::Events, Pane::Message, Pane::Template];
-
-    fn index(self) -> usize {
-        Self::ALL.iter().position(|pane| *pane == self).unwrap_or(0)
-    }
-
     pub fn title(self) -> &'static str {
         match self {
             Pane::Stream => "Output",
@@ -153,7 +153,7 @@ impl Panes {
     }
 
     fn weight(&self, pane: Pane) -> u16 {
-        self.weights.get(pane.index()).copied().unwrap_or(10)
+        self.weights.get(&pane).copied().unwrap_or(WEIGHT)
     }
 
     pub fn is_folded(&self, pane: Pane) -> bool {
@@ -185,25 +185,22 @@ impl Panes {
     }
 
     pub fn resize(&mut self, grow: bool) {
-        if let Some(weight) = self.weights.get_mut(self.focus.index()) {
-            *weight = if grow { *weight + 2 } else { *weight - 2 }.clamp(4, 60);
-        }
+        let weight = self.weight(self.focus);
+        self.weights.insert(self.focus, if grow { weight + 2 } else { weight - 2 }.clamp(4, 60));
     }
 
     /// How far a pane was scrolled by hand.
     pub fn scrolled(&self, pane: Pane) -> Option<usize> {
-        self.scrolled.get(pane.index()).copied().flatten()
+        self.scrolled.get(&pane).copied()
     }
 
     pub fn scroll_to(&mut self, pane: Pane, row: usize) {
-        if let Some(scrolled) = self.scrolled.get_mut(pane.index()) {
-            *scrolled = Some(row);
-        }
+        self.scrolled.insert(pane, row);
     }
 
     /// All panes follow the position again.
     pub fn follow(&mut self) {
-        self.scrolled = [None; 4];
+        self.scrolled.clear();
     }
 
     /// Grabs a border; false if there is none.
@@ -240,15 +237,11 @@ impl Panes {
                 let (upper, lower) = (height(above), height(below));
                 let rows = upper.height + lower.height;
                 let share = place.y.saturating_sub(upper.y).clamp(2, rows.saturating_sub(2).max(2));
-                for (pane, area) in self.areas.clone() {
-                    if let Some(weight) = self.weights.get_mut(pane.index()) {
-                        *weight = match area.y {
-                            y if y == upper.y => share,
-                            y if y == lower.y => rows.saturating_sub(share).max(2),
-                            _ => area.height.max(2),
-                        };
-                    }
-                }
+                self.weights.extend(self.areas.iter().map(|(pane, area)| match area.y {
+                    y if y == upper.y => (*pane, share),
+                    y if y == lower.y => (*pane, rows.saturating_sub(share).max(2)),
+                    _ => (*pane, area.height.max(2)),
+                }));
             }
         }
         true

@@ -3,7 +3,6 @@
 use backchat_core::diagnostic::{counted, escape};
 use crossterm::event::KeyCode;
 
-use super::super::keys::moved;
 use super::App;
 use super::overlay::Overlay;
 use super::session_actions::difference;
@@ -34,9 +33,7 @@ impl App {
             KeyCode::Tab | KeyCode::Right | KeyCode::Char('f' | 'l') => at((index + 1) % count),
             KeyCode::BackTab | KeyCode::Left | KeyCode::Char('h') => at((index + count - 1) % count),
             KeyCode::Enter => return self.go_to_finding(index),
-            key => {
-                moved(top, key, self.layout.drawn.overlay_page()).map(|top| Overlay::Finding { index, top, version })
-            }
+            key => return self.text_key(Overlay::Finding { index, top, version }, key),
         };
     }
 
@@ -48,15 +45,13 @@ impl App {
     }
 
     fn apply(&mut self, index: usize) {
-        if let Err(problem) = self.session.repair(index) {
-            self.show_problem("Repair", &problem);
-        }
+        let done = self.session.repair(index);
+        self.show_failure("Repair", done);
     }
 
     pub(super) fn undo(&mut self) {
-        if let Err(problem) = self.session.undo() {
-            self.show_problem("Undo", &problem);
-        }
+        let done = self.session.undo();
+        self.show_failure("Undo", done);
     }
 
     fn go_to_finding(&mut self, index: usize) {

@@ -110,7 +110,7 @@ impl App {
                 self.session.go_to_match(action == A::NextMatch);
                 self.look_at_match();
             }
-            A::Rechunk => self.layout.overlay = Some(Overlay::choose(Choice::Chunking)),
+            A::Rechunk => self.layout.overlay = Some(Overlay::Choose(Choice::Chunking)),
             A::SearchCut => self.session.start_cut_search(),
             A::SwitchMode => self.session.switch_mode(),
             A::SwitchRecovery => self.session.switch_recovery(),
@@ -123,11 +123,11 @@ impl App {
             A::Findings => self.show_findings(),
             A::Repair => self.repair_here(),
             A::Undo => self.undo(),
-            A::Edit => return self.edit(),
+            A::Edit => return self.session.place_to_edit().map(|(file, line)| Effect::Edit { file, line }),
             A::Derive => self.derive(),
             A::Failures => self.show_failures(),
             A::Bless => self.ask_to_bless(),
-            A::Copy => self.layout.overlay = Some(Overlay::choose(Choice::Copy)),
+            A::Copy => self.layout.overlay = Some(Overlay::Choose(Choice::Copy)),
             A::NextPane => self.layout.panes.focus_next(false),
             A::PreviousPane => self.layout.panes.focus_next(true),
             A::Fold => self.layout.panes.fold(),

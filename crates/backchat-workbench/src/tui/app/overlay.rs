@@ -44,7 +44,6 @@ pub enum Overlay {
         departure: Option<Departure>,
         /// Its lines, safe to show.
         lines: Vec<String>,
-        /// The first line that is shown.
         top: usize,
     },
 }
@@ -104,7 +103,17 @@ impl Overlay {
         Self::Ask { ask, typed: String::new() }
     }
 
-    pub fn choose(choice: Choice) -> Self {
-        Self::Choose(choice)
+    pub fn text(title: impl Into<String>, lines: Vec<String>) -> Self {
+        Self::Text { title: title.into(), departure: None, lines, top: 0 }
+    }
+
+    /// The first line that is shown of a text; drawing keeps it within the text.
+    pub fn top(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Help { top } | Self::Bless { top, .. } | Self::Finding { top, .. } | Self::Text { top, .. } => {
+                Some(top)
+            }
+            Self::Ask { .. } | Self::Choose(_) | Self::Outputs(_) | Self::Palette(_) | Self::Stops { .. } => None,
+        }
     }
 }

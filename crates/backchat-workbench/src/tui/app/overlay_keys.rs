@@ -22,32 +22,26 @@ impl App {
             Overlay::Outputs(picker) => self.outputs_key(picker, key),
             Overlay::Palette(picker) => return self.palette_key(picker, key),
             Overlay::Stops { selected } => self.stops_key(selected, key.code),
-            Overlay::Bless { title, lines, top } => match key.code {
-                KeyCode::Char('y') => self.bless(),
-                KeyCode::Char('n' | 'q') => self.session.say("nothing was written"),
-                code => {
-                    let last = lines.len().saturating_sub(1);
-                    let top = moved(top, code, self.layout.drawn.overlay_page()).unwrap_or(top).min(last);
-                    self.layout.overlay = Some(Overlay::Bless { title, lines, top });
-                }
-            },
+            Overlay::Bless { .. } if key.code == KeyCode::Char('y') => self.bless(),
+            Overlay::Bless { .. } if matches!(key.code, KeyCode::Char('n' | 'q')) => {
+                self.session.say("nothing was written");
+            }
             Overlay::Finding { index, top, version } => self.finding_key(index, top, version, key.code),
-            Overlay::Help { top } => {
-                self.layout.overlay =
-                    moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Help { top });
-            }
-            Overlay::Text { title, departure, lines, top } => {
-                // The height of a comparison is known once it is drawn.
-                let last = if departure.is_some() { usize::MAX } else { lines.len().saturating_sub(1) };
-                self.layout.overlay = moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Text {
-                    title,
-                    departure,
-                    lines,
-                    top: top.min(last),
-                });
-            }
+            text => self.text_key(text, key.code),
         }
         None
+    }
+
+    /// Scrolls a text, or closes it; a question stays until it is answered.
+    pub(super) fn text_key(&mut self, mut text: Overlay, key: KeyCode) {
+        let is_question = matches!(text, Overlay::Bless { .. });
+        let Some(top) = text.top() else { return };
+        match moved(*top, key, self.layout.drawn.overlay_page()) {
+            Some(moved) => *top = moved,
+            None if is_question => {}
+            None => return,
+        }
+        self.layout.overlay = Some(text);
     }
 
     fn asked(&mut self, ask: Ask, mut typed: String, key: KeyEvent) {
@@ -97,8 +91,8 @@ impl App {
                 Some(length) => self.session.rechunk(Chunks::Every(length as usize).into()),
                 None => self.layout.overlay = Some(Overlay::Choose(choice)),
             },
-            (Choice::Copy, 'r') => return self.copy_region(),
-            (Choice::Copy, 'm') => return self.copy_message(),
+            (Choice::Copy, 'r') => return self.session.region_text().map(|text| self.copied("the region", text)),
+            (Choice::Copy, 'm') => return self.session.message_text().map(|text| self.copied("the message", text)),
             (Choice::Copy, 'c') => return self.copy_command(),
             (Choice::Copy, _) => self.layout.overlay = Some(Overlay::Choose(choice)),
         }
@@ -135,18 +129,14 @@ impl App {
             _ => return (false, None),
         };
         match &mut self.layout.overlay {
-            Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by),
-            Some(Overlay::Finding { top, .. } | Overlay::Text { departure: Some(_), top, .. }) => {
-                *top = top.saturating_add_signed(by)
-            }
-            Some(Overlay::Text { lines, top, .. } | Overlay::Bless { lines, top, .. }) => {
-                *top = top.saturating_add_signed(by).min(lines.len().saturating_sub(1));
-            }
             Some(Overlay::Stops { selected }) => {
                 *selected = selected.saturating_add_signed(by).min(self.session.playback.stops.len().saturating_sub(1));
             }
             Some(Overlay::Outputs(_) | Overlay::Palette(_)) => self.move_mark(by.signum()),
-            _ => return (false, None),
+            overlay => match overlay.as_mut().and_then(Overlay::top) {
+                Some(top) => *top = top.saturating_add_signed(by),
+                None => return (false, None),
+            },
         }
         (true, None)
     }

@@ -11,17 +11,11 @@ use backchat_core::json::Value;
 use backchat_probe::diff::unified;
 
 impl App {
-    /// Opens the editor at the problem, at the part of the template that acted, or at the output.
-    pub(super) fn edit(&mut self) -> Option<Effect> {
-        let (file, line) = self.session.place_to_edit()?;
-        Some(Effect::Edit { file, line })
-    }
-
     pub(super) fn derive(&mut self) {
         match self.session.derive() {
             Ok(Some(change)) => {
                 let lines = difference(&change.old, &change.new);
-                self.layout.overlay = Some(Overlay::Text { title: change.title, departure: None, lines, top: 0 });
+                self.layout.overlay = Some(Overlay::text(change.title, lines));
             }
             Ok(None) => {}
             Err(problem) => self.show_problem("Derive", &problem),
@@ -37,9 +31,8 @@ impl App {
     }
 
     pub(super) fn bless(&mut self) {
-        if let Err(problem) = self.session.bless() {
-            self.show_problem("Bless", &problem);
-        }
+        let done = self.session.bless();
+        self.show_failure("Bless", done);
     }
 
     /// Lists the conversations that the proof fails on.
@@ -49,27 +42,17 @@ impl App {
         }
     }
 
-    pub(super) fn copy_region(&mut self) -> Option<Effect> {
-        let text = self.session.region_text()?;
-        self.copied("the region", text)
-    }
-
-    pub(super) fn copy_message(&mut self) -> Option<Effect> {
-        let text = self.session.message_text()?;
-        self.copied("the message", text)
-    }
-
     pub(super) fn copy_command(&mut self) -> Option<Effect> {
         let text = self.session.command()?;
         // Some terminals refuse to write the clipboard; then the text can be selected by hand.
         let lines = vec![escape(&text).into_owned()];
-        self.layout.overlay = Some(Overlay::Text { title: "Copied".to_owned(), departure: None, lines, top: 0 });
+        self.layout.overlay = Some(Overlay::text("Copied", lines));
         Some(Effect::Copy(text))
     }
 
-    fn copied(&mut self, what: &str, text: String) -> Option<Effect> {
+    pub(super) fn copied(&mut self, what: &str, text: String) -> Effect {
         self.session.say(format!("copied {what}, {} characters: {}", text.chars().count(), quoted(&text)));
-        Some(Effect::Copy(text))
+        Effect::Copy(text)
     }
 
     /// Shows the details of the current problem, or of the last event.
@@ -82,7 +65,7 @@ impl App {
         let mut title = "Here".to_owned();
         for side in &self.session.playback.sides {
             if self.session.playback.sides.len() > 1 {
-                lines.push(format!("{}:", backchat_core::diagnostic::escape(&side.name)));
+                lines.push(format!("{}:", escape(&side.name)));
             }
             lines.extend(side.recording.why_in_full(side.moment));
             lines.push(String::new());
@@ -97,10 +80,16 @@ impl App {
         self.layout.overlay = Some(Overlay::Text { title, departure: self.session.departure(), lines, top: 0 });
     }
 
-    pub(super) fn show_problem(&mut self, title: &str, problem: &Problem) {
+    pub(super) fn show_failure(&mut self, title: &str, done: Result<(), Problem>) {
+        if let Err(problem) = done {
+            self.show_problem(title, &problem);
+        }
+    }
+
+    fn show_problem(&mut self, title: &str, problem: &Problem) {
         let text = render(&problem.diagnostics, Format::Full, &problem.sources, false);
-        let lines = text.lines().map(|line| backchat_core::diagnostic::escape(line).into_owned()).collect();
-        self.layout.overlay = Some(Overlay::Text { title: title.to_owned(), departure: None, lines, top: 0 });
+        let lines = text.lines().map(|line| escape(line).into_owned()).collect();
+        self.layout.overlay = Some(Overlay::text(title, lines));
     }
 }
 

@@ -3,9 +3,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Widget};
 
 use super::super::line::fit;
+use super::super::theme::Theme;
 
 /// The areas of both sides, equally wide, so that a text has the same rows in both; the whole area if there is only one
 /// side.
@@ -38,6 +40,31 @@ pub fn put_fitted(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: 
     if row < area.height {
         put(buffer, area.x, area.y + row, area.width, &fit(text, usize::from(area.width)), style);
     }
+}
+
+/// The current line of a list, as wide as its area.
+pub fn highlighted(mut line: Line<'static>, width: u16, theme: Theme) -> Line<'static> {
+    let rest = usize::from(width).saturating_sub(line.width());
+    line.push_span(Span::raw(" ".repeat(rest)));
+    line.patch_style(theme.current())
+}
+
+/// Draws an empty box in the middle of an area; returns the place for its text.
+pub fn put_box(
+    buffer: &mut Buffer,
+    area: Rect,
+    (width, height): (u16, u16),
+    title: &str,
+    keys: String,
+    theme: Theme,
+) -> Rect {
+    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    Clear.render(place, buffer);
+    let title = fit(title, usize::from(width).saturating_sub(4));
+    let block = Block::bordered().title(format!(" {title} ")).title_bottom(keys).border_style(theme.quiet());
+    let inside = block.inner(place);
+    block.render(place, buffer);
+    Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside }
 }
 
 /// A letter for each field, by which its text is known without color.

@@ -1,5 +1,7 @@
 //! A record of the last drawing: targets of clicks, scroll limits, and cached results.
 
+use std::collections::HashMap;
+
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
@@ -12,10 +14,8 @@ pub struct Drawn {
     pub events: Vec<EventsPlace>,
     /// For each side, as their widths may differ.
     pub wrappings: Vec<Wrapping>,
-    pub message: MessageCache,
-    /// The first row, and the last possible first row, of each pane.
-    rows: Vec<(Pane, usize, usize)>,
-    pages: Vec<(Pane, u16)>,
+    pub messages: Vec<ShownMessage>,
+    scrolls: HashMap<Pane, Scroll>,
     pub overlay_height: u16,
     /// The rows of the list in the overlay.
     pub list: Option<ListPlace>,
@@ -26,7 +26,9 @@ pub struct Drawn {
 impl Drawn {
     /// The byte of the text at a place of the screen.
     pub fn byte_at(&self, place: Position) -> Option<usize> {
-        self.streams.iter().find_map(|stream| stream.byte_at(place))
+        let stream = self.streams.iter().find(|stream| stream.area.contains(place))?;
+        let row = stream.rows.get(usize::from(place.y - stream.area.y))?;
+        row.iter().rev().find(|(x, _)| *x <= place.x).or_else(|| row.first()).map(|(_, byte)| *byte)
     }
 
     /// The row of the list at a place of the screen.
@@ -37,19 +39,19 @@ impl Drawn {
 
     /// The event at a place of the screen.
     pub fn event_at(&self, place: Position) -> Option<usize> {
-        self.events.iter().find_map(|events| events.event_at(place))
+        let list = self.events.iter().find(|list| list.area.contains(place))?;
+        list.events.get(usize::from(place.y - list.area.y)).copied()
     }
 
     /// The first row that is shown of a pane, and the last that can be.
     pub fn rows(&self, pane: Pane) -> (usize, usize) {
-        let found = self.rows.iter().find(|(known, _, _)| *known == pane);
-        found.map_or((0, 0), |(_, top, last)| (*top, *last))
+        self.scrolls.get(&pane).map_or((0, 0), |scroll| (scroll.top, scroll.last))
     }
 
     /// How many rows a page of a pane has.
     pub fn page(&self, pane: Pane) -> isize {
-        let found = self.pages.iter().find(|(known, _)| *known == pane);
-        found.map_or(1, |(_, height)| isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1))
+        let height = self.scrolls.get(&pane).map_or(0, |scroll| scroll.height);
+        isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1)
     }
 
     /// How many rows a page of the overlay has.
@@ -70,12 +72,17 @@ impl Drawn {
             Some(top) => top.min(last),
             None => before.clamp(lowest.min(row), row.saturating_sub(margin).max(lowest.min(row))).min(last),
         };
-        self.rows.retain(|(known, _, _)| *known != pane);
-        self.rows.push((pane, top, last));
-        self.pages.retain(|(known, _)| *known != pane);
-        self.pages.push((pane, u16::try_from(height).unwrap_or(u16::MAX)));
+        self.scrolls.insert(pane, Scroll { top, last, height });
         top
     }
+}
+
+/// How a pane was scrolled.
+struct Scroll {
+    top: usize,
+    /// The last possible first row.
+    last: usize,
+    height: usize,
 }
 
 /// The rows of a list, for the mouse.
@@ -94,35 +101,13 @@ pub struct StreamPlace {
     pub rows: Vec<Vec<(u16, usize)>>,
 }
 
-impl StreamPlace {
-    pub fn byte_at(&self, place: Position) -> Option<usize> {
-        if !self.area.contains(place) {
-            return None;
-        }
-        let row = self.rows.get(usize::from(place.y - self.area.y))?;
-        row.iter().rev().find(|(x, _)| *x <= place.x).or_else(|| row.first()).map(|(_, byte)| *byte)
-    }
-}
-
 /// The area of the events, for the mouse.
 pub struct EventsPlace {
     pub area: Rect,
     pub events: Vec<usize>,
 }
 
-impl EventsPlace {
-    pub fn event_at(&self, place: Position) -> Option<usize> {
-        let inside = self.area.contains(place);
-        self.events.get(usize::from(place.y.checked_sub(self.area.y)?)).copied().filter(|_| inside)
-    }
-}
-
-/// The message in lines, as it was last shown.
-#[derive(Default)]
-pub struct MessageCache {
-    pub sides: Vec<ShownMessage>,
-}
-
+/// The message of a side in lines, as it was last shown.
 #[derive(Default)]
 pub struct ShownMessage {
     pub key: Option<MessageKey>,

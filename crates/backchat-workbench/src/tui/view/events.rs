@@ -1,6 +1,7 @@
 //! Draws the events, one per row; adjacent chunks of a region as one, unless every chunk is requested.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use super::super::app::App;
 use super::super::line::{fit, fit_around};
 use super::super::panes::Pane;
-use super::cells::{halves, letters, put_fitted, put_line};
+use super::cells::{halves, highlighted, letters, put_fitted, put_line};
 use super::drawn::EventsPlace;
 use crate::replay::{Kind, Recording, shown};
 use crate::session::Side;
@@ -20,12 +21,8 @@ use backchat_core::text::common_start;
 /// From this width on, a word fits between an actual and an expected value.
 const ROOMY: usize = 50;
 
-/// Some events of a recording: a row of the list.
-struct Row {
-    first: usize,
-    /// After the last.
-    end: usize,
-}
+/// The events of a row of the list.
+type Row = Range<usize>;
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     for (index, area) in halves(area, app.session.playback.sides.len()).into_iter().enumerate() {
@@ -46,7 +43,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let mut place = EventsPlace { area, events: Vec::new() };
         for (line, at) in (top..count).take(usize::from(area.height)).enumerate() {
             let row = list.row(at);
-            let event = side.recording.event(row.first);
+            let event = side.recording.event(row.start);
             let shown = Shown {
                 app,
                 side,
@@ -77,13 +74,7 @@ impl List<'_> {
     }
 
     fn row(&self, at: usize) -> Row {
-        match self.every {
-            true => Row { first: at, end: at + 1 },
-            false => {
-                let events = self.recording.row(at);
-                Row { first: events.start, end: events.end }
-            }
-        }
+        if self.every { at..at + 1 } else { self.recording.row(at) }
     }
 
     /// The row of the last event.
@@ -108,16 +99,16 @@ impl Shown<'_> {
     fn line(&self, row: &Row, at: usize, width: u16) -> Line<'static> {
         let theme = self.app.layout.theme;
         let recording = &self.side.recording;
-        let Some(event) = recording.event(row.first) else { return Line::default() };
-        let is_future = row.first >= self.side.moment.event;
+        let Some(event) = recording.event(row.start) else { return Line::default() };
+        let is_future = row.start >= self.side.moment.event;
         let is_initial = row.end <= recording.initial_count();
         let mark = match () {
             () if self.differs => "≠",
             () if self.is_wrong(row) && self.app.session.library.material.expected.is_some() => "✗",
             () if self.is_wrong(row) => "!",
-            () if (row.first..row.end).any(|event| self.has_finding(event)) => "◆",
+            () if row.clone().any(|event| self.has_finding(event)) => "◆",
             () if self.is_current => "▶",
-            () if self.stops(row) => "●",
+            () if recording.stops_at(&self.app.session.playback.stops, row.start) => "●",
             () if is_initial => "»",
             () => " ",
         };
@@ -149,7 +140,7 @@ impl Shown<'_> {
         };
         let text = count + &text;
         let search = self.app.session.playback.search.as_ref();
-        let is_found = search.is_some_and(|search| search.has_event_in(&(row.first..row.end)));
+        let is_found = search.is_some_and(|search| search.has_event_in(row));
         let found = if is_found { theme.found() } else { Style::new() };
         let mut line = Line::from(vec![
             Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }).patch_style(found),
@@ -159,9 +150,7 @@ impl Shown<'_> {
             Span::styled(expected, paint(theme.good())),
         ]);
         if self.is_current {
-            let room = usize::from(width).saturating_sub(line.width());
-            line.push_span(Span::raw(" ".repeat(room)));
-            line = line.patch_style(theme.current());
+            line = highlighted(line, width, theme);
         }
         line
     }
@@ -176,13 +165,13 @@ impl Shown<'_> {
     /// The expected value in place of a wrong one.
     fn expected(&self, row: &Row) -> Option<String> {
         let expected = self.app.session.library.material.expected.as_ref().filter(|_| self.is_wrong(row))?;
-        let value = self.side.recording.expected_value(expected, row.first);
+        let value = self.side.recording.expected_value(expected, row.start);
         Some(value.map_or_else(|| "nothing".to_owned(), |value| value.to_string()))
     }
 
     /// Whether the message is another than expected because of the row.
     fn is_wrong(&self, row: &Row) -> bool {
-        self.is_first() && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
+        self.is_first() && self.app.session.playback.wrong.binary_search(&row.start).is_ok()
     }
 
     fn has_finding(&self, event: usize) -> bool {
@@ -191,12 +180,6 @@ impl Shown<'_> {
 
     fn is_first(&self) -> bool {
         self.app.session.side().is_some_and(|first| std::ptr::eq(self.side, first))
-    }
-
-    /// Whether a breakpoint on events is hit in the row.
-    fn stops(&self, row: &Row) -> bool {
-        let recording = &self.side.recording;
-        !self.app.session.playback.stops.is_empty() && recording.stops_at(&self.app.session.playback.stops, row.first)
     }
 }
 
@@ -209,12 +192,12 @@ struct RowText<'r> {
 }
 
 fn row_text<'r>(recording: &'r Recording, row: &Row) -> RowText<'r> {
-    let count = match (recording.event(row.first).map(|event| event.kind), row.end - row.first) {
-        (Some(Kind::Chunk), 2..) => format!("×{} ", row.end - row.first),
+    let count = match (recording.event(row.start).map(|event| event.kind), row.len()) {
+        (Some(Kind::Chunk), count @ 2..) => format!("×{count} "),
         _ => String::new(),
     };
-    let text = shown(recording, row.first..row.end);
-    let text = match recording.replaced(row.first) {
+    let text = shown(recording, row.clone());
+    let text = match recording.replaced(row.start) {
         Some(lost) => format!("{text} in place of {lost}").into(),
         None => text,
     };

@@ -4,12 +4,11 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::app::{App, Command, Picker, commands};
 use super::super::line::{fit, fit_end};
-use super::cells::{put, put_line};
+use super::cells::{highlighted, put, put_box, put_line};
 use super::drawn::ListPlace;
 use crate::session::Verdict;
 
@@ -95,16 +94,8 @@ fn draw(
     let theme = app.layout.theme;
     let width = area.width.min(WIDEST);
     let height = u16::try_from(frames.most.max(1) + 3).unwrap_or(u16::MAX).min(area.height);
-    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
-    Clear.render(place, out.buffer_mut());
-    let inner = usize::from(width).saturating_sub(4);
-    let block = Block::bordered()
-        .title(format!(" {} ", fit(frames.title, inner)))
-        .title_bottom(format!(" {} ", fit(frames.keys, inner)))
-        .border_style(theme.quiet());
-    let inside = block.inner(place);
-    block.render(place, out.buffer_mut());
-    let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    let keys = format!(" {} ", fit(frames.keys, usize::from(width).saturating_sub(4)));
+    let inside = put_box(out.buffer_mut(), area, (width, height), frames.title, keys, theme);
     let shown = fit_end(&picker.typed, usize::from(inside.width).saturating_sub(12));
     put(out.buffer_mut(), inside.x, inside.y, inside.width, &format!("> {shown}"), theme.strong());
     let figures = if picker.typed.is_empty() { format!("{count}") } else { format!("{count} of {}", frames.most) };
@@ -122,16 +113,10 @@ fn draw(
     app.layout.drawn.overlay_height = rows.height;
     let top = (picker.selected + 1).saturating_sub(usize::from(rows.height).max(1));
     for (at, number) in (top..count).take(usize::from(rows.height)).enumerate() {
-        let line = row(app, number);
-        let line = match number == picker.selected {
-            true => {
-                let rest = usize::from(rows.width).saturating_sub(line.width());
-                let mut line = line;
-                line.push_span(Span::raw(" ".repeat(rest)));
-                line.patch_style(theme.current())
-            }
-            false => line,
-        };
+        let mut line = row(app, number);
+        if number == picker.selected {
+            line = highlighted(line, rows.width, theme);
+        }
         put_line(out.buffer_mut(), rows, at, &line);
     }
     if count == 0 {

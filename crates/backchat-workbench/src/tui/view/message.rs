@@ -27,7 +27,7 @@ const LONGEST: usize = 4000;
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let areas = halves(area, app.session.playback.sides.len());
     let is_alone = areas.len() == 1;
-    app.layout.drawn.message.sides.resize_with(areas.len(), ShownMessage::default);
+    app.layout.drawn.messages.resize_with(areas.len(), ShownMessage::default);
     for (index, area) in areas.into_iter().enumerate() {
         let Some(side) = app.session.playback.sides.get(index) else { continue };
         let key = MessageKey {
@@ -37,7 +37,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             width: area.width,
             departs: is_alone && app.session.departs(),
         };
-        let Some(cache) = app.layout.drawn.message.sides.get_mut(index) else { continue };
+        let Some(cache) = app.layout.drawn.messages.get_mut(index) else { continue };
         if cache.key.as_ref() != Some(&key) {
             let departure = app.session.departure().filter(|_| key.departs);
             // The comparison of whole messages holds the message itself.
@@ -65,7 +65,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             0 => app.layout.first_row(Pane::Message, here, count, area.height),
             _ => app.layout.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
         };
-        let Some(cache) = app.layout.drawn.message.sides.get(index) else { continue };
+        let Some(cache) = app.layout.drawn.messages.get(index) else { continue };
         let shown = cache.lines.iter().map(|row| {
             let is_new = Some(row.key.as_str()) == changed.as_deref();
             let style = if is_new { app.layout.theme.strong() } else { ratatui::style::Style::new() };

@@ -4,46 +4,51 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Widget};
+use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::app::{App, Ask, Choice, Overlay};
 use super::super::keys::{Group, KEYS, MOUSE};
 use super::super::line::{fit, fit_end, wrap};
-use super::cells::{put, put_line};
+use super::cells::{put, put_box, put_line};
 use super::list;
 use super::message::comparison;
 use crate::replay::Stop;
 use backchat_core::diagnostic::escape;
 
+/// The help of a text that only closes.
+const CLOSES: &str = "esc closes";
+
 pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
     app.layout.drawn.list = None;
-    let Some(overlay) = app.layout.overlay.clone() else { return };
-    match overlay {
-        Overlay::Ask { ask, typed } => question(out, area, app, ask, &typed),
-        Overlay::Choose(choice) => choices(out, area, app, choice),
-        Overlay::Help { top } => {
-            let lines = help(app);
-            let top = page(out, area, app, "Keys", &lines, top);
-            app.layout.overlay = Some(Overlay::Help { top });
+    let Some(mut overlay) = app.layout.overlay.clone() else { return };
+    let first = overlay.top().map_or(0, |top| *top);
+    let colored = |lines: &[String]| lines.iter().map(|line| diff_line(app, line)).collect::<Vec<_>>();
+    let (title, keys, lines, first) = match &overlay {
+        Overlay::Ask { ask, typed } => return question(out, area, app, *ask, typed),
+        Overlay::Outputs(picker) => return list::outputs(out, area, app, picker),
+        Overlay::Palette(picker) => return list::palette(out, area, app, picker),
+        Overlay::Choose(choice) => (choice.title().to_owned(), CLOSES, choices(area, app, *choice), first),
+        Overlay::Stops { selected } => {
+            let first = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
+            ("Breakpoints".to_owned(), "d removes one, D all, esc closes", stops(app, *selected), first)
         }
-        Overlay::Text { title, departure, lines, top } => {
+        Overlay::Help { .. } => ("Keys".to_owned(), CLOSES, help(app), first),
+        Overlay::Text { title, departure, lines, .. } => {
             let mut shown: Vec<Line<'_>> = Vec::new();
-            if let Some(departure) = &departure {
+            if let Some(departure) = departure {
                 shown = comparison(departure, usize::from(area.width.saturating_sub(4)), app.layout.theme);
                 shown.push(Line::default());
             }
-            shown.extend(lines.iter().map(|line| diff_line(app, line)));
-            let top = page(out, area, app, &title, &shown, top);
-            app.layout.overlay = Some(Overlay::Text { title, departure, lines, top });
+            shown.extend(colored(lines));
+            (title.clone(), CLOSES, shown, first)
         }
-        Overlay::Finding { index, top, .. } => {
-            let Some(finding) = app.session.findings().get(index) else {
+        Overlay::Finding { index, .. } => {
+            let Some(finding) = app.session.findings().get(*index) else {
                 app.layout.overlay = None;
                 return;
             };
-            let mut shown: Vec<Line<'_>> =
-                app.finding_in_full(finding).iter().map(|line| diff_line(app, line)).collect();
+            let mut shown = colored(&app.finding_in_full(finding));
             if let Some(first) = shown.first_mut() {
                 *first = first.clone().style(app.layout.theme.strong());
             }
@@ -53,18 +58,16 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
                 (count, true) => (format!("Finding {} of {count}", index + 1), "F applies it, tab: next"),
                 (count, false) => (format!("Finding {} of {count}", index + 1), "tab: next, enter goes there"),
             };
-            let top = page_with(out, area, app, &title, keys, &shown, top);
-            app.layout.overlay = Some(Overlay::Finding { index, top, version: app.session.findings_version() });
+            (title, keys, shown, first)
         }
-        Overlay::Bless { title, lines, top } => {
-            let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
-            let top = page_with(out, area, app, &title, "y writes it, n does not", &shown, top);
-            app.layout.overlay = Some(Overlay::Bless { title, lines, top });
-        }
-        Overlay::Outputs(picker) => list::outputs(out, area, app, &picker),
-        Overlay::Palette(picker) => list::palette(out, area, app, &picker),
-        Overlay::Stops { selected } => stops(out, area, app, selected),
+        Overlay::Bless { title, lines, .. } => (title.clone(), "y writes it, n does not", colored(lines), first),
+    };
+    let first = page(out, area, app, &title, keys, &lines, first);
+    overlay.top().into_iter().for_each(|top| *top = first);
+    if let Overlay::Finding { version, .. } = &mut overlay {
+        *version = app.session.findings_version();
     }
+    app.layout.overlay = Some(overlay);
 }
 
 /// The minimum width of the answer beside the question.
@@ -94,29 +97,19 @@ fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
     }
 }
 
-fn choices(out: &mut Frame<'_>, area: Rect, app: &mut App, choice: Choice) {
+fn choices(area: Rect, app: &App, choice: Choice) -> Vec<Line<'static>> {
     // Each in one row, so that all of them are visible on a small screen.
     let width = usize::from(area.width).saturating_sub(8);
-    let lines: Vec<Line<'_>> = choice
-        .options()
-        .iter()
-        .map(|(key, words)| {
-            Line::from(vec![
-                Span::styled(format!(" {key} "), app.layout.theme.key()),
-                Span::raw(format!(" {}", fit(words, width))),
-            ])
-        })
-        .collect();
-    page(out, area, app, choice.title(), &lines, 0);
+    let line = |(key, words): &(char, &str)| {
+        let key = Span::styled(format!(" {key} "), app.layout.theme.key());
+        Line::from(vec![key, Span::raw(format!(" {}", fit(words, width)))])
+    };
+    choice.options().iter().map(line).collect()
 }
 
-/// A box of lines in the middle of the screen; returns the first line that can be shown.
-fn page(out: &mut Frame<'_>, area: Rect, app: &mut App, title: &str, lines: &[Line<'_>], top: usize) -> usize {
-    page_with(out, area, app, title, "esc closes", lines, top)
-}
-
-/// The same, with its help. Text too long for a line continues on the next.
-fn page_with(
+/// A box of lines in the middle of the screen, with its help; returns the first line that can be shown. Text too long
+/// for a line continues on the next.
+fn page(
     out: &mut Frame<'_>,
     area: Rect,
     app: &mut App,
@@ -130,19 +123,13 @@ fn page_with(
     let widest = lines.iter().map(Line::width).max().unwrap_or(0).max(title.width() + 2).max(keys.width() + 2);
     let width = u16::try_from(widest + 4).unwrap_or(u16::MAX).min(area.width);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
-    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
-    Clear.render(place, out.buffer_mut());
-    let more = match lines.len() > usize::from(height.saturating_sub(2)) {
+    let keys = match lines.len() > usize::from(height.saturating_sub(2)) {
         true => format!(" j k scroll, {keys} "),
         false => format!(" {keys} "),
     };
-    let title = fit(title, usize::from(width).saturating_sub(4));
-    let block = Block::bordered().title(format!(" {title} ")).title_bottom(more).border_style(app.layout.theme.quiet());
-    let inside = block.inner(place);
-    block.render(place, out.buffer_mut());
+    let inside = put_box(out.buffer_mut(), area, (width, height), title, keys, app.layout.theme);
     app.layout.drawn.overlay_height = inside.height;
     let top = top.min(lines.len().saturating_sub(usize::from(inside.height)));
-    let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     for (row, line) in lines.iter().skip(top).take(usize::from(inside.height)).enumerate() {
         put_line(out.buffer_mut(), inside, row, line);
     }
@@ -209,14 +196,12 @@ fn help(app: &App) -> Vec<Line<'static>> {
     lines
 }
 
-fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
+fn stops(app: &App, selected: usize) -> Vec<Line<'static>> {
     let line = |(at, stop): (usize, &Stop)| {
         let text = format!("{:>3}  {}", at + 1, escape(&stop.to_string()));
         Line::styled(text, if at == selected { app.layout.theme.current() } else { Style::new() })
     };
-    let lines: Vec<Line<'_>> = app.session.playback.stops.iter().enumerate().map(line).collect();
-    let top = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
-    page_with(out, area, app, "Breakpoints", "d removes one, D all, esc closes", &lines, top);
+    app.session.playback.stops.iter().enumerate().map(line).collect()
 }
 
 /// A line of a diff in its color; any other unchanged.
