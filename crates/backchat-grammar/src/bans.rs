@@ -2,7 +2,7 @@
 
 use super::own_mark::first_of_its_own;
 use backchat_derive::wire::structure::{CallPart, WireFormat};
-use backchat_derive::wire::written::{Part, Written};
+use backchat_derive::wire::written::{TurnPart, Written};
 
 /// The shortest texts that mark a call: every call has one, and nothing else in a turn needs them. Empty if calls have
 /// no marks of their own.
@@ -14,8 +14,8 @@ pub(crate) fn find(wire: &WireFormat, written: &Written, thought: Option<&(Strin
     let mut elsewhere: Vec<&str> = thought.iter().flat_map(|(open, close)| [open.as_str(), close.as_str()]).collect();
     for group in &written.groups {
         for shape in &group.shapes {
-            let first = shape.parts.iter().position(|part| *part == Part::Call);
-            let last = shape.parts.iter().rposition(|part| *part == Part::Call);
+            let first = shape.parts.iter().position(|part| *part == TurnPart::Call);
+            let last = shape.parts.iter().rposition(|part| *part == TurnPart::Call);
             let header = |text: &'_ str| segmentation.shared_start(text, &group.header).len();
             if let (Some(first), Some(last)) = (first, last) {
                 let own = shape.text(first.checked_sub(1));
@@ -24,7 +24,7 @@ pub(crate) fn find(wire: &WireFormat, written: &Written, thought: Option<&(Strin
             }
             // The text before the first call, and all of a turn without one.
             let others = shape.parts.iter().take(first.map_or(usize::MAX, |first| first.saturating_sub(1)));
-            elsewhere.extend(others.filter_map(Part::text));
+            elsewhere.extend(others.filter_map(TurnPart::text));
         }
     }
     let before = before.into_iter().reduce(|a, b| segmentation.shared_end(a, b)).unwrap_or_default();

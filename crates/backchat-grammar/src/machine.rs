@@ -9,7 +9,7 @@ use backchat_core::text::{common_start, slice};
 
 /// A position in the rules: the next node, and the rest after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Position<'r> {
+enum StackItem<'r> {
     Node(&'r Node),
     /// A literal from one of its bytes on.
     Literal(&'r str, usize),
@@ -20,7 +20,7 @@ enum Position<'r> {
 /// A cell of a stack: an item and the cell below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cell<'r> {
-    item: Position<'r>,
+    item: StackItem<'r>,
     below: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl<'r> Machine<'r> {
     pub fn new(rules: &'r Rules, start: &'r Node) -> Self {
         let mut machine =
             Self { rules, cells: Vec::new(), known: HashMap::default(), tops: Vec::new(), may_end: false };
-        let cell = machine.cell(Position::Node(start), None);
+        let cell = machine.cell(StackItem::Node(start), None);
         machine.expand(vec![Some(cell)]);
         machine
     }
@@ -72,7 +72,7 @@ impl<'r> Machine<'r> {
                     }
                     let is_over = length == own.len();
                     let next =
-                        if is_over { below } else { Some(self.cell(Position::Literal(literal, at + length), below)) };
+                        if is_over { below } else { Some(self.cell(StackItem::Literal(literal, at + length), below)) };
                     self.expand(vec![next]);
                     length
                 }
@@ -88,7 +88,7 @@ impl<'r> Machine<'r> {
     fn only_literal(&self) -> Option<(&'r str, usize, Option<usize>)> {
         let [top] = self.tops.as_slice() else { return None };
         match self.cells.get(*top)? {
-            Cell { item: Position::Literal(text, at), below } => Some((text, *at, *below)),
+            Cell { item: StackItem::Literal(text, at), below } => Some((text, *at, *below)),
             _ => None,
         }
     }
@@ -100,22 +100,22 @@ impl<'r> Machine<'r> {
             let top = self.tops.get(at).and_then(|top| self.cells.get(*top));
             let Some(Cell { item, below }) = top.copied() else { continue };
             match item {
-                Position::Literal(text, at) => {
+                StackItem::Literal(text, at) => {
                     if text.get(at..).is_some_and(|rest| rest.starts_with(c)) {
                         let at = at + c.len_utf8();
                         next.push(match at == text.len() {
                             true => below,
-                            false => Some(self.cell(Position::Literal(text, at), below)),
+                            false => Some(self.cell(StackItem::Literal(text, at), below)),
                         });
                     }
                 }
-                Position::Text(text, state) => {
+                StackItem::Text(text, state) => {
                     let to = self.rules.automaton(text).and_then(|text| text.state(state)?.next(c));
                     if let Some(to) = to {
-                        next.push(Some(self.cell(Position::Text(text, to), below)));
+                        next.push(Some(self.cell(StackItem::Text(text, to), below)));
                     }
                 }
-                Position::Node(_) | Position::Repeat(..) => {}
+                StackItem::Node(_) | StackItem::Repeat(..) => {}
             }
         }
         if next.is_empty() {
@@ -130,8 +130,8 @@ impl<'r> Machine<'r> {
         let mut words = BTreeSet::new();
         for top in &self.tops {
             let word = match self.cells.get(*top).map(|cell| cell.item) {
-                Some(Position::Literal(text, at)) => format!("{:?}", slice(text, at..)),
-                Some(Position::Text(text, _)) => self.rules.text_name(text).to_owned(),
+                Some(StackItem::Literal(text, at)) => format!("{:?}", slice(text, at..)),
+                Some(StackItem::Text(text, _)) => self.rules.text_name(text).to_owned(),
                 _ => continue,
             };
             words.insert(word);
@@ -150,10 +150,10 @@ impl<'r> Machine<'r> {
             let mut at = Some(*top);
             while let Some(Cell { item, below }) = at.and_then(|at| self.cells.get(at)) {
                 items.push(match item {
-                    Position::Node(node) => (*node).clone(),
-                    Position::Literal(text, from) => Node::literal(slice(text, *from..)),
-                    Position::Text(text, state) => Node::Text(*text, *state),
-                    Position::Repeat(node, min, max) => (*node).clone().repeat(*min, *max),
+                    StackItem::Node(node) => (*node).clone(),
+                    StackItem::Literal(text, from) => Node::literal(slice(text, *from..)),
+                    StackItem::Text(text, state) => Node::Text(*text, *state),
+                    StackItem::Repeat(node, min, max) => (*node).clone().repeat(*min, *max),
                 });
                 at = *below;
             }
@@ -162,17 +162,17 @@ impl<'r> Machine<'r> {
         Node::choice(ways)
     }
 
-    fn cell(&mut self, item: Position<'r>, below: Option<usize>) -> usize {
+    fn cell(&mut self, item: StackItem<'r>, below: Option<usize>) -> usize {
         let (kind, place, more) = match item {
-            Position::Node(node) => (0, std::ptr::from_ref(node) as usize, 0),
-            Position::Literal(text, at) => (1, text.as_ptr() as usize, at as u64),
-            Position::Text(text, state) => (2, text, state as u64),
-            Position::Repeat(node, min, max) => {
+            StackItem::Node(node) => (0, std::ptr::from_ref(node) as usize, 0),
+            StackItem::Literal(text, at) => (1, text.as_ptr() as usize, at as u64),
+            StackItem::Text(text, state) => (2, text, state as u64),
+            StackItem::Repeat(node, min, max) => {
                 let max = max.map_or(u64::from(u32::MAX), u64::from);
                 (3, std::ptr::from_ref(node) as usize, u64::from(min) << 32 | max)
             }
         };
-        let length = if let Position::Literal(text, _) = item { text.len() } else { 0 };
+        let length = if let StackItem::Literal(text, _) = item { text.len() } else { 0 };
         let key = (place, kind, length, more, below);
         if let Some(known) = self.known.get(&key) {
             return *known;
@@ -202,8 +202,8 @@ impl<'r> Machine<'r> {
     fn open(&mut self, top: usize, waiting: &mut Vec<Option<usize>>) {
         let Some(Cell { item, below }) = self.cells.get(top).copied() else { return };
         match item {
-            Position::Literal(..) => self.tops.push(top),
-            Position::Text(text, state) => {
+            StackItem::Literal(..) => self.tops.push(top),
+            StackItem::Text(text, state) => {
                 let state = self.rules.automaton(text).and_then(|text| text.state(state));
                 if state.is_some_and(|state| state.accepts) {
                     waiting.push(below);
@@ -212,7 +212,7 @@ impl<'r> Machine<'r> {
                     self.tops.push(top);
                 }
             }
-            Position::Repeat(node, min, max) => {
+            StackItem::Repeat(node, min, max) => {
                 if min == 0 {
                     waiting.push(below);
                 }
@@ -221,17 +221,17 @@ impl<'r> Machine<'r> {
                         (0, None) => top,
                         (min, max) => {
                             let (min, max) = (min.saturating_sub(1), max.map(|max| max - 1));
-                            self.cell(Position::Repeat(node, min, max), below)
+                            self.cell(StackItem::Repeat(node, min, max), below)
                         }
                     };
-                    waiting.push(Some(self.cell(Position::Node(node), Some(rest))));
+                    waiting.push(Some(self.cell(StackItem::Node(node), Some(rest))));
                 }
             }
             // It is not filled in yet.
-            Position::Node(node @ Node::Rule(number)) if self.rules.node(*number) == Some(node) => {
+            StackItem::Node(node @ Node::Rule(number)) if self.rules.node(*number) == Some(node) => {
                 self.tops.push(top);
             }
-            Position::Node(node) => self.open_node(node, below, waiting),
+            StackItem::Node(node) => self.open_node(node, below, waiting),
         }
     }
 
@@ -240,17 +240,17 @@ impl<'r> Machine<'r> {
         let next = match node {
             Node::Literal(text) if text.is_empty() => return waiting.push(below),
             Node::Sequence(items) => {
-                let stack = items.iter().rev().fold(below, |stack, item| Some(self.cell(Position::Node(item), stack)));
+                let stack = items.iter().rev().fold(below, |stack, item| Some(self.cell(StackItem::Node(item), stack)));
                 return waiting.push(stack);
             }
             Node::Choice(items) => {
-                return waiting.extend(items.iter().map(|item| Some(self.cell(Position::Node(item), below))));
+                return waiting.extend(items.iter().map(|item| Some(self.cell(StackItem::Node(item), below))));
             }
-            Node::Literal(text) => Position::Literal(text, 0),
-            Node::Repeat(node, min, max) => Position::Repeat(node, *min, *max),
-            Node::Text(text, state) => Position::Text(*text, *state),
+            Node::Literal(text) => StackItem::Literal(text, 0),
+            Node::Repeat(node, min, max) => StackItem::Repeat(node, *min, *max),
+            Node::Text(text, state) => StackItem::Text(*text, *state),
             Node::Rule(number) => match self.rules.node(*number) {
-                Some(node) => Position::Node(node),
+                Some(node) => StackItem::Node(node),
                 None => return,
             },
         };

@@ -8,7 +8,7 @@ use super::excluded::{Excluded, Forbidden, openings, without};
 use super::notes::{Effect, Note};
 use backchat_derive::derive;
 use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Pairs, WireFormat};
-use backchat_derive::wire::written::{Part, Written};
+use backchat_derive::wire::written::{TurnPart, Written};
 use backchat_parser::pattern::{Regular, of_delimiter};
 use backchat_parser::template::{Delimiter, Template};
 
@@ -65,7 +65,7 @@ pub(crate) fn free_texts(template: &Template, wire: &WireFormat, written: &Writt
     let answer = texts.without(&content.cloned().chain(calls).chain(openings).collect::<Vec<_>>());
     let content = texts.without(&marks.content);
     let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
-    let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
+    let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&TurnPart::Reasoning));
     let reasoning = thinks.then(|| texts.without(&marks.reasoning));
     let value = texts.without(&marks.value);
     let mut ending = |end: Option<Forbidden>| match end {
@@ -233,7 +233,7 @@ fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
     let calls = wire.calls.as_ref()?;
     let shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let after = shapes.filter_map(|shape| {
-        let at = shape.parts.iter().position(|part| *part == Part::Call)?;
+        let at = shape.parts.iter().position(|part| *part == TurnPart::Call)?;
         shape.parts.get(at + 1)?.text()
     });
     let texts = calls.body.tail.iter().filter_map(CallPart::text).chain(after.take(1));

@@ -121,6 +121,7 @@ impl Bounds {
                 all = all.both(&Automaton::from_pattern(&at_least(least, excluded, whole))?)?;
             }
             if let Some((most, excluded)) = most {
+                // What is not above a number is at most this number.
                 all = all.both(&Automaton::from_pattern(&at_least(most, !excluded, whole))?.complement())?;
             }
             if let Some(multiple) = self.multiple.filter(|_| whole) {

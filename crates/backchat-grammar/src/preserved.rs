@@ -3,7 +3,7 @@
 
 use backchat_derive::wire::marks::{Segmentation, is_closing, is_opening};
 use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, Pairs, WireFormat};
-use backchat_derive::wire::written::{Part, Written};
+use backchat_derive::wire::written::{TurnPart, Written};
 
 /// The marks of the model's turn, each once, in the order of the wire.
 pub(super) fn preserved(wire: &WireFormat, written: &Written) -> Vec<String> {
@@ -31,7 +31,7 @@ pub(super) fn preserved(wire: &WireFormat, written: &Written) -> Vec<String> {
     for group in &written.groups {
         for shape in &group.shapes {
             for (at, part) in shape.parts.iter().enumerate() {
-                let Part::Text(text) = part else { continue };
+                let TurnPart::Text(text) = part else { continue };
                 let header = if at == 0 { wire.segmentation.shared_start(text, &group.header).len() } else { 0 };
                 found.add(backchat_core::text::slice(text, header..));
             }

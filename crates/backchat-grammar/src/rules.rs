@@ -140,13 +140,8 @@ impl Node {
         match (min, max) {
             (_, Some(0)) => Self::empty(),
             (1, Some(1)) => self,
-            _ if self.is_never() => {
-                if min == 0 {
-                    Self::empty()
-                } else {
-                    Self::never()
-                }
-            }
+            (0, _) if self.is_never() => Self::empty(),
+            _ if self.is_never() => Self::never(),
             _ => Self::Repeat(Box::new(self), min, max),
         }
     }

@@ -55,6 +55,10 @@ fn regex(pattern: String) -> Value {
     Value::from([("type", "regex".into()), ("pattern", pattern.into())])
 }
 
+fn between(begin: &str, content: Value, end: &str) -> Value {
+    Value::from([("type", "tag".into()), ("begin", begin.into()), ("content", content), ("end", end.into())])
+}
+
 fn many(kind: &str, elements: Vec<Value>) -> Value {
     Value::from([("type", kind.into()), ("elements", Value::List(elements))])
 }
@@ -163,8 +167,7 @@ impl TagWriter<'_> {
             // A part between two marks.
             [Node::Literal(begin), content @ .., Node::Literal(end)] if !content.is_empty() => {
                 let content = self.sequence(content);
-                let (begin, end) = (begin.as_str().into(), end.as_str().into());
-                Value::from([("type", "tag".into()), ("begin", begin), ("content", content), ("end", end)])
+                between(begin, content, end)
             }
             [only] => self.format(only),
             [before @ .., Node::Literal(first), part, Node::Choice(rest)]
@@ -185,9 +188,7 @@ impl TagWriter<'_> {
         if !marks.before.is_empty() {
             items.push(constant(marks.before));
         }
-        let content = self.format(part);
-        let (begin, end) = (marks.begin.into(), marks.end.into());
-        let one = Value::from([("type", "tag".into()), ("begin", begin), ("content", content), ("end", end)]);
+        let one = between(marks.begin, self.format(part), marks.end);
         let all = Value::from([
             ("type", "tags_with_separator".into()),
             ("tags", Value::List(vec![one])),

@@ -2,7 +2,7 @@
 
 use backchat_core::text::slice;
 use backchat_derive::wire::structure::WireFormat;
-use backchat_derive::wire::written::{Group, Part};
+use backchat_derive::wire::written::{Group, TurnPart};
 
 /// What is around reasoning, from the end of the prompt on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) fn find(
     let mut open = is_inside.then(String::new);
     let mut force: Option<&str> = None;
     for shape in &group.shapes {
-        let Some(at) = shape.parts.iter().position(|part| *part == Part::Reasoning) else { continue };
+        let Some(at) = shape.parts.iter().position(|part| *part == TurnPart::Reasoning) else { continue };
         let lead = shape.text(at.checked_sub(1));
         let own = match at {
             1 => lead.strip_prefix(tail).or_else(|| lead.strip_prefix(group.header.as_str())).unwrap_or(lead),

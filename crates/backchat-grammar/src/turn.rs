@@ -14,7 +14,7 @@ use super::varying::fixed_start;
 use super::{LazyStart, Trigger};
 use backchat_core::text::{common_start, slice};
 use backchat_derive::wire::structure::WireFormat;
-use backchat_derive::wire::written::{Group, Part, Shape, Written};
+use backchat_derive::wire::written::{Group, Shape, TurnPart, Written};
 use backchat_derive::wire::{Wire, structure_of, written_of};
 use backchat_parser::pattern::Regular;
 
@@ -120,7 +120,7 @@ impl<'t> Turn<'t> {
         notes.extend(self.kind.end.note());
         let start = self.start();
         let thinks = start.inside.is_some();
-        let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
+        let kind = |shape: &Shape| (shape.has(&TurnPart::Content), shape.has(&TurnPart::Call));
         let mut alive: Vec<Parts> = Vec::new();
         let mut behind: Vec<Parts> = Vec::new();
         let mut kinds: Vec<(bool, bool)> = Vec::new();
@@ -158,7 +158,7 @@ impl<'t> Turn<'t> {
 
     /// The shapes that the request allows.
     fn wanted(&self) -> Vec<&'t Shape> {
-        let has_call = |shape: &Shape| shape.has(&Part::Call);
+        let has_call = |shape: &Shape| shape.has(&TurnPart::Call);
         let mut shapes: Vec<&Shape> = self.group.shapes.iter().collect();
         match (&self.call, self.kind.may_be_silent) {
             (None, _) => shapes.retain(|shape| !has_call(shape)),
@@ -166,10 +166,11 @@ impl<'t> Turn<'t> {
             (Some(_), true) => {}
         }
         match self.kind.content {
-            Presence::Never => shapes.retain(|shape| !shape.has(&Part::Content)),
-            Presence::Always => shapes.retain(|shape| shape.has(&Part::Content)),
+            Presence::Never => shapes.retain(|shape| !shape.has(&TurnPart::Content)),
+            Presence::Always => shapes.retain(|shape| shape.has(&TurnPart::Content)),
             Presence::Auto if !self.kind.may_be_silent => {
-                let without: Vec<&Shape> = shapes.iter().copied().filter(|shape| !shape.has(&Part::Content)).collect();
+                let without: Vec<&Shape> =
+                    shapes.iter().copied().filter(|shape| !shape.has(&TurnPart::Content)).collect();
                 if !without.is_empty() {
                     shapes = without;
                 }
@@ -180,10 +181,10 @@ impl<'t> Turn<'t> {
             // Either the answer is given or a tool is called: text next to a call is not an answer, nor is an empty
             // turn.
             let beside = self.kind.content == Presence::Always;
-            shapes.retain(|shape| beside || !(shape.has(&Part::Content) && has_call(shape)));
-            shapes.retain(|shape| shape.has(&Part::Content) || has_call(shape));
+            shapes.retain(|shape| beside || !(shape.has(&TurnPart::Content) && has_call(shape)));
+            shapes.retain(|shape| shape.has(&TurnPart::Content) || has_call(shape));
         }
-        let thinks = |shape: &Shape| shape.has(&Part::Reasoning);
+        let thinks = |shape: &Shape| shape.has(&TurnPart::Reasoning);
         match self.kind.reasoning {
             Reasoning::Always if shapes.iter().any(|shape| thinks(shape)) => shapes.retain(|shape| thinks(shape)),
             Reasoning::Never if self.tail.len() <= self.group.header.len() => shapes.retain(|shape| !thinks(shape)),
@@ -194,7 +195,7 @@ impl<'t> Turn<'t> {
 
     /// A shape as nodes, with any number of calls if it shows two.
     fn parts(&self, shape: &Shape) -> Parts {
-        let count = shape.parts.iter().filter(|part| **part == Part::Call).count();
+        let count = shape.parts.iter().filter(|part| **part == TurnPart::Call).count();
         let mut nodes = Vec::new();
         let mut seen = 0;
         let mut between = String::new();
@@ -204,15 +205,15 @@ impl<'t> Turn<'t> {
             return vec![Node::never()];
         }
         for (at, part) in shape.parts.iter().enumerate() {
-            let is_thought = at > 0 && shape.parts.get(at - 1) == Some(&Part::Reasoning);
+            let is_thought = at > 0 && shape.parts.get(at - 1) == Some(&TurnPart::Reasoning);
             match part {
-                Part::Text(text) if is_between => between.clone_from(text),
-                Part::Text(text) if is_thought => nodes.extend(self.thought_end(text)),
-                Part::Text(text) => nodes.push(Node::literal(text.as_str())),
-                Part::Content => nodes.push(self.content.clone()),
-                Part::Reasoning if self.kind.reasoning == Reasoning::Never => {}
-                Part::Reasoning => nodes.push(self.thought.clone()),
-                Part::Call => {
+                TurnPart::Text(text) if is_between => between.clone_from(text),
+                TurnPart::Text(text) if is_thought => nodes.extend(self.thought_end(text)),
+                TurnPart::Text(text) => nodes.push(Node::literal(text.as_str())),
+                TurnPart::Content => nodes.push(self.content.clone()),
+                TurnPart::Reasoning if self.kind.reasoning == Reasoning::Never => {}
+                TurnPart::Reasoning => nodes.push(self.thought.clone()),
+                TurnPart::Call => {
                     seen += 1;
                     is_between = seen == 1 && count > 1;
                     let call = self.call.clone().unwrap_or_else(Node::never);
@@ -226,7 +227,8 @@ impl<'t> Turn<'t> {
             }
         }
         // Free content holds it already.
-        if self.kind.has_format && shape.parts.last() == Some(&Part::Content) && !self.written.blank_end.is_empty() {
+        if self.kind.has_format && shape.parts.last() == Some(&TurnPart::Content) && !self.written.blank_end.is_empty()
+        {
             nodes.push(Node::literal(self.written.blank_end.as_str()).optional());
         }
         nodes
@@ -240,26 +242,25 @@ impl<'t> Turn<'t> {
         let Some(((before, after), close)) = parts else { return vec![Node::literal(text)] };
         // White space before it is the end of the thought, if there is one.
         let is_thoughts = before.trim().is_empty() && self.kind.reasoning != Reasoning::Never;
-        let before = if is_thoughts { Node::empty() } else { Node::literal(before).optional() };
+        let before = Node::literal(if is_thoughts { "" } else { before }).optional();
         let rest = after.trim_start();
         let blank = slice(after, ..after.len() - rest.len());
-        let after = if blank.is_empty() { Node::empty() } else { Node::literal(blank).optional() };
-        vec![before, Node::literal(close.as_str()), after, Node::literal(rest)]
-            .into_iter()
-            .filter(|node| *node != Node::empty() && *node != Node::literal(""))
-            .collect()
+        let mut nodes =
+            vec![before, Node::literal(close.as_str()), Node::literal(blank).optional(), Node::literal(rest)];
+        nodes.retain(|node| *node != Node::empty() && *node != Node::literal(""));
+        nodes
     }
 
     /// Whether a shape shows a thought, if only as an empty one.
     fn leaves_thought(&self, shape: &Shape) -> bool {
         let thought = self.free_texts.thought.as_ref();
-        shape.has(&Part::Reasoning) || thought.is_some_and(|(_, close)| shape.text(Some(0)).contains(close))
+        shape.has(&TurnPart::Reasoning) || thought.is_some_and(|(_, close)| shape.text(Some(0)).contains(close))
     }
 
     /// The parts of a shape after the mark that ends its thought.
     fn behind_thought(&self, shape: &Shape, parts: &Parts) -> Option<Parts> {
         let (_, close) = self.free_texts.thought.as_ref()?;
-        shape.parts.contains(&Part::Reasoning).then_some(())?;
+        shape.parts.contains(&TurnPart::Reasoning).then_some(())?;
         let end = parts.iter().position(|node| *node == Node::literal(close.as_str()))?;
         Some(parts.get(end + 1..)?.to_vec())
     }
@@ -269,9 +270,9 @@ impl<'t> Turn<'t> {
     fn beyond(&self, rules: &mut Rules, shapes: &[&Shape]) -> Option<Node> {
         let written = slice(self.tail, self.header_end(shapes)..);
         let mut ways = Vec::new();
-        for shape in shapes.iter().filter(|shape| !shape.has(&Part::Reasoning)) {
+        for shape in shapes.iter().filter(|shape| !shape.has(&TurnPart::Reasoning)) {
             let mut parts = self.parts(shape);
-            let Some(Part::Text(lead)) = shape.parts.first() else { continue };
+            let Some(TurnPart::Text(lead)) = shape.parts.first() else { continue };
             if parts.iter().any(Node::is_never) {
                 continue;
             }
@@ -340,11 +341,11 @@ impl<'t> Turn<'t> {
         // Text that occurs elsewhere in turns starts no call.
         let mut elsewhere: Vec<&str> = Vec::new();
         for shape in self.wanted() {
-            let call_at = shape.parts.iter().position(|part| *part == Part::Call);
+            let call_at = shape.parts.iter().position(|part| *part == TurnPart::Call);
             let texts = shape.parts.iter().take(call_at.map_or(usize::MAX, |at| at.saturating_sub(1)));
-            elsewhere.extend(texts.filter_map(Part::text));
+            elsewhere.extend(texts.filter_map(TurnPart::text));
             let Some(first) = call_at else { continue };
-            let Some(Part::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
+            let Some(TurnPart::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
                 return None;
             };
             // The part of the turn that the prompt writes is not generated.

@@ -6,7 +6,7 @@ use super::marks::Segmentation;
 use super::pairs;
 use super::shapes;
 use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Reasoning};
-use super::trace::{Kind, Slot, Trace, Whole};
+use super::trace::{Slot, SlotKind, Trace, Whole};
 use super::turn::Turns;
 use backchat_core::json::{self, Value};
 use backchat_core::push_new;
@@ -55,7 +55,7 @@ pub(crate) fn find(
 fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_names: bool) -> Option<usize> {
     let request_shape = turns.prober.request_shape();
     let trace = turns.trace(History::User, answer, setting)?;
-    let named = trace.shows(Kind::Name(0)) || ids_hold_names && trace.shows(Kind::Id(0));
+    let named = trace.shows(SlotKind::Name(0)) || ids_hold_names && trace.shows(SlotKind::Id(0));
     if !named {
         return None;
     }
@@ -64,7 +64,7 @@ fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_name
         Some(Whole::JsonText) => Some(1),
         Some(Whole::Python) => Some(2),
         None => {
-            let all = (0..2).all(|at| trace.shows(Kind::Key(0, at)) && trace.shows(Kind::Value(0, at)));
+            let all = (0..2).all(|at| trace.shows(SlotKind::Key(0, at)) && trace.shows(SlotKind::Value(0, at)));
             // Arguments given as text that show in none of these forms are quoted once more than by an engine.
             all.then_some(if request_shape.arguments_text { 3 } else { 0 })
         }
@@ -261,7 +261,7 @@ impl Finder<'_, '_> {
         let slots: Vec<&Slot> = trace.of_call(index).collect();
         let arguments = match pairs {
             None => {
-                slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..))).map(|slot| slot.range.clone())?
+                slots.iter().find(|slot| matches!(slot.kind, SlotKind::Arguments(..))).map(|slot| slot.range.clone())?
             }
             Some(pairs) => begin_of_pairs(trace, index, pairs)?..end_of_pairs(trace, index, pairs)?,
         };
@@ -271,13 +271,13 @@ impl Finder<'_, '_> {
             let mut at = range.start;
             for slot in slots.iter().filter(|slot| slot.range.start >= range.start && slot.range.end <= range.end) {
                 let piece = match slot.kind {
-                    Kind::Name(_) if seen => CallPart::NameAgain,
-                    Kind::Name(_) => {
+                    SlotKind::Name(_) if seen => CallPart::NameAgain,
+                    SlotKind::Name(_) => {
                         seen = true;
                         CallPart::Name
                     }
-                    Kind::Id(_) if self.ids_hold_names => CallPart::NamedId,
-                    Kind::Id(_) => CallPart::Id,
+                    SlotKind::Id(_) if self.ids_hold_names => CallPart::NamedId,
+                    SlotKind::Id(_) => CallPart::Id,
                     _ => continue,
                 };
                 push(&mut pieces, trace.get(at..slot.range.start));
@@ -301,7 +301,7 @@ fn push(pieces: &mut Vec<CallPart>, text: &str) {
 
 /// Where the first key of a call begins, with its opening marks unless other text is there.
 fn begin_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
-    let keys = trace.of_call(index).filter(|slot| matches!(slot.kind, Kind::Key(..)));
+    let keys = trace.of_call(index).filter(|slot| matches!(slot.kind, SlotKind::Key(..)));
     let start = keys.map(|slot| slot.range.start).min()?;
     let brace = pairs.braces.as_ref().map_or("", |(open, _)| open);
     let open = format!("{brace}{}", pairs.cut.open);
@@ -311,7 +311,7 @@ fn begin_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
 /// Where the last value of a call ends, with its closing mark, whatever key it names, unless other text is there.
 fn end_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
     let values = trace.of_call(index).filter_map(|slot| match slot.kind {
-        Kind::Value(_, at) => Some((slot.range.end, at)),
+        SlotKind::Value(_, at) => Some((slot.range.end, at)),
         _ => None,
     });
     let (end, at) = values.max()?;
@@ -336,9 +336,9 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
         return Some(Located { range: start..end, object: None });
     }
     let slots: Vec<&Slot> = trace.of_call(index).collect();
-    let name = slots.iter().find(|slot| matches!(slot.kind, Kind::Name(_)));
-    let name = name.or_else(|| slots.iter().find(|slot| matches!(slot.kind, Kind::Id(_))))?;
-    let arguments = slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..)))?;
+    let name = slots.iter().find(|slot| matches!(slot.kind, SlotKind::Name(_)));
+    let name = name.or_else(|| slots.iter().find(|slot| matches!(slot.kind, SlotKind::Id(_))))?;
+    let arguments = slots.iter().find(|slot| matches!(slot.kind, SlotKind::Arguments(..)))?;
     let from = name.range.start.min(arguments.range.start);
     let upto = name.range.end.max(arguments.range.end);
     // The widest object that holds this call and no list of calls.
@@ -401,7 +401,7 @@ fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> 
 
 /// Whether this many calls are in one JSON array.
 fn list_with(trace: &Trace, count: usize) -> bool {
-    let names: Option<Vec<&Slot>> = (0..count).map(|call| trace.slot(Kind::Name(call))).collect();
+    let names: Option<Vec<&Slot>> = (0..count).map(|call| trace.slot(SlotKind::Name(call))).collect();
     let Some([first, ..]) = names.as_deref() else { return false };
     let last = names.iter().flatten().last().map_or(0, |last| last.range.end);
     slice(&trace.text, ..first.range.start).match_indices('[').rev().take(4).any(|(at, _)| {

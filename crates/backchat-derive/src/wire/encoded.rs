@@ -3,7 +3,7 @@
 use super::calls;
 use super::shapes;
 use super::structure::{Calls, Content, History, MessageObject, Reasoning};
-use super::trace::Kind;
+use super::trace::SlotKind;
 use super::turn::Turns;
 use backchat_core::json::{self, Value};
 use backchat_probe::probe::needle::{self, ODD};
@@ -62,7 +62,7 @@ pub(crate) fn message(
     };
     let trace = turns.trace(History::User, &answer, &setting.unwrap_or_default())?;
     let plain = turns.trace(History::User, &shapes::content(), &Setting::new())?;
-    let own = plain.slot(Kind::Content)?.range.start;
+    let own = plain.slot(SlotKind::Content)?.range.start;
     let is_object = plain.text.match_indices('{').take_while(|(at, _)| *at < own).any(|(at, _)| {
         json::value_at(&plain.text, at)
             .is_some_and(|(value, end)| end > own && key_of(&value, needle::CONTENT).is_some())

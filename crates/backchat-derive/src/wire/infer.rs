@@ -10,7 +10,7 @@ use super::repeated;
 use super::shapes;
 use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, WireFormat};
 use super::template_usage::TemplateUsage;
-use super::trace::{Kind, Trace};
+use super::trace::{SlotKind, Trace};
 use super::turn::{Comparison, Leads, Turns};
 use backchat_core::json::Value;
 use backchat_core::push_new;
@@ -64,7 +64,7 @@ struct Inference<'p, 't> {
 impl<'t> Inference<'_, 't> {
     fn wire(&self) -> Option<WireFormat> {
         let plain = self.turns(&self.offering).trace(History::User, &shapes::content(), &Setting::new())?;
-        if !plain.shows(Kind::Content) {
+        if !plain.shows(SlotKind::Content) {
             return None;
         }
         let mut end = self.end_of_turn(&plain);
@@ -177,14 +177,14 @@ impl<'t> Inference<'_, 't> {
             .trace(History::User, &called, &Setting::new())
             .is_some_and(|trace| trace.of_call(0).next().is_some());
         let leads = |turns: &Turns<'_, '_>, after: History, setting: &Setting| -> Leads {
-            let lead = |answer: &Answer, kind: Option<Kind>| {
+            let lead = |answer: &Answer, kind: Option<SlotKind>| {
                 let trace = turns.trace(after, answer, setting)?;
                 let first = trace.slots.first()?;
                 kind.is_none_or(|kind| first.kind == kind).then(|| trace.lead().to_owned())
             };
             let plain = lead(&shapes::content(), None);
             let called = shows_calls.then(|| lead(&called, None)).flatten();
-            let thoughts = || shapes::thoughts().iter().find_map(|answer| lead(answer, Some(Kind::Reasoning)));
+            let thoughts = || shapes::thoughts().iter().find_map(|answer| lead(answer, Some(SlotKind::Reasoning)));
             let thought = thought.and_then(|_| thoughts());
             Leads { all: plain.into_iter().chain(called).collect(), thought }
         };
@@ -251,7 +251,7 @@ impl<'t> Inference<'_, 't> {
             let [called, both] = [called, both].map(|answer| turns.trace(History::User, &answer, &calls.setting));
             let (called, both) = (called?, both?);
             let shared = self.segmentation.shared_start(both.tail(), called.tail()).len();
-            (both.shows(Kind::Content) && is_known(called.tail())).then(|| slice(both.tail(), shared..).to_owned())
+            (both.shows(SlotKind::Content) && is_known(called.tail())).then(|| slice(both.tail(), shared..).to_owned())
         };
         tails.extend(calls.and_then(beside));
         tails.retain(|tail| !tail.trim().is_empty() && !is_known(tail));
@@ -303,7 +303,7 @@ impl<'t> Inference<'_, 't> {
                     let traces = shapes::thoughts()
                         .into_iter()
                         .filter_map(|answer| turns.trace(History::User, &answer, setting));
-                    Some((setting.clone(), traces.into_iter().find(|trace| trace.shows(Kind::Reasoning))?))
+                    Some((setting.clone(), traces.into_iter().find(|trace| trace.shows(SlotKind::Reasoning))?))
                 })
             };
             if shown(&reasoning_input.unread()).is_some() {
@@ -315,7 +315,7 @@ impl<'t> Inference<'_, 't> {
         }
         // Text after the answer, or not separated from it, is not reasoning.
         found.retain(|(_, _, trace)| {
-            let Some(at) = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning) else { return false };
+            let Some(at) = trace.slots.iter().position(|slot| slot.kind == SlotKind::Reasoning) else { return false };
             at == 0
                 && trace.slots.get(1).is_some_and(|next| {
                     trace.slots.first().is_some_and(|own| !trace.get(own.range.end..next.range.start).trim().is_empty())
@@ -358,7 +358,7 @@ impl<'t> Inference<'_, 't> {
         let prober = self.offering.with_reasoning(thought.reasoning_inputs.first());
         let shown = |answer: Answer| {
             let trace = self.turns(&prober).trace(History::User, &answer, &thought.setting)?;
-            trace.shows(Kind::Reasoning).then_some(trace)
+            trace.shows(SlotKind::Reasoning).then_some(trace)
         };
         let both = shown(shapes::content().with_reasoning(needle::REASONING));
         let beside = shown(Answer { calls: shapes::calls(1), ..Answer::default().with_reasoning(needle::REASONING) });
@@ -424,7 +424,7 @@ impl<'t> Inference<'_, 't> {
     fn lacks_open(&self, content: &Content) -> bool {
         let open = content.open.trim();
         let plain = self.turns(&self.plain).trace(History::User, &shapes::content(), &Setting::new());
-        !open.is_empty() && plain.is_some_and(|trace| trace.shows(Kind::Content) && !trace.lead().contains(open))
+        !open.is_empty() && plain.is_some_and(|trace| trace.shows(SlotKind::Content) && !trace.lead().contains(open))
     }
 
     /// The texts that begin a plain turn after some histories, under some settings or if tools are offered, and that no
@@ -461,7 +461,7 @@ impl<'t> Inference<'_, 't> {
         let answer = Answer { calls: shapes::calls(1), ..shapes::content() };
         content.place = Place::Dropped;
         let Some(trace) = self.turns(prober).trace(History::User, &answer, &calls.setting) else { return };
-        let own = trace.slots.iter().find(|slot| slot.kind == Kind::Content);
+        let own = trace.slots.iter().find(|slot| slot.kind == SlotKind::Content);
         let call = trace.slots.iter().find(|slot| slot.kind.call().is_some());
         content.place = match (own, call) {
             (Some(own), Some(call)) if own.range.start < call.range.start => {
@@ -561,7 +561,7 @@ fn before_end<'t>(tail: &'t str, end: &str) -> &'t str {
 
 /// The text between reasoning and the value after it.
 fn between(trace: &Trace) -> String {
-    let at = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning).unwrap_or(0);
+    let at = trace.slots.iter().position(|slot| slot.kind == SlotKind::Reasoning).unwrap_or(0);
     match (trace.slots.get(at), trace.slots.get(at + 1)) {
         (Some(own), Some(next)) => trace.get(own.range.end..next.range.start).to_owned(),
         _ => String::new(),

@@ -3,7 +3,7 @@
 use super::shapes;
 use super::structure::{History, Reasoning};
 use super::template_usage::TemplateUsage;
-use super::trace::{Kind, Trace};
+use super::trace::{SlotKind, Trace};
 use super::turn::Turns;
 use backchat_probe::probe::{ReasoningInput, Setting};
 
@@ -30,7 +30,7 @@ fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: 
     let shown = Turns { prober: &prober, ..turns };
     let mut found: Option<(String, String)> = None;
     for answer in shapes::thoughts() {
-        let Some(trace) = shown.trace(History::User, &answer, setting).filter(|trace| trace.shows(Kind::Reasoning))
+        let Some(trace) = shown.trace(History::User, &answer, setting).filter(|trace| trace.shows(SlotKind::Reasoning))
         else {
             continue;
         };
@@ -49,7 +49,7 @@ fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: 
 
 /// The text on both sides of reasoning, up to the other values or the end of the turn; `None` if it comes first.
 fn beside<'t>(trace: &'t Trace, end: &str) -> Option<(&'t str, &'t str)> {
-    let at = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning)?;
+    let at = trace.slots.iter().position(|slot| slot.kind == SlotKind::Reasoning)?;
     let own = trace.slots.get(at)?.range.clone();
     let before = trace.slots.get(at.checked_sub(1)?)?.range.end;
     let after = match trace.slots.get(at + 1) {

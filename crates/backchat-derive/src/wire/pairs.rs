@@ -3,7 +3,7 @@
 use super::marks::Segmentation;
 use super::shapes;
 use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
-use super::trace::{Kind, Slot, Trace};
+use super::trace::{Slot, SlotKind, Trace};
 use super::turn::Turns;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
@@ -14,18 +14,18 @@ use backchat_probe::probe::{Answer, Setting, call_with};
 /// Finds the form of arguments in a render of one call with two of them.
 pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
     let slots: Vec<&Slot> = one.of_call(0).collect();
-    let first = slots.iter().position(|slot| matches!(slot.kind, Kind::Key(..)))?;
+    let first = slots.iter().position(|slot| matches!(slot.kind, SlotKind::Key(..)))?;
     let before = slots.get(..first)?.last().map_or(0, |slot| slot.range.end);
     let rest = slots.get(first..)?;
     // Some templates sort the keys, and some name them twice.
     let key = rest.first()?;
-    let value = rest.iter().find(|slot| matches!(slot.kind, Kind::Value(..)))?;
-    let later = rest.iter().find(|slot| matches!(slot.kind, Kind::Key(..)) && slot.kind != key.kind)?;
-    let last = rest.iter().rfind(|slot| matches!(slot.kind, Kind::Value(..)))?;
+    let value = rest.iter().find(|slot| matches!(slot.kind, SlotKind::Value(..)))?;
+    let later = rest.iter().find(|slot| matches!(slot.kind, SlotKind::Key(..)) && slot.kind != key.kind)?;
+    let last = rest.iter().rfind(|slot| matches!(slot.kind, SlotKind::Value(..)))?;
     if value.range.start > later.range.start || last.range.start < later.range.end {
         return None;
     }
-    let (Kind::Key(_, a), Kind::Key(_, b)) = (key.kind, later.kind) else { return None };
+    let (SlotKind::Key(_, a), SlotKind::Key(_, b)) = (key.kind, later.kind) else { return None };
     let sign = KEY_AGAIN.to_string();
     let lead = one.get(before..key.range.start);
     let gap = one.get(key.range.end..value.range.start);
@@ -34,7 +34,8 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &s
     let tail = tail.strip_suffix(end).unwrap_or(&tail);
     let none = turns.trace(History::User, &Answer::calls(vec![shapes::call(0, 0)]), setting);
     let none = none.as_ref().and_then(|none| {
-        let last = none.of_call(0).take_while(|slot| matches!(slot.kind, Kind::Name(_) | Kind::Id(_))).last()?;
+        let last =
+            none.of_call(0).take_while(|slot| matches!(slot.kind, SlotKind::Name(_) | SlotKind::Id(_))).last()?;
         let text = none.rest(last.range.end);
         Some(text.strip_suffix(end).unwrap_or(text).to_owned())
     });

@@ -9,7 +9,7 @@ use backchat_probe::probe::Answer;
 
 /// The part of an answer in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SlotKind {
     Content,
     Reasoning,
     Name(usize),
@@ -29,13 +29,13 @@ pub(crate) enum Whole {
     Python,
 }
 
-impl Kind {
+impl SlotKind {
     /// The call it belongs to.
     pub(crate) fn call(self) -> Option<usize> {
         match self {
-            Kind::Content | Kind::Reasoning => None,
-            Kind::Name(call) | Kind::Id(call) | Kind::Arguments(call, _) => Some(call),
-            Kind::Key(call, _) | Kind::Value(call, _) => Some(call),
+            SlotKind::Content | SlotKind::Reasoning => None,
+            SlotKind::Name(call) | SlotKind::Id(call) | SlotKind::Arguments(call, _) => Some(call),
+            SlotKind::Key(call, _) | SlotKind::Value(call, _) => Some(call),
         }
     }
 }
@@ -43,7 +43,7 @@ impl Kind {
 /// A value of the answer, and the bytes it takes up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    pub kind: Kind,
+    pub kind: SlotKind,
     pub range: Range<usize>,
 }
 
@@ -59,26 +59,26 @@ impl Trace {
     /// Finds the values of an answer in the text after the history.
     pub(crate) fn new(text: &str, answer: &Answer) -> Self {
         let mut slots = Vec::new();
-        let mut add = |needle: &str, kind: Kind| {
+        let mut add = |needle: &str, kind: SlotKind| {
             if !needle.is_empty() {
                 slots.extend(text.match_indices(needle).map(|(at, _)| Slot { kind, range: at..at + needle.len() }));
             }
         };
-        answer.content.iter().for_each(|content| add(content, Kind::Content));
-        answer.reasoning.iter().for_each(|reasoning| add(reasoning, Kind::Reasoning));
+        answer.content.iter().for_each(|content| add(content, SlotKind::Content));
+        answer.reasoning.iter().for_each(|reasoning| add(reasoning, SlotKind::Reasoning));
         for (index, call) in answer.calls.iter().enumerate() {
-            add(&call.name, Kind::Name(index));
-            add(&call.id, Kind::Id(index));
+            add(&call.name, SlotKind::Name(index));
+            add(&call.id, SlotKind::Id(index));
             for (at, (key, value)) in call.arguments.iter().enumerate() {
-                add(key, Kind::Key(index, at));
-                value.as_str().into_iter().for_each(|value| add(value, Kind::Value(index, at)));
+                add(key, SlotKind::Key(index, at));
+                value.as_str().into_iter().for_each(|value| add(value, SlotKind::Value(index, at)));
             }
         }
         let wholes = answer.calls.iter().enumerate().filter_map(|(index, call)| {
             let name = text.find(&call.name).unwrap_or(0);
             let next = answer.calls.get(index + 1).and_then(|next| text.find(&next.name)).unwrap_or(text.len());
             whole(text, &call.arguments, name, next)
-                .map(|(whole, range)| Slot { kind: Kind::Arguments(index, whole), range })
+                .map(|(whole, range)| Slot { kind: SlotKind::Arguments(index, whole), range })
         });
         let wholes: Vec<Slot> = wholes.collect();
         slots.extend(wholes);
@@ -114,18 +114,18 @@ impl Trace {
     /// The form of a call's arguments if they are one value.
     pub(crate) fn whole(&self, call: usize) -> Option<Whole> {
         self.of_call(call).find_map(|slot| match slot.kind {
-            Kind::Arguments(_, whole) => Some(whole),
+            SlotKind::Arguments(_, whole) => Some(whole),
             _ => None,
         })
     }
 
     /// The first slot of this kind.
-    pub(crate) fn slot(&self, kind: Kind) -> Option<&Slot> {
+    pub(crate) fn slot(&self, kind: SlotKind) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.kind == kind)
     }
 
     /// Whether the answer's value shows.
-    pub(crate) fn shows(&self, kind: Kind) -> bool {
+    pub(crate) fn shows(&self, kind: SlotKind) -> bool {
         self.slot(kind).is_some()
     }
 
@@ -181,7 +181,7 @@ mod tests {
         Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.as_object().unwrap().clone() }
     }
 
-    fn slots<'t>(text: &'t str, answer: &Answer) -> Vec<(Kind, &'t str)> {
+    fn slots<'t>(text: &'t str, answer: &Answer) -> Vec<(SlotKind, &'t str)> {
         let trace = Trace::new(text, answer);
         trace.slots.into_iter().map(|slot| (slot.kind, &text[slot.range])).collect()
     }
@@ -192,13 +192,13 @@ mod tests {
         let answer = answer.with_reasoning("Hmm");
         let text = "<think>Hmm</think>Hello<call add id1><key>val</key></call>";
         let found = [
-            (Kind::Reasoning, "Hmm"),
-            (Kind::Content, "Hello"),
-            (Kind::Name(0), "add"),
-            (Kind::Id(0), "id1"),
-            (Kind::Key(0, 0), "key"),
-            (Kind::Value(0, 0), "val"),
-            (Kind::Key(0, 0), "key"),
+            (SlotKind::Reasoning, "Hmm"),
+            (SlotKind::Content, "Hello"),
+            (SlotKind::Name(0), "add"),
+            (SlotKind::Id(0), "id1"),
+            (SlotKind::Key(0, 0), "key"),
+            (SlotKind::Value(0, 0), "val"),
+            (SlotKind::Key(0, 0), "key"),
         ];
         assert_eq!(slots(text, &answer), found);
     }
@@ -223,12 +223,12 @@ mod tests {
             ("{'a': 'x', 'b': True}", Whole::Python),
         ] {
             let answer = Answer::calls(vec![call("id1", "add", given)]);
-            let expected = [(Kind::Name(0), "add"), (Kind::Arguments(0, whole), written)];
+            let expected = [(SlotKind::Name(0), "add"), (SlotKind::Arguments(0, whole), written)];
             assert_eq!(slots(&format!("add({written})"), &answer), expected, "{written}");
         }
         // An object with another member is not the arguments: their keys and values show one by one.
         let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
-        let found = [(Kind::Name(0), "add"), (Kind::Key(0, 0), "key"), (Kind::Value(0, 0), "val")];
+        let found = [(SlotKind::Name(0), "add"), (SlotKind::Key(0, 0), "key"), (SlotKind::Value(0, 0), "val")];
         assert_eq!(slots(r#"add({"key": "val", "more": 1})"#, &answer), found);
     }
 
@@ -236,7 +236,7 @@ mod tests {
     fn in_a_call_that_is_one_object_the_inner_object_holds_the_arguments() {
         let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
         let text = r#"{"name": "add", "arguments": {"key": "val"}}"#;
-        let found = [(Kind::Name(0), "add"), (Kind::Arguments(0, Whole::Json), r#"{"key": "val"}"#)];
+        let found = [(SlotKind::Name(0), "add"), (SlotKind::Arguments(0, Whole::Json), r#"{"key": "val"}"#)];
         assert_eq!(slots(text, &answer), found);
     }
 
@@ -244,21 +244,21 @@ mod tests {
     fn empty_arguments_are_looked_for_between_their_name_and_the_next_one() {
         let answer = Answer::calls(vec![call("id1", "one", "{}"), call("id2", "two", "{}")]);
         let trace = Trace::new("{} one {} two {}", &answer);
-        assert_eq!(trace.slot(Kind::Arguments(0, Whole::Json)).unwrap().range, 7..9);
-        assert_eq!(trace.slot(Kind::Arguments(1, Whole::Json)).unwrap().range, 14..16);
+        assert_eq!(trace.slot(SlotKind::Arguments(0, Whole::Json)).unwrap().range, 7..9);
+        assert_eq!(trace.slot(SlotKind::Arguments(1, Whole::Json)).unwrap().range, 14..16);
         // The braces of the next call are not those of one that has none.
         let trace = Trace::new("one two {}", &answer);
-        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [Kind::Name(0)]);
+        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [SlotKind::Name(0)]);
         // Nor are braces before its name.
         let trace = Trace::new("{} one", &Answer::calls(vec![call("id1", "one", "{}")]));
-        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [Kind::Name(0)]);
+        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [SlotKind::Name(0)]);
     }
 
     #[test]
     fn lead_and_tail_are_the_text_outside_all_slots() {
         let trace = Trace::new("<a>Hello</a>", &Answer::content("Hello"));
         assert_eq!((trace.lead(), trace.tail()), ("<a>", "</a>"));
-        assert!(trace.shows(Kind::Content) && !trace.shows(Kind::Reasoning));
+        assert!(trace.shows(SlotKind::Content) && !trace.shows(SlotKind::Reasoning));
         // Without a slot, all of the text comes before the first one, and after the last one.
         let trace = Trace::new("<a></a>", &Answer::content("Hello"));
         assert_eq!((trace.lead(), trace.tail()), ("<a></a>", "<a></a>"));

@@ -9,7 +9,7 @@ use super::infer::other_tools;
 use super::marks::Segmentation;
 use super::shapes;
 use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
-use super::trace::{Kind, Slot, Trace};
+use super::trace::{Slot, SlotKind, Trace};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::push_new;
 use backchat_core::python;
@@ -59,12 +59,12 @@ pub struct Group {
 /// A turn that was rendered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    pub parts: Vec<Part>,
+    pub parts: Vec<TurnPart>,
 }
 
 /// A part of a rendered turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TurnPart {
     Text(String),
     Reasoning,
     Content,
@@ -72,7 +72,7 @@ pub enum Part {
 }
 
 impl Shape {
-    pub fn has(&self, part: &Part) -> bool {
+    pub fn has(&self, part: &TurnPart) -> bool {
         self.parts.contains(part)
     }
 
@@ -82,9 +82,9 @@ impl Shape {
     }
 }
 
-impl Part {
+impl TurnPart {
     pub fn text(&self) -> Option<&str> {
-        if let Part::Text(text) = self { Some(text) } else { None }
+        if let TurnPart::Text(text) = self { Some(text) } else { None }
     }
 }
 
@@ -224,33 +224,33 @@ fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) 
 
 /// A trace as the parts of a turn; `None` if the template dropped a part.
 fn shape(trace: &Trace, answer: &Answer, wire: &WireFormat) -> Option<Shape> {
-    let mut regions: Vec<(std::ops::Range<usize>, Part)> = Vec::new();
+    let mut regions: Vec<(std::ops::Range<usize>, TurnPart)> = Vec::new();
     if answer.content.is_some() {
-        regions.push((trace.slot(Kind::Content)?.range.clone(), Part::Content));
+        regions.push((trace.slot(SlotKind::Content)?.range.clone(), TurnPart::Content));
     }
     if answer.reasoning.is_some() {
-        regions.push((trace.slot(Kind::Reasoning)?.range.clone(), Part::Reasoning));
+        regions.push((trace.slot(SlotKind::Reasoning)?.range.clone(), TurnPart::Reasoning));
     }
     for index in 0..answer.calls.len() {
         let calls = wire.calls.as_ref()?;
         let slots: Vec<&Slot> = trace.of_call(index).collect();
-        let has = |test: fn(&Kind) -> bool| slots.iter().any(|slot| test(&slot.kind));
-        if !has(|kind| matches!(kind, Kind::Name(_) | Kind::Id(_)))
-            || !has(|kind| matches!(kind, Kind::Arguments(..) | Kind::Value(..)))
+        let has = |test: fn(&SlotKind) -> bool| slots.iter().any(|slot| test(&slot.kind));
+        if !has(|kind| matches!(kind, SlotKind::Name(_) | SlotKind::Id(_)))
+            || !has(|kind| matches!(kind, SlotKind::Arguments(..) | SlotKind::Value(..)))
         {
             return None;
         }
         let own = trace.range_of(index)?;
-        regions.push((own.start.checked_sub(calls.margins.0)?..own.end + calls.margins.1, Part::Call));
+        regions.push((own.start.checked_sub(calls.margins.0)?..own.end + calls.margins.1, TurnPart::Call));
     }
     regions.sort_by_key(|(range, _)| range.start);
     let mut parts = Vec::new();
     let mut at = 0;
     for (range, part) in regions {
-        parts.extend([Part::Text(trace.text.get(at..range.start)?.to_owned()), part]);
+        parts.extend([TurnPart::Text(trace.text.get(at..range.start)?.to_owned()), part]);
         at = range.end;
     }
-    parts.push(Part::Text(trace.text.get(at..)?.to_owned()));
+    parts.push(TurnPart::Text(trace.text.get(at..)?.to_owned()));
     parts.retain(|part| part.text() != Some(""));
     Some(Shape { parts })
 }
@@ -264,10 +264,12 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
     for group in groups {
         for shape in &group.shapes {
             for (at, part) in shape.parts.iter().enumerate() {
-                let Part::Text(text) = part else { continue };
+                let TurnPart::Text(text) = part else { continue };
                 match shape.parts.get(at + 1) {
                     None => {}
-                    Some(Part::Call) if at > 0 && shape.parts.get(at - 1) == Some(&Part::Call) => between.push(text),
+                    Some(TurnPart::Call) if at > 0 && shape.parts.get(at - 1) == Some(&TurnPart::Call) => {
+                        between.push(text)
+                    }
                     Some(_) if at == 0 => {
                         inside.push(slice(text, segmentation.shared_start(text, &group.prompt).len()..));
                     }
@@ -304,7 +306,7 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
 
 /// Removes the stop, and all text after it, from a shape.
 fn end(shape: &mut Shape, stops: &[String], wire: &WireFormat) {
-    let Some(Part::Text(rest)) = shape.parts.last_mut() else { return };
+    let Some(TurnPart::Text(rest)) = shape.parts.last_mut() else { return };
     match stops.iter().filter_map(|stop| rest.find(stop.as_str())).min() {
         Some(stop) => rest.truncate(stop),
         None => {
@@ -337,7 +339,7 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec
     let key = shapes::key(0, 0);
     for value in samples() {
         let Some(trace) = turned([(key.clone(), value.clone())].into_iter().collect()) else { continue };
-        let Some(slot) = trace.slot(Kind::Key(0, 0)) else { continue };
+        let Some(slot) = trace.slot(SlotKind::Key(0, 0)) else { continue };
         let rest = trace.rest(slot.range.end);
         let plain = [(value.to_string(), false), (python::spelling(&value), true)];
         let plain = match &value {

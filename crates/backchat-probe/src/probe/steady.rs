@@ -22,12 +22,12 @@ pub fn readable(text: &str) -> String {
 /// The varying texts of one chat template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Varying {
-    places: Vec<Place>,
+    places: Vec<VaryingPlace>,
 }
 
 /// A place in the template's own text whose content varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct VaryingPlace {
     /// The text before it on its line, as far as that names it.
     before: String,
     /// The placeholders, and the text between them.
@@ -93,7 +93,7 @@ impl Varying {
                 }
             }
             let after = one.get(end).filter(|token| !is_value(token)).map_or("", |token| token).to_owned();
-            let place = Place { before, middle, after };
+            let place = VaryingPlace { before, middle, after };
             if !place.before.is_empty() && !self.places.contains(&place) {
                 self.places.push(place);
             }
@@ -106,7 +106,7 @@ impl Varying {
     }
 }
 
-impl Place {
+impl VaryingPlace {
     fn steady(&self, text: String) -> String {
         let mut out = String::new();
         let mut rest = text.as_str();
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_place_is_known_by_the_text_around_it() {
-        let place = Place { before: "day ".to_owned(), middle: "\u{2}-\u{2}".to_owned(), after: "|".to_owned() };
+        let place = VaryingPlace { before: "day ".to_owned(), middle: "\u{2}-\u{2}".to_owned(), after: "|".to_owned() };
         for (text, steady) in [
             ("<day 03-12|>", "<day \u{2}-\u{2}|>"),
             ("day 4 and day 03-12|day 1-2|", "day 4 and day \u{2}-\u{2}|day \u{2}-\u{2}|"),

@@ -12,10 +12,10 @@ const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[\[
 /// Writes `content` and its arguments.
 pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments: &Arguments) {
     match arguments {
-        Arguments::Json | Arguments::JsonText => put(field, "content", "json".into()),
+        Arguments::Json | Arguments::JsonText => drop(field.insert("content", "json".into())),
         Arguments::Python => {
-            put(field, "content", "json".into());
-            put(field, "content_args", Value::from([("string_delims", delims("'", "'"))]));
+            field.insert("content", "json".into());
+            field.insert("content_args", Value::from([("string_delims", delims("'", "'"))]));
         }
         Arguments::Dialect { unquoted_keys, quotes } => {
             let mut args = Object::new();
@@ -25,15 +25,11 @@ pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments:
             if let Some((open, close)) = quotes {
                 args.insert("string_delims", delims(open, close));
             }
-            put(field, "content", "json".into());
-            put(field, "content_args", Value::Object(args));
+            field.insert("content", "json".into());
+            field.insert("content_args", Value::Object(args));
         }
         Arguments::Pairs(pairs) => inline(segmentation, field, pairs),
     }
-}
-
-fn put(field: &mut Object, key: &str, value: Value) {
-    field.insert(key, value);
 }
 
 fn delims(open: &str, close: &str) -> Value {
@@ -78,8 +74,8 @@ fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
         let value = Value::from([("name", "json".into()), ("args", Value::Object(parser))]);
         args.insert("value_parser", value);
     }
-    put(field, "content", "xml-inline".into());
-    put(field, "content_args", Value::Object(args));
+    field.insert("content", "xml-inline".into());
+    field.insert("content_args", Value::Object(args));
 }
 
 /// The pattern before a key, of one of its characters, and from it to the value.

@@ -5,10 +5,8 @@ use std::collections::HashSet;
 
 use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{History, Reach, TestAnswer};
-use super::judge::{Judge, Outcome};
-use super::renders::Tokens;
-use super::request::Request;
-use super::verdict::Loss;
+use super::judge::Judge;
+use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
@@ -25,7 +23,7 @@ impl Assumption {
     pub fn losses(&self, judge: &Judge<'_, '_>) -> Vec<Loss> {
         let mut losses: Vec<Loss> = Vec::new();
         for case in &self.cases {
-            let Outcome::Failed(failure) = judge.outcome(case) else { continue };
+            let Fate::Failed(failure) = judge.fate(case) else { continue };
             match losses.iter_mut().find(|known| known.part == failure.part) {
                 Some(known) => known.count += 1,
                 None => {
@@ -48,22 +46,19 @@ const MOST_VARIED: usize = 24;
 pub(super) struct Setup<'p, 't> {
     pub template: &'t ChatTemplate,
     pub variables: &'t Object,
-    pub plain: &'p Prober<'t>,
-    pub offering: &'p Prober<'t>,
-    pub request: &'p Request,
-    pub histories: &'p [History],
-    /// The first of them.
+    pub cutter: &'p Cutter<'p, 't>,
+    /// The first of its histories.
     pub history: &'p History,
-    pub tokens: Tokens<'t>,
 }
 
 impl<'t> Setup<'_, 't> {
     /// The assumptions that matter for this template, with cases of these answers.
     pub fn find(&self, said: &[TestAnswer], cases: &[Case]) -> Vec<Assumption> {
-        let usual = self.outlook(self.plain, self.offering, &Setting::new());
-        let plain = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
+        let Cutter { plain, offering, .. } = self.cutter;
+        let usual = self.outlook(plain, offering, &Setting::new());
+        let ended = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
-        found.extend(plain.and_then(|case| self.end(case)));
+        found.extend(ended.and_then(|case| self.end(case)));
         let mut names: Vec<(&str, Vec<Value>)> = Vec::new();
         for (name, value) in self.variables.iter().filter(|(name, _)| !name.ends_with("_token")) {
             names.push((name, other_than(Some(value))));
@@ -81,8 +76,9 @@ impl<'t> Setup<'_, 't> {
 
     fn clock(&self, said: &[TestAnswer], usual: &Outlook) -> Option<Assumption> {
         let clock = Prober::new(self.template, self.variables, Some(ANOTHER_TIME.to_owned()));
-        let plain = clock.with_shape(self.request.request_shape).with_reasoning(self.request.reasoning_input.as_ref());
-        let offering = plain.offering(self.offering.offered().cloned());
+        let request = self.cutter.request;
+        let plain = clock.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
+        let offering = plain.offering(self.cutter.offering.offered().cloned());
         if self.outlook(&plain, &offering, &Setting::new()) == *usual {
             return None;
         }
@@ -91,21 +87,22 @@ impl<'t> Setup<'_, 't> {
     }
 
     fn variable(&self, said: &[TestAnswer], usual: &Outlook, name: &str, setting: Setting) -> Option<Assumption> {
-        let outlook = self.outlook(self.plain, self.offering, &setting);
-        let is_known = |known: &Setting| self.outlook(self.plain, self.offering, known) == outlook;
+        let Cutter { plain, offering, request, .. } = self.cutter;
+        let outlook = self.outlook(plain, offering, &setting);
+        let is_known = |known: &Setting| self.outlook(plain, offering, known) == outlook;
         // A text that only turns a switch on is a setting of the proof.
-        if outlook == *usual || outlook.is_refused() || self.request.usage.settings.iter().any(is_known) {
+        if outlook == *usual || outlook.is_refused() || request.usage.settings.iter().any(is_known) {
             return None;
         }
         let how = if self.variables.contains_key(name) { "with the value given" } else { "without it" };
         let message = format!("the text around the turn depends on `{name}`; the draft reads it as written {how}");
-        Some(Assumption { message, cases: self.cases(said, self.plain, self.offering, setting) })
+        Some(Assumption { message, cases: self.cases(said, plain, offering, setting) })
     }
 
     /// The end of a turn, if the template writes more after it and no stop token ends it.
     fn end(&self, case: &Case) -> Option<Assumption> {
         let rest = rest(case)?;
-        let is_stopped = self.tokens.eos.is_some_and(|eos| !eos.is_empty() && case.text.ends_with(eos));
+        let is_stopped = self.cutter.tokens.eos.is_some_and(|eos| !eos.is_empty() && case.text.ends_with(eos));
         if rest.trim().is_empty() || is_stopped {
             return None;
         }
@@ -129,15 +126,16 @@ impl<'t> Setup<'_, 't> {
     }
 
     fn cases(&self, said: &[TestAnswer], plain: &Prober<'t>, offering: &Prober<'t>, setting: Setting) -> Vec<Case> {
-        let mut request = self.request.clone();
+        let Cutter { request, histories, tokens, .. } = self.cutter;
+        let mut request = (*request).clone();
         request.usage.settings = vec![setting];
         let said: Vec<TestAnswer> = said
             .iter()
             .filter(|said| said.reach == Reach::Settings)
             .map(|said| TestAnswer { reach: Reach::Histories, ..said.clone() })
             .collect();
-        let histories = self.histories.iter().filter(|history| history.is_main).cloned().collect();
-        let mut cutter = Cutter::new(plain, offering, &request, histories, self.tokens, TurnStarts::default());
+        let histories = histories.iter().filter(|history| history.is_main).cloned().collect();
+        let mut cutter = Cutter::new(plain, offering, &request, histories, *tokens, TurnStarts::default());
         cutter.cases(&said, &mut HashSet::new())
     }
 }

@@ -200,12 +200,8 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
     if !foreign.is_empty() {
         let text = format!("Elsewhere people write {}, as you know.", foreign.join(" or "));
         value("markers of other formats".to_owned(), Answer::content(&text));
-        let query = Object::from([
-            ("query".to_owned(), format!("{} end.", foreign.join(" then ")).into()),
-            ("limit".to_owned(), 1.into()),
-        ]);
-        let call = Call { id: "a1B2c3D4e".to_owned(), name: "run-sql.v2".to_owned(), arguments: query };
-        value("a call with markers of other formats".to_owned(), Answer::calls(vec![call]));
+        let query = [("query", format!("{} end.", foreign.join(" then ")).into()), ("limit", 1.into())];
+        value("a call with markers of other formats".to_owned(), called("run-sql.v2", query));
         let thought = format!("The text {} is only quoted.", foreign.join(" and "));
         value(
             "reasoning with markers of other formats".to_owned(),
@@ -222,14 +218,15 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
 /// left out, because it would be escaped.
 pub(super) fn separated(between: &str, named_ids: bool) -> TestAnswer {
     let query = format!("Ghent{}Brno", between.trim_matches('"'));
-    let arguments = Object::from([("query".to_owned(), query.into())]);
-    let mut calls = vec![Call { id: "a1B2c3D4e".to_owned(), name: "lookup_city".to_owned(), arguments }];
-    name_ids(&mut calls, named_ids, 0);
-    TestAnswer {
-        name: "a call with the text between arguments".to_owned(),
-        answer: Answer::calls(calls),
-        reach: Reach::Value,
-    }
+    let mut answer = called("lookup_city", [("query", query.into())]);
+    name_ids(&mut answer.calls, named_ids, 0);
+    TestAnswer { name: "a call with the text between arguments".to_owned(), answer, reach: Reach::Value }
+}
+
+/// A call with these arguments.
+fn called<const N: usize>(name: &str, arguments: [(&str, Value); N]) -> Answer {
+    let arguments = arguments.map(|(key, value)| (key.to_owned(), value)).into();
+    Answer::calls(vec![Call { id: "a1B2c3D4e".to_owned(), name: name.to_owned(), arguments }])
 }
 
 /// Markers of no known format, except those that could be part of this one's.
@@ -253,9 +250,7 @@ pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
     if !beginnings.is_empty() {
         let text = format!("These are not complete: {} and no more.", beginnings.join(" , "));
         value("beginnings of markers", Answer::content(&text));
-        let query = Object::from([("query".to_owned(), text.into())]);
-        let call = Call { id: "a1B2c3D4e".to_owned(), name: "run-sql.v2".to_owned(), arguments: query };
-        value("a call with beginnings of markers", Answer::calls(vec![call]));
+        value("a call with beginnings of markers", called("run-sql.v2", [("query", text.into())]));
     }
     for TestAnswer { answer, .. } in &mut said {
         name_ids(&mut answer.calls, named_ids, 0);

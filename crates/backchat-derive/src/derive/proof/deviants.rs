@@ -139,9 +139,8 @@ impl<'c> Regions<'c> {
     /// A word before the calls, where content has a marker of its own.
     fn with_text_outside(&self, case: &Case) -> Option<(String, Answer)> {
         let call = self.calls.first().filter(|_| !self.has_implicit && case.expected.content.is_none())?;
-        let (before, after) = self.text.split_at_checked(call.open.0)?;
         let expected = Answer { content: Some(ASIDE.to_owned()), ..case.expected.clone() };
-        Some((format!("{before}{ASIDE}\n{after}"), expected))
+        Some((replaced_at(self.text, (call.open.0, call.open.0), &format!("{ASIDE}\n"))?, expected))
     }
 
     /// A tagged call that is cut off inside its last tag.
@@ -155,7 +154,7 @@ impl<'c> Regions<'c> {
 
     fn without_last_tag_closer(&self, case: &Case) -> Option<String> {
         let (start, closer) = self.last_tag_closer(case)?;
-        Some(format!("{}{}", self.text.get(..start)?, self.text.get(start + closer.len()..)?))
+        replaced_at(self.text, (start, start + closer.len()), "")
     }
 
     /// What ends the last tag of the last call, and where it begins.
@@ -163,7 +162,7 @@ impl<'c> Regions<'c> {
         let call = self.calls.last().filter(|_| self.is_tagged)?;
         let (_, value) = case.expected.calls.last()?.arguments.iter().next_back()?;
         let value = value.as_str().filter(|text| !text.is_empty())?;
-        let body = self.text.get(call.body.0..call.body.1)?;
+        let body = self.body(call);
         let at = body.rfind(value)? + value.len();
         let after = body.get(at..)?.trim_end();
         let closer = after.trim_start();
@@ -187,16 +186,14 @@ impl<'c> Regions<'c> {
 
     fn without(&self, (start, end): (usize, usize)) -> Option<String> {
         self.mark((start, end))?;
-        Some(format!("{}{}", self.text.get(..start)?, self.text.get(end.min(self.unstopped)..)?))
+        replaced_at(self.text, (start, end.min(self.unstopped)), "")
     }
 
     fn with_body(&self, region: &Region, change: Change) -> Option<String> {
-        let (start, end) = region.body;
-        let body = self.text.get(start..end)?;
+        let body = self.body(region);
         let inner = body.trim();
         json::read(inner).ok()?;
-        let changed = change(inner)?;
-        Some(format!("{}{}{}", self.text.get(..start)?, body.replace(inner, &changed), self.text.get(end..)?))
+        replaced_at(self.text, region.body, &body.replace(inner, &change(inner)?))
     }
 
     /// The first call's name as other formats write it.
@@ -205,6 +202,11 @@ impl<'c> Regions<'c> {
         let names = case.expected.calls.iter().filter(|call| call.name == *name).count();
         replaced_once(self.text, name, &format!("functions.{name}")).filter(|_| names == 1)
     }
+}
+
+/// A text with another part in place of the one between two positions.
+pub(super) fn replaced_at(text: &str, (start, end): (usize, usize), by: &str) -> Option<String> {
+    Some(format!("{}{by}{}", text.get(..start)?, text.get(end..)?))
 }
 
 /// A text with its only occurrence of a part replaced.

@@ -4,6 +4,7 @@
 //! call that is cut off and nothing else. They count for no verdict.
 
 use super::case::{self, Case};
+use super::deviants::replaced_at;
 use super::judge::{Judge, Region};
 use super::tolerance::Tolerance;
 use crate::wire::marks::Segmentation;
@@ -100,8 +101,7 @@ impl<'c> Output<'c> {
     }
 
     fn with(&self, at: usize, text: &str) -> Option<String> {
-        let (before, after) = self.text.split_at_checked(at)?;
-        Some(format!("{before}{text}{after}"))
+        replaced_at(self.text, (at, at), text)
     }
 
     fn without_space(&self, (start, end): (usize, usize)) -> Option<String> {
@@ -134,10 +134,8 @@ impl<'c> Output<'c> {
     }
 
     fn with_body(&self, region: &Region, write: fn(&Value) -> Option<String>) -> Option<String> {
-        let (start, end) = region.body;
-        let (before, body, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
-        let written = write(&json::read(body.trim()).ok()?)?;
-        Some(format!("{before}{written}{after}"))
+        let body = self.text.get(region.body.0..region.body.1)?;
+        replaced_at(self.text, region.body, &write(&json::read(body.trim()).ok()?)?)
     }
 
     fn cut_off(&self, region: &Region) -> Option<String> {

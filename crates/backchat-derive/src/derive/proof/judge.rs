@@ -9,7 +9,7 @@ use super::conversations::tools;
 use super::reading::{
     Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field, with_decoded_arguments,
 };
-use super::verdict::{Failure, Loss};
+use super::verdict::{Failure, Fate, Loss};
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
@@ -17,13 +17,6 @@ use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Options, ParseError, Parser, Span, Tools};
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Prober};
-
-/// The result of one case.
-pub(super) enum Outcome {
-    Passed,
-    Lost(Loss),
-    Failed(Box<Failure>),
-}
 
 /// A region of a turn, in bytes.
 pub(super) struct Region {
@@ -53,7 +46,7 @@ impl<'a, 't> Judge<'a, 't> {
     }
 
     /// With the stop token and without it; whole and one character at a time.
-    pub fn outcome(&self, case: &Case) -> Outcome {
+    pub fn fate(&self, case: &Case) -> Fate {
         let mut lost = None;
         let mut whole: Vec<(&str, Object)> = Vec::new();
         for text in [Some(&case.text), case.unstopped.as_ref()].into_iter().flatten() {
@@ -97,21 +90,13 @@ impl<'a, 't> Judge<'a, 't> {
                 return self.failed(case, text, part, what, None, Value::Object(other));
             }
         }
-        lost.map_or(Outcome::Passed, Outcome::Lost)
+        lost.map_or(Fate::Passed, Fate::Lost)
     }
 
-    fn failed(
-        &self,
-        case: &Case,
-        text: &str,
-        part: Part,
-        what: &str,
-        boundary: Option<Boundary>,
-        got: Value,
-    ) -> Outcome {
+    fn failed(&self, case: &Case, text: &str, part: Part, what: &str, boundary: Option<Boundary>, got: Value) -> Fate {
         let expected = message_of(&case.expected, self.reasoning);
         let failure = Failure::new(case, part, what.to_owned(), expected, got);
-        Outcome::Failed(Box::new(Failure { boundary, text: text.to_owned(), ..failure }))
+        Fate::Failed(Box::new(Failure { boundary, text: text.to_owned(), ..failure }))
     }
 
     fn parser(&self, case: &Case) -> Result<Parser, ParseError> {
@@ -308,25 +293,25 @@ mod tests {
     use backchat_probe::probe::Answer;
 
     /// The outcome of the conversation with this name.
-    fn outcome(proof: &Proof<'_>, json: &str, name: &str) -> Outcome {
+    fn outcome(proof: &Proof<'_>, json: &str, name: &str) -> Fate {
         let template = template(json);
         let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);
         let case = proof.cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("{name}"));
-        judge.outcome(case)
+        judge.fate(case)
     }
 
-    fn failed(outcome: Outcome) -> Failure {
+    fn failed(outcome: Fate) -> Failure {
         match outcome {
-            Outcome::Failed(failure) => *failure,
-            Outcome::Passed => panic!("it passed"),
-            Outcome::Lost(loss) => panic!("it was lost: {}", loss.message),
+            Fate::Failed(failure) => *failure,
+            Fate::Passed => panic!("it passed"),
+            Fate::Lost(loss) => panic!("it was lost: {}", loss.message),
         }
     }
 
     #[test]
     fn a_template_that_reads_the_turn_passes() {
         with_proof(CHAT, |proof| {
-            assert!(matches!(outcome(&proof, ANSWER, "signs after a question"), Outcome::Passed));
+            assert!(matches!(outcome(&proof, ANSWER, "signs after a question"), Fate::Passed));
         });
     }
 
@@ -359,7 +344,7 @@ mod tests {
     fn a_difference_that_renders_to_the_same_bytes_is_lost_by_the_wire() {
         let starred = CHAT.replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}");
         with_proof(&starred, |proof| {
-            let Outcome::Lost(loss) = outcome(&proof, ANSWER, "paragraphs after a question") else {
+            let Fate::Lost(loss) = outcome(&proof, ANSWER, "paragraphs after a question") else {
                 panic!("the template itself writes another sign")
             };
             assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "another content is written alike"));
@@ -374,7 +359,7 @@ mod tests {
                        {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
         with_proof(planned, |proof| {
             let answer = ANSWER.replace("\"reasoning_content\"", "\"thinking\"");
-            let Outcome::Lost(loss) = outcome(&proof, &answer, "an answer and a call after a question") else {
+            let Fate::Lost(loss) = outcome(&proof, &answer, "an answer and a call after a question") else {
                 panic!("the template writes content beside a call where it writes reasoning")
             };
             assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "content and reasoning are written alike"));
@@ -387,7 +372,7 @@ mod tests {
                      {% endfor %}{% if add_generation_prompt %}<assistant><weigh>{% endif %}";
         let answer = ANSWER.replace("\"close\": \"</weigh>\"", "\"close\": [\"</weigh>\", \"<end>\"]");
         with_proof(opens, |proof| {
-            assert!(matches!(outcome(&proof, &answer, "signs after a question"), Outcome::Lost(_)));
+            assert!(matches!(outcome(&proof, &answer, "signs after a question"), Fate::Lost(_)));
         });
         // Renders with reasoning distinguish the two.
         let closes = "{% if m.thinking %}{{ m.thinking }}</weigh>{% endif %}{{ m.content }}";
@@ -433,12 +418,12 @@ mod tests {
             with_proof(chat, |proof| {
                 for name in answers {
                     match outcome(&proof, ANSWER, name) {
-                        Outcome::Lost(loss) => {
+                        Fate::Lost(loss) => {
                             assert!(is_lost && loss.part == Part::Arguments, "{name}: {}", loss.message);
                             assert!(loss.message.contains("come back as JSON text"), "{name}: {}", loss.message);
                         }
-                        Outcome::Passed => assert!(!is_lost, "{name}"),
-                        Outcome::Failed(failure) => panic!("{name}: {}", failure.describe()),
+                        Fate::Passed => assert!(!is_lost, "{name}"),
+                        Fate::Failed(failure) => panic!("{name}: {}", failure.describe()),
                     }
                 }
             });
@@ -467,8 +452,7 @@ mod tests {
                 "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}},
             "content": {"close": "<end>"}}}"#;
         with_proof(&queried, |proof| {
-            let Outcome::Lost(loss) =
-                outcome(&proof, answer, "a call with the text between arguments after a question")
+            let Fate::Lost(loss) = outcome(&proof, answer, "a call with the text between arguments after a question")
             else {
                 panic!("the render does not say where the value ends")
             };

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::conversations::about;
-use super::judge::{Judge, Outcome};
-use super::verdict::{Failure, Loss};
+use super::judge::Judge;
+use super::verdict::Fate;
 use super::{Proof, marks, reading};
 use crate::derive::{Options, needed};
 use backchat_chat::ChatTemplate;
@@ -28,17 +28,6 @@ pub struct Conversation {
     pub expected: Value,
     /// Its result.
     pub fate: Fate,
-}
-
-/// The result of a conversation.
-#[derive(Clone, Debug)]
-pub enum Fate {
-    /// It parses back exactly.
-    Passed,
-    /// The wire format itself loses something.
-    Lost(Loss),
-    /// The response template reads it wrongly.
-    Failed(Box<Failure>),
 }
 
 /// The conversations that prove a response template against the source of a chat template, in the order of the proof.
@@ -68,17 +57,17 @@ impl Proof<'_> {
         let said = about(&marks(template), self.request.calls.named_ids);
         let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
         let cases: Vec<_> = self.cases.iter().chain(&own).collect();
-        let outcomes: Vec<_> = cases.iter().map(|case| judge.outcome(case)).collect();
-        let has_failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_));
-        let read = cases.iter().zip(&outcomes).filter(|(_, outcome)| !has_failed(outcome)).map(|(case, _)| *case);
+        let fates: Vec<_> = cases.iter().map(|case| judge.fate(case)).collect();
+        let has_failed = |fate: &Fate| matches!(fate, Fate::Failed(_));
+        let read = cases.iter().zip(&fates).filter(|(_, fate)| !has_failed(fate)).map(|(case, _)| *case);
         let unread = self.unread_name(template, &read.collect::<Vec<_>>());
         let name = reading::reasoning_field(template);
-        let listed = cases.into_iter().zip(outcomes).map(|(case, outcome)| {
-            let fate = match (outcome, &unread) {
-                (Outcome::Failed(failure), _) => Fate::Failed(failure),
-                (_, Some(failure)) if case.expected.reasoning.is_some() => Fate::Failed(Box::new(failure.clone())),
-                (Outcome::Lost(loss), _) => Fate::Lost(loss),
-                (Outcome::Passed, _) => Fate::Passed,
+        let listed = cases.into_iter().zip(fates).map(|(case, fate)| {
+            let fate = match &unread {
+                Some(failure) if !has_failed(&fate) && case.expected.reasoning.is_some() => {
+                    Fate::Failed(Box::new(failure.clone()))
+                }
+                _ => fate,
             };
             let (said, after) = case.name.split_once(" after ").unwrap_or((&case.name, ""));
             // Of the text with the stop token and the one without, the failing one is shown.

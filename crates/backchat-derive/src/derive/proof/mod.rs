@@ -53,21 +53,20 @@ use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Message, Prober, REASONING_KEYS, ReasoningInput, RequestShape, Setting};
 use case::{Case, Cutter, TurnStarts};
-use judge::{Judge, Outcome};
+use judge::Judge;
 use renders::Tokens;
 use request::Request;
 
 pub(super) use boundary::Boundary;
 pub use conversations::tools;
-pub use listed::with_conversations;
-pub use listed::{Conversation, Fate, conversations};
+pub use listed::{Conversation, conversations, with_conversations};
 pub use policy_rounds::{Cuts, PolicyRounds};
 pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
 pub use reading::reasoning_field;
 pub use tolerance::Tolerance;
 pub(super) use verdict::UnreadTurn;
-pub use verdict::{Failure, Loss, Scope, Unverified, Verdict};
+pub use verdict::{Failure, Fate, Loss, Scope, Unverified, Verdict};
 
 /// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
 const MOST_CASES: usize = 240;
@@ -119,17 +118,7 @@ impl<'t> Proof<'t> {
         cases.truncate(MOST_CASES);
         proof.assumptions = proof.cut(|cutter| {
             let Some(history) = cutter.histories.first() else { return Vec::new() };
-            let setup = Setup {
-                template,
-                variables: &options.variables,
-                plain: cutter.plain,
-                offering: cutter.offering,
-                request: cutter.request,
-                histories: &cutter.histories,
-                history,
-                tokens: proof.tokens,
-            };
-            setup.find(&said, &cases)
+            Setup { template, variables: &options.variables, cutter, history }.find(&said, &cases)
         });
         proof.cases = cases;
         Some(proof)
@@ -275,17 +264,17 @@ impl<'t> Proof<'t> {
         for case in self.cases.iter().chain(&own) {
             verdict.cases += 1;
             verdict.recut += usize::from(case.cut != turn_start::Cut::Exact);
-            match judge.outcome(case) {
-                Outcome::Passed => {
+            match judge.fate(case) {
+                Fate::Passed => {
                     verdict.passed += 1;
                     passed_with_reasoning += usize::from(case.expected.reasoning.is_some());
                     passed.push(case);
                 }
-                Outcome::Lost(loss) => {
+                Fate::Lost(loss) => {
                     passed.push(case);
                     verdict.lose(loss);
                 }
-                Outcome::Failed(failure) => verdict.fail(*failure),
+                Fate::Failed(failure) => verdict.fail(*failure),
             }
         }
         if let Some(failure) = self.unread_name(template, &passed) {

@@ -5,9 +5,10 @@
 
 use super::case::{self, Case};
 use super::deviants::{Deviant, Regions, replaced_once};
-use super::judge::{Judge, Outcome};
+use super::judge::Judge;
 use super::policy_rounds::{Cuts, PolicyRounds};
 use super::reading::{arguments_of, name_of};
+use super::verdict::Fate;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Options, Parser, Policies, Problem, RecoveryPolicy};
@@ -75,7 +76,7 @@ impl Judge<'_, '_> {
             return;
         }
         // A policy may give back what the wire format loses.
-        let is_lost = matches!(self.outcome(case), Outcome::Lost(_));
+        let is_lost = matches!(self.fate(case), Fate::Lost(_));
         let mends = |message: &Object| is_lost && self.is_same(case, &case.expected, message);
         for policy in Policies::every().iter() {
             let alone = self.recover(case, text, policy.into());

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::Proof;
 use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{History, Reach, TestAnswer, call, name_ids, one_tool};
-use super::judge::{Judge, Outcome};
+use super::judge::Judge;
 use super::reading::{message_of, reasoning_field};
+use super::verdict::Fate;
 use backchat_chat::Origin;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{Options, Parser, Tools};
@@ -149,10 +150,10 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tool
         parser.feed(&output).ok()?;
         Some(parser.finish().ok()?.message)
     };
-    let (loss, is_read) = match judge.outcome(case) {
-        Outcome::Passed => (None, true),
-        Outcome::Lost(loss) => (Some(loss.message), true),
-        Outcome::Failed(_) => (None, false),
+    let (loss, is_read) = match judge.fate(case) {
+        Fate::Passed => (None, true),
+        Fate::Lost(loss) => (Some(loss.message), true),
+        Fate::Failed(_) => (None, false),
     };
     let whole = read(&case.prefix);
     // The parser ignores the system prompt and the tools; how it reads the turn decides.

@@ -88,6 +88,17 @@ pub struct Loss {
     pub is_assumed: bool,
 }
 
+/// The result of a conversation.
+#[derive(Clone, Debug)]
+pub enum Fate {
+    /// It parses back exactly.
+    Passed,
+    /// The wire format itself loses something.
+    Lost(Loss),
+    /// The response template reads it wrongly.
+    Failed(Box<Failure>),
+}
+
 /// Something a response template claims to read that no conversation exercised.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -181,26 +181,28 @@ fn greedy(branches: &Branches) -> Branches {
                 _ => None,
             };
             match items.get_mut(at) {
-                Some(Item::Atom(atom)) => {
-                    if let (Some(c), Some(class)) = (next, atom.strip_suffix("]+?").and_then(|a| a.strip_prefix("[^")))
-                    {
-                        *atom = format!("[^{class}{}]+", written(c));
-                    }
-                }
+                Some(Item::Atom(atom)) => stop_before(atom, next),
                 Some(Item::Group { inside, .. } | Item::Look { inside, .. }) => *inside = greedy(inside),
                 None => {}
             }
             // The run may be all that a named group holds.
-            if let (Some(c), Some(Item::Group { inside: Branches(inside), .. })) = (next, items.get_mut(at))
+            if let Some(Item::Group { inside: Branches(inside), .. }) = items.get_mut(at)
                 && let [Branch(held)] = inside.as_mut_slice()
                 && let Some(Item::Atom(atom)) = held.last_mut()
-                && let Some(class) = atom.strip_suffix("]+?").and_then(|atom| atom.strip_prefix("[^"))
             {
-                *atom = format!("[^{class}{}]+", written(c));
+                stop_before(atom, next);
             }
         }
     }
     out
+}
+
+/// Writes a lazy run as a greedy one without this character.
+fn stop_before(atom: &mut String, next: Option<char>) {
+    let class = atom.strip_suffix("]+?").and_then(|atom| atom.strip_prefix("[^"));
+    if let (Some(class), Some(c)) = (class, next) {
+        *atom = format!("[^{class}{}]+", written(c));
+    }
 }
 
 fn first_character(inside: &Branches) -> Option<char> {

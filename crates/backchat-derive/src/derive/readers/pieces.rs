@@ -48,36 +48,23 @@ impl Branches {
     pub fn literals(&self) -> Option<Vec<String>> {
         let mut found = Vec::new();
         for branch in &self.0 {
-            let mut items = branch.0.as_slice();
-            while let [first, rest @ ..] = items {
-                if !first.is_space() {
-                    break;
-                }
-                items = rest;
-            }
-            while let [rest @ .., last] = items {
-                if !last.is_space() {
-                    break;
-                }
-                items = rest;
-            }
-            match items {
+            let start = branch.0.iter().position(|item| !item.is_space()).unwrap_or(0);
+            let end = branch.0.iter().rposition(|item| !item.is_space()).map_or(0, |last| last + 1);
+            match branch.0.get(start..end).unwrap_or(&[]) {
                 [Item::Group { open, inside, repeat }] if open == "(?:" && repeat.is_empty() => {
                     found.extend(inside.literals()?);
                 }
                 // A branch that only looks ahead for the opening of another field ends at that field's text.
                 [Item::Look { .. }] if self.0.len() > 1 => {}
-                _ => found.push(text(items).filter(|text| !text.is_empty())?),
+                items => {
+                    let text: String = items.iter().map(literal).collect::<Option<_>>()?;
+                    found.push(Some(text).filter(|text| !text.is_empty())?);
+                }
             }
         }
         found.dedup();
         (!found.is_empty()).then_some(found)
     }
-}
-
-/// The text that a run of items matches, if it is only one.
-fn text(items: &[Item]) -> Option<String> {
-    items.iter().map(literal).collect()
 }
 
 /// The character of an atom, if it is exactly one.

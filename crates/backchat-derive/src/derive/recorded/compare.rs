@@ -76,10 +76,6 @@ fn same_text(wanted: Option<&Value>, got: Option<&Value>) -> bool {
 /// Whether two values are the same, or one is the text in which the other is written.
 pub(super) fn same(wanted: &Value, got: &Value) -> bool {
     match (wanted, got) {
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
-        }
-        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::String(a), Value::String(b)) => a == b,
         (Value::String(text), other) | (other, Value::String(text)) => {
             let text = text.trim();
@@ -87,17 +83,22 @@ pub(super) fn same(wanted: &Value, got: &Value) -> bool {
                 || text == python::spelling(other)
                 || json::read(text).is_ok_and(|read| is_equal(&read, other))
         }
-        (a, b) => is_equal(a, b),
+        (a, b) => is_alike(a, b, same),
     }
 }
 
 /// Whether two values are equal, numbers by value: `1.5e10` is `15000000000.0`.
 pub(super) fn is_equal(wanted: &Value, got: &Value) -> bool {
+    is_alike(wanted, got, is_equal)
+}
+
+/// The same, if the values inside are so by this test.
+fn is_alike(wanted: &Value, got: &Value, test: fn(&Value, &Value) -> bool) -> bool {
     match (wanted, got) {
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| is_equal(value, other)))
+            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| test(value, other)))
         }
-        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b)),
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| test(a, b)),
         (Value::Number(a), Value::Number(b)) => {
             // Whole numbers have more digits than a float.
             a == b || (!(a.is_integer() && b.is_integer()) && a.as_f64() == b.as_f64())

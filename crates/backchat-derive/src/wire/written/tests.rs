@@ -17,11 +17,11 @@ fn calling(call: &str) -> String {
 
 /// A shape with its parts in braces.
 fn drawn(shape: &Shape) -> String {
-    let part = |part: &Part| match part {
-        Part::Text(text) => text.clone(),
-        Part::Reasoning => "{reasoning}".to_owned(),
-        Part::Content => "{content}".to_owned(),
-        Part::Call => "{call}".to_owned(),
+    let part = |part: &TurnPart| match part {
+        TurnPart::Text(text) => text.clone(),
+        TurnPart::Reasoning => "{reasoning}".to_owned(),
+        TurnPart::Content => "{content}".to_owned(),
+        TurnPart::Call => "{call}".to_owned(),
     };
     shape.parts.iter().map(part).collect()
 }
@@ -54,16 +54,19 @@ fn a_turn_in_which_the_template_drops_a_part_is_not_a_shape() {
     let source = calling("<call>{{ c.function | tojson }}</call>")
         .replace("{{ m.content }}{% for", "{{ m.content if not m.tool_calls }}{% for");
     let shapes = &written(&source).groups[0].shapes;
-    assert!(shapes.iter().any(|shape| shape.has(&Part::Call)) && shapes.iter().any(|shape| shape.has(&Part::Content)));
-    assert!(shapes.iter().all(|shape| !(shape.has(&Part::Call) && shape.has(&Part::Content))), "{shapes:?}");
+    assert!(
+        shapes.iter().any(|shape| shape.has(&TurnPart::Call))
+            && shapes.iter().any(|shape| shape.has(&TurnPart::Content))
+    );
+    assert!(shapes.iter().all(|shape| !(shape.has(&TurnPart::Call) && shape.has(&TurnPart::Content))), "{shapes:?}");
 }
 
 #[test]
 fn a_stop_begins_at_its_first_mark_that_no_turn_holds() {
     let group = |texts: &[&str]| {
-        let mut parts = vec![Part::Text("<|bot|>".to_owned()), Part::Content];
+        let mut parts = vec![TurnPart::Text("<|bot|>".to_owned()), TurnPart::Content];
         for text in texts {
-            parts.extend([Part::Text((*text).to_owned()), Part::Call]);
+            parts.extend([TurnPart::Text((*text).to_owned()), TurnPart::Call]);
         }
         Group { prompt: "<|bot|>".to_owned(), header: "<|bot|>".to_owned(), shapes: vec![Shape { parts }] }
     };

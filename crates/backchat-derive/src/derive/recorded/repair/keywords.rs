@@ -2,8 +2,7 @@
 //! brackets, punctuation and separators, but the same ones throughout a sample.
 
 use super::align::{Alignment, Body, Call, Pair};
-use super::layout::{self, Form, Layout, distinctive, pattern, without_end, words};
-use crate::wire::marks::Segmentation;
+use super::layout::{self, Form, Layout, distinctive, edges, pattern, words};
 use backchat_core::text::slice;
 
 /// The punctuation of one call.
@@ -52,16 +51,11 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
             let next = format!("(?=\\s*{separator}\\s*{NAME}\\s*{})", signs.opening());
             (format!("(?:{lead}\\s*|{item})"), format!("{closing}(?:\\s*\\]\\s*{tail}|{next})"))
         }
-        (None, Some(second)) => {
-            let between = slice(text, end(first)..second.span.start);
-            let open = Segmentation::Words.shared_end(before, between);
-            let close = Segmentation::Words.shared_start(without_end(between, open), after);
+        (None, second) => {
+            let between = second.map(|second| slice(text, end(first)..second.span.start));
+            let (open, close) = edges(before, between, after);
             (pattern(open.trim_start()), format!("{closing}{}", pattern(close)))
         }
-        (None, None) => (
-            pattern(Segmentation::Words.from_last(before).trim_start()),
-            format!("{closing}{}", pattern(Segmentation::Words.to_first(after))),
-        ),
     };
     // A call that nothing leads, such as `f(a=1)`, is prose.
     if open.is_empty() {

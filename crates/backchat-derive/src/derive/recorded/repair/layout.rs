@@ -61,22 +61,25 @@ pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize)
     if !listed.is_empty() {
         return listed;
     }
-    let cuts = match alignment.calls.get(1) {
-        Some(second) => {
-            let between = get(end(first), second.span.start);
-            let open = Segmentation::Words.shared_end(before, between);
-            let close = Segmentation::Words.shared_start(without_end(between, open), after);
-            vec![CallCut { section: without_end(before, open), open, close }]
-        }
-        None => {
-            let open = Segmentation::Words.from_last(before);
-            let close = Segmentation::Words.to_first(after);
-            let split = CallCut { section: without_end(before, open), open, close };
-            let whole = CallCut { section: "", open: before, close: after };
-            if split.section.trim().is_empty() && split.close == after { vec![whole] } else { vec![split, whole] }
-        }
+    let between = alignment.calls.get(1).map(|second| get(end(first), second.span.start));
+    let (open, close) = edges(before, between, after);
+    let split = CallCut { section: without_end(before, open), open, close };
+    let whole = CallCut { section: "", open: before, close: after };
+    let cuts = match between {
+        Some(_) => vec![split],
+        None if split.section.trim().is_empty() && split.close == after => vec![whole],
+        None => vec![split, whole],
     };
     cuts.into_iter().filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
+}
+
+/// What opens and closes a call, given the text before the first one, between two if there are several, and after the
+/// last.
+pub(super) fn edges<'t>(before: &'t str, between: Option<&'t str>, after: &'t str) -> (&'t str, &'t str) {
+    let words = Segmentation::Words;
+    let Some(between) = between else { return (words.from_last(before), words.to_first(after)) };
+    let open = words.shared_end(before, between);
+    (open, words.shared_start(without_end(between, open), after))
 }
 
 /// The text before a key and after a value.

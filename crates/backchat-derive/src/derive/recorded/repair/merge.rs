@@ -104,11 +104,11 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
 pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
     let none = Object::new();
     let has_id = layout.id.is_some();
-    let mut found = Vec::new();
+    let close = Some(layout.close.as_str()).filter(|close| !close.is_empty()).or(stop);
     let object = |key: &str| format!("{{content.{key}}}");
     if let Form::Object { name, arguments, listed, .. } = &layout.form {
         let (open, [name, arguments], marker) = match listed {
-            Listed::Item => return found,
+            Listed::Item => return Vec::new(),
             Listed::Whole => {
                 // A list without a marker begins the turn.
                 let lead = if layout.open.is_empty() { "^" } else { &layout.open };
@@ -117,29 +117,26 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
             }
             Listed::No => (format!("{}(?=\\s*\\{{)", layout.open), [object(name), object(arguments)], "repeats"),
         };
-        let close = layout.close.as_str();
-        let mut made = delimited(&open, Some(close).filter(|close| !close.is_empty()).or(stop));
+        let mut made = delimited(&open, close);
         made.insert("content", "json".into());
         let function = Value::from([("name", name.as_str().into()), ("arguments", arguments.as_str().into())]);
         made.insert("transform", schema::function(function));
         made.insert(marker, true.into());
-        found.push(made);
-        return found;
+        return vec![made];
     }
-    let Some(open) = layout.named_open(has_id) else { return found };
-    let close = Some(layout.close.as_str()).filter(|close| !close.is_empty()).or(stop);
+    let Some(open) = layout.named_open(has_id) else { return Vec::new() };
     let bodies = match layout.form {
         Form::Json { .. } => vec![BodyParser { content: "json".into(), arguments: None }],
         _ => layout.bodies(&none, None),
     };
-    for body in bodies {
-        let mut made = delimited(&open, close);
-        made.insert("repeats", true.into());
-        let mut made = with_body(&made, &body);
+    let mut field = delimited(&open, close);
+    field.insert("repeats", true.into());
+    let made = bodies.iter().map(|body| {
+        let mut made = with_body(&field, body);
         made.insert("transform", named_call(has_id));
-        found.push(made);
-    }
-    found
+        made
+    });
+    made.collect()
 }
 
 /// A field between two patterns.
