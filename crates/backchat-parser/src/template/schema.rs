@@ -6,33 +6,26 @@ use backchat_core::json::{Object, Value};
 
 /// The JSON Schema (draft 7) of a response template, made from the loader's own table of keys.
 pub fn schema() -> Value {
-    let mut out = Object::from_iter([
-        ("$schema".to_owned(), "http://json-schema.org/draft-07/schema#".into()),
-        ("title".to_owned(), "Response template".into()),
-        ("description".to_owned(), "How the raw text of a chat model's output becomes a structured message.".into()),
+    let mut out = Object::from([
+        ("$schema", "http://json-schema.org/draft-07/schema#".into()),
+        ("title", "Response template".into()),
+        ("description", "How the raw text of a chat model's output becomes a structured message.".into()),
     ]);
-    extend(&mut out, object_of(keys::TEMPLATE));
-    extend(
-        &mut out,
-        [
-            ("required", list(["fields"])),
-            ("oneOf", Value::List(vec![required("start_anchor"), required("start_anchor_pattern")])),
-            ("definitions", Value::Object(definitions())),
-        ],
-    );
+    out.extend(object_of(keys::TEMPLATE));
+    out.extend([
+        ("required", list(["fields"])),
+        ("oneOf", Value::List(vec![required("start_anchor"), required("start_anchor_pattern")])),
+        ("definitions", Value::Object(definitions())),
+    ]);
     Value::Object(out)
 }
 
 fn definitions() -> Object {
-    let mut out = Object::new();
-    out.insert("literals", literals());
-    out.insert("field", field());
-    out.insert("valueParser", value_parser());
+    let mut out = Object::from([("literals", literals()), ("field", field()), ("valueParser", value_parser())]);
     for parser in ContentParser::ALL {
-        let mut arguments = Object::new();
-        extend(&mut arguments, object_of(keys::arguments(Some(parser))));
+        let mut arguments = Object::from(object_of(keys::arguments(Some(parser))));
         if parser == ContentParser::XmlInline {
-            extend(&mut arguments, [("required", list(["tag_pattern"]))]);
+            arguments.extend([("required", list(["tag_pattern"]))]);
         }
         out.insert(arguments_name(parser), Value::Object(arguments));
     }
@@ -40,8 +33,7 @@ fn definitions() -> Object {
 }
 
 fn field() -> Value {
-    let mut out = Object::new();
-    extend(&mut out, object_of(keys::FIELD));
+    let mut out = Object::from(object_of(keys::FIELD));
     let exclusive = |one, other| Value::from([("not", Value::from([("required", list([one, other]))]))]);
     let mut rules = vec![
         exclusive("open", "open_pattern"),
@@ -62,30 +54,27 @@ fn field() -> Value {
         ),
     ];
     rules.extend(arguments_rules("content", "content_args"));
-    extend(&mut out, [("allOf", Value::List(rules))]);
+    out.extend([("allOf", Value::List(rules))]);
     Value::Object(out)
 }
 
 fn value_parser() -> Value {
-    let mut out = Object::new();
-    extend(&mut out, object_of(keys::VALUE_PARSER));
-    extend(&mut out, [("allOf", Value::List(arguments_rules("name", "args").collect()))]);
+    let mut out = Object::from(object_of(keys::VALUE_PARSER));
+    out.extend([("allOf", Value::List(arguments_rules("name", "args").collect()))]);
     Value::Object(out)
 }
 
 /// Which arguments go with which parser; without a parser they are those of `text`.
 fn arguments_rules(parser_key: &'static str, args_key: &'static str) -> impl Iterator<Item = Value> {
     ContentParser::ALL.into_iter().map(move |parser| {
-        let mut chosen = Object::new();
-        extend(&mut chosen, [("properties", is(parser_key, [("const", parser.name().into())]))]);
+        let mut chosen = Object::from([("properties", is(parser_key, [("const", parser.name().into())]))]);
         if parser != ContentParser::Text {
-            extend(&mut chosen, [("required", list([parser_key]))]);
+            chosen.extend([("required", list([parser_key]))]);
         }
         let arguments = reference(&arguments_name(parser));
-        let mut then = Object::new();
-        extend(&mut then, [("properties", Value::from([(args_key, arguments)]))]);
+        let mut then = Object::from([("properties", Value::from([(args_key, arguments)]))]);
         if parser == ContentParser::XmlInline {
-            extend(&mut then, [("required", list([args_key]))]);
+            then.extend([("required", list([args_key]))]);
         }
         implies(Value::Object(chosen), Value::Object(then))
     })
@@ -98,17 +87,16 @@ fn arguments_name(parser: ContentParser) -> String {
 /// An object with the keys of a table and no others.
 fn object_of(table: &[Key]) -> [(&'static str, Value); 3] {
     let described = |key: &Key| {
-        let mut schema = Object::new();
-        schema.insert("description", key.about.into());
+        let mut schema = Object::from([("description", key.about.into())]);
         // Draft 7 ignores every key next to `$ref`, so a reference is wrapped.
         match of_kind(key.kind) {
             reference @ Value::Object(_) if reference.get("$ref").is_some() => {
-                extend(&mut schema, [("allOf", Value::List(vec![reference]))]);
+                schema.extend([("allOf", Value::List(vec![reference]))]);
             }
             Value::Object(entries) => schema.extend(entries),
             _ => {}
         }
-        (key.name.to_owned(), Value::Object(schema))
+        (key.name, Value::Object(schema))
     };
     [
         ("type", "object".into()),
@@ -156,10 +144,6 @@ fn literals() -> Value {
     let text = || Value::from([("type", "string".into()), ("minLength", 1_i64.into())]);
     let several = Value::from([("type", "array".into()), ("items", text()), ("minItems", 1_i64.into())]);
     Value::from([("anyOf", Value::List(vec![text(), several]))])
-}
-
-fn extend<const N: usize>(object: &mut Object, entries: [(&str, Value); N]) {
-    object.extend(entries.into_iter().map(|(key, value)| (key.to_owned(), value)));
 }
 
 fn reference(definition: &str) -> Value {

@@ -6,8 +6,7 @@ use backchat_core::json::{Object, Value};
 impl Template {
     /// The template as JSON, its keys in conventional order; defaults are left out.
     pub fn to_value(&self) -> Value {
-        let mut out = Object::new();
-        out.insert("version", 1_i64.into());
+        let mut out = Object::from([("version", 1_i64.into())]);
         if !self.defaults().is_empty() {
             out.insert("defaults", self.defaults().clone().into());
         }
@@ -29,20 +28,11 @@ impl Field {
         let mut out = Object::new();
         write_delimiter(self.open.as_ref(), ["open", "open_pattern"], &mut out);
         write_delimiter(self.close.as_ref(), ["close", "close_pattern"], &mut out);
-        if self.repeats {
-            out.insert("repeats", true.into());
-        }
-        if let Some(join) = &self.join {
-            out.insert("join", join.as_str().into());
-        }
-        if !self.optional {
-            out.insert("optional", false.into());
-        }
-        if let Some(parser) = self.content.parser()
-            && !matches!(self.content, ContentSpec::Text { .. })
-        {
-            out.insert("content", parser.name().into());
-        }
+        out.extend(self.repeats.then(|| ("repeats", true.into())));
+        out.extend(self.join.as_deref().map(|join| ("join", join.into())));
+        out.extend((!self.optional).then(|| ("optional", false.into())));
+        let parser = self.content.parser().filter(|_| !matches!(self.content, ContentSpec::Text { .. }));
+        out.extend(parser.map(|parser| ("content", parser.name().into())));
         match &self.content_args {
             Value::Object(args) if args.is_empty() => {}
             Value::Object(args) => {
@@ -54,9 +44,7 @@ impl Field {
         }
         if let Some(transform) = &self.transform {
             out.insert("transform", transform.shape.to_value());
-            if transform.each {
-                out.insert("transform_each", true.into());
-            }
+            out.extend(transform.each.then(|| ("transform_each", true.into())));
         }
         Value::Object(out)
     }

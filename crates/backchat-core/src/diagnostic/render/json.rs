@@ -11,25 +11,23 @@ pub(super) fn render(diagnostics: &[Diagnostic]) -> String {
 
 /// A diagnostic as JSON; what it does not have is left out.
 pub(in crate::diagnostic) fn to_value(diagnostic: &Diagnostic) -> Value {
-    let mut out = Object::new();
-    out.insert("id", diagnostic.id.into());
-    out.insert("severity", diagnostic.severity.name().into());
-    out.insert("message", diagnostic.message.as_str().into());
+    let mut out = Object::from([
+        ("id", diagnostic.id.into()),
+        ("severity", diagnostic.severity.name().into()),
+        ("message", diagnostic.message.as_str().into()),
+    ]);
     if let Some(place) = &diagnostic.place {
         add_place(&mut out, place);
     }
     if !diagnostic.labels.is_empty() {
         let labels = diagnostic.labels.iter().map(|label| {
-            let mut out = Object::new();
-            out.insert("message", label.message.as_str().into());
+            let mut out = Object::from([("message", label.message.as_str().into())]);
             add_place(&mut out, &label.place);
             Value::Object(out)
         });
         out.insert("labels", Value::List(labels.collect()));
     }
-    if let Some(help) = &diagnostic.help {
-        out.insert("help", help.as_str().into());
-    }
+    out.extend(diagnostic.help.as_deref().map(|help| ("help", help.into())));
     if let Some(fix) = &diagnostic.fix {
         let edits = fix.edits.iter().map(|Edit { span, text }| {
             Value::from([("span", list([span.start, span.end])), ("text", text.as_str().into())])
@@ -41,19 +39,12 @@ pub(in crate::diagnostic) fn to_value(diagnostic: &Diagnostic) -> Value {
 }
 
 fn add_place(out: &mut Object, place: &Place) {
-    if let Some(file) = &place.file {
-        out.insert("file", file.as_str().into());
-    }
+    out.extend(place.file.as_deref().map(|file| ("file", file.into())));
     if let Some((line, column)) = place.line_column {
-        out.insert("line", line.into());
-        out.insert("column", column.into());
+        out.extend([("line", line.into()), ("column", column.into())]);
     }
-    if let Some(span) = &place.span {
-        out.insert("span", list([span.start, span.end]));
-    }
-    if let Some(path) = &place.path {
-        out.insert("path", path.as_str().into());
-    }
+    out.extend(place.span.as_ref().map(|span| ("span", list([span.start, span.end]))));
+    out.extend(place.path.as_deref().map(|path| ("path", path.into())));
 }
 
 fn list<const N: usize>(numbers: [usize; N]) -> Value {

@@ -41,10 +41,8 @@ fn result(diagnostic: &Diagnostic, sources: &Sources) -> Value {
         Some(help) => format!("{}. Help: {help}", diagnostic.message),
         None => diagnostic.message.clone(),
     };
-    let mut out = Object::new();
-    out.insert("ruleId", diagnostic.id.into());
-    out.insert("level", level.into());
-    out.insert("message", message(&text));
+    let mut out =
+        Object::from([("ruleId", diagnostic.id.into()), ("level", level.into()), ("message", message(&text))]);
     if let Some(place) = &diagnostic.place {
         out.insert("locations", Value::List(vec![Value::Object(location(place, sources))]));
     }
@@ -70,8 +68,7 @@ fn message(text: &str) -> Value {
 fn location(place: &Place, sources: &Sources) -> Object {
     let mut out = Object::new();
     if let Some(file) = &place.file {
-        let mut physical = Object::new();
-        physical.insert("artifactLocation", artifact(file));
+        let mut physical = Object::from([("artifactLocation", artifact(file))]);
         let text = sources.text(place.file.as_deref());
         let region = match (text, &place.span, place.line_column) {
             (Some(text), Some(span), _) => Some(region(text, span)),
@@ -80,7 +77,7 @@ fn location(place: &Place, sources: &Sources) -> Object {
             }
             _ => None,
         };
-        physical.extend(region.map(|region| ("region".to_owned(), region)));
+        physical.extend(region.map(|region| ("region", region)));
         out.insert("physicalLocation", Value::Object(physical));
     }
     if let Some(path) = &place.path {

@@ -3,7 +3,7 @@
 
 use super::policy::{Policies, RecoveryPolicy};
 use backchat_core::json::{self, MAX_DEPTH, Object, Value};
-use backchat_core::text::slice;
+use backchat_core::text::{Cursor, slice};
 
 /// How far after a quote to look for the key that shows that the quote ends its string.
 const KEY_WITHIN: usize = 128;
@@ -24,7 +24,8 @@ pub(crate) fn read(body: &str, policies: Policies, delimited: bool) -> Option<To
         Some(inside) => (inside, Policies::from(RecoveryPolicy::JsonFence)),
         None => (body, Policies::none()),
     };
-    let mut reader = TolerantReader { text: inside, at: 0, policies, delimited, used: fence, duplicates: Vec::new() };
+    let mut reader =
+        TolerantReader { text: Cursor::new(inside), policies, delimited, used: fence, duplicates: Vec::new() };
     let value = reader.document()?;
     Some(Tolerated { value, used: reader.used, duplicates: reader.duplicates })
 }
@@ -37,8 +38,7 @@ fn fenced(body: &str) -> Option<&str> {
 }
 
 struct TolerantReader<'t> {
-    text: &'t str,
-    at: usize,
+    text: Cursor<'t>,
     policies: Policies,
     delimited: bool,
     used: Policies,
@@ -72,9 +72,9 @@ impl TolerantReader<'_> {
         self.skip_space();
         let value = self.value()?;
         self.skip_space();
-        if self.at < self.text.len() {
+        if !self.text.rest().is_empty() {
             let surplus = |c: char| matches!(c, '}' | ']' | '"' | ' ' | '\t' | '\n' | '\r');
-            let is_surplus = self.delimited && self.rest().chars().all(surplus);
+            let is_surplus = self.delimited && self.text.rest().chars().all(surplus);
             self.use_if(is_surplus, RecoveryPolicy::JsonBrackets)?;
         }
         Some(value)
@@ -85,42 +85,25 @@ impl TolerantReader<'_> {
         (applies && self.policies.contains(policy)).then(|| self.used = self.used.with(policy))
     }
 
-    fn rest(&self) -> &str {
-        slice(self.text, self.at..)
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
     fn skip_space(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
-    }
-
-    fn take(&mut self, wanted: char) -> bool {
-        let is_there = self.peek() == Some(wanted);
-        if is_there {
-            self.at += wanted.len_utf8();
-        }
-        is_there
+        self.text.take(usize::MAX, |c| matches!(c, ' ' | '\t' | '\n' | '\r'));
     }
 
     fn value(&mut self) -> Option<Value> {
         let mut open: Vec<Open> = Vec::new();
         'values: loop {
-            let mut value = match self.peek()? {
+            let mut value = match self.text.peek()? {
                 bracket @ ('{' | '[') => {
                     if open.len() >= MAX_DEPTH {
                         return None;
                     }
-                    self.at += 1;
+                    self.text.bump();
                     self.skip_space();
                     let mut nested = match bracket {
                         '{' => Open::Object { entries: Object::new(), key: String::new() },
                         _ => Open::List(Vec::new()),
                     };
-                    if !self.take(nested.closing()) {
+                    if !self.text.eat(nested.closing()) {
                         self.key(&mut nested)?;
                         open.push(nested);
                         continue 'values;
@@ -159,19 +142,19 @@ impl TolerantReader<'_> {
     /// Whether another item follows, and not the end of the list or object.
     fn goes_on(&mut self, around: &mut Open, outer: &[Open]) -> Option<bool> {
         self.skip_space();
-        if self.take(',') {
+        if self.text.eat(',') {
             self.skip_space();
-            if !matches!(self.peek(), Some('}' | ']')) {
+            if !matches!(self.text.peek(), Some('}' | ']')) {
                 self.key(around)?;
                 return Some(true);
             }
             self.use_if(true, RecoveryPolicy::JsonCommas)?;
         }
-        if self.take(around.closing()) {
+        if self.text.eat(around.closing()) {
             return Some(false);
         }
         // The bracket that is due is missing: at the end, or before one that closes what is around it.
-        let is_missing = match self.peek() {
+        let is_missing = match self.text.peek() {
             None => true,
             Some(bracket @ ('}' | ']')) => outer.iter().any(|open| open.closing() == bracket),
             Some(_) => false,
@@ -183,18 +166,17 @@ impl TolerantReader<'_> {
     /// Reads the key and the colon in front of an object's next value.
     fn key(&mut self, around: &mut Open) -> Option<()> {
         let Open::Object { key, .. } = around else { return Some(()) };
-        *key = match self.peek()? {
+        *key = match self.text.peek()? {
             quote @ ('"' | '\'') => self.string(quote, Ends::Key)?,
             _ => {
-                let length = bare_key(self.rest())?;
+                let key = bare_key(self.text.rest())?;
                 self.use_if(true, RecoveryPolicy::JsonKeys)?;
-                let key = slice(self.rest(), ..length).to_owned();
-                self.at += length;
-                key
+                self.text.skip(key);
+                key.to_owned()
             }
         };
         self.skip_space();
-        if !self.take(':') {
+        if !self.text.eat(':') {
             return None;
         }
         self.skip_space();
@@ -202,22 +184,19 @@ impl TolerantReader<'_> {
     }
 
     fn scalar(&mut self, in_list: bool) -> Option<Value> {
-        if let Some(quote @ ('"' | '\'')) = self.peek() {
+        if let Some(quote @ ('"' | '\'')) = self.text.peek() {
             let ends = if in_list { Ends::Item } else { Ends::Value };
             return self.string(quote, ends).map(Value::String);
         }
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_');
-        let length = self.rest().find(|c| !is_part(c)).unwrap_or(self.rest().len());
-        let word = slice(self.rest(), ..length);
+        let word = self.text.take(usize::MAX, is_part);
         let value = match word {
             "True" => Value::Bool(true),
             "False" => Value::Bool(false),
             "None" => Value::Null,
             word => json::read(word).ok()?,
         };
-        let is_python = matches!(word, "True" | "False" | "None");
-        self.at += length;
-        if is_python {
+        if matches!(word, "True" | "False" | "None") {
             self.use_if(true, RecoveryPolicy::JsonPython)?;
         }
         Some(value)
@@ -227,13 +206,13 @@ impl TolerantReader<'_> {
         if quote == '\'' {
             self.use_if(true, RecoveryPolicy::JsonPython)?;
         }
-        self.at += 1;
+        self.text.bump();
         let mut text = String::new();
         loop {
-            let c = self.peek()?;
-            self.at += c.len_utf8();
+            let before = self.text;
+            let c = self.text.bump()?;
             match c {
-                '\\' => self.escape(quote, &mut text)?,
+                '\\' => self.escape(before.rest(), quote, &mut text)?,
                 '\0'..' ' => {
                     self.use_if(true, RecoveryPolicy::JsonControl)?;
                     text.push(c);
@@ -252,25 +231,23 @@ impl TolerantReader<'_> {
         }
     }
 
-    /// Reads what comes after a backslash.
-    fn escape(&mut self, quote: char, text: &mut String) -> Option<()> {
-        let c = self.peek()?;
+    /// Reads what comes after a backslash, with which `written` begins.
+    fn escape(&mut self, written: &str, quote: char, text: &mut String) -> Option<()> {
+        let c = self.text.bump()?;
         let length = match c {
             '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' => 2,
-            'u' => self.unicode_length(),
+            'u' => unicode_length(written),
             _ => 0,
         };
         // An escape of JSON, the pair of a surrogate included, is read as JSON reads it.
-        let start = self.at - 1;
         if length > 0
-            && let Some(escape) = self.text.get(start..start + length)
+            && let Some(escape) = written.get(..length)
             && let Ok(Value::String(read)) = json::read(&format!("\"{escape}\""))
         {
             text.push_str(&read);
-            self.at = start + length;
+            self.text.skip(slice(escape, 2..));
             return Some(());
         }
-        self.at += c.len_utf8();
         if c == '\'' && quote == '\'' {
             text.push(c);
             return Some(());
@@ -283,22 +260,9 @@ impl TolerantReader<'_> {
         Some(())
     }
 
-    /// The bytes of the escape of a character, from its backslash on; two escapes if they are the halves of one.
-    fn unicode_length(&self) -> usize {
-        let rest = slice(self.text, self.at - 1..);
-        let is_half = |at: usize| rest.get(at..at + 2) == Some("\\u") && rest.get(at + 2..at + 6).is_some_and(is_hex);
-        let is_high =
-            rest.get(2..6).is_some_and(|hex| matches!(hex.to_ascii_lowercase().as_bytes(), [b'd', b'8'..=b'b', ..]));
-        match (is_half(0), is_half(6)) {
-            (false, _) => 0,
-            (true, true) if is_high => 12,
-            (true, _) => 6,
-        }
-    }
-
     /// Whether a quote that was just read ends its string.
     fn ends(&self, ends: Ends) -> bool {
-        let after = self.rest().trim_start();
+        let after = self.text.rest().trim_start();
         let Some(next) = after.chars().next() else { return ends != Ends::Key };
         match (ends, next) {
             (Ends::Key, _) => next == ':',
@@ -320,7 +284,7 @@ impl TolerantReader<'_> {
             Some('\'') if self.policies.contains(RecoveryPolicy::JsonPython) => {
                 slice(text, 1..).split_once('\'').map(|(_, after)| after)
             }
-            _ if self.policies.contains(RecoveryPolicy::JsonKeys) => bare_key(text).map(|length| slice(text, length..)),
+            _ if self.policies.contains(RecoveryPolicy::JsonKeys) => bare_key(text).map(|key| slice(text, key.len()..)),
             _ => None,
         };
         after.is_some_and(|after| after.trim_start().starts_with(':'))
@@ -349,11 +313,23 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The length of a key without quotes that a colon follows.
-fn bare_key(text: &str) -> Option<usize> {
+/// The bytes of the escape of a character that a text begins with; two escapes if they are the halves of one.
+fn unicode_length(written: &str) -> usize {
+    let is_half = |at: usize| written.get(at..at + 2) == Some("\\u") && written.get(at + 2..at + 6).is_some_and(is_hex);
+    let is_high =
+        written.get(2..6).is_some_and(|hex| matches!(hex.to_ascii_lowercase().as_bytes(), [b'd', b'8'..=b'b', ..]));
+    match (is_half(0), is_half(6)) {
+        (false, _) => 0,
+        (true, true) if is_high => 12,
+        (true, _) => 6,
+    }
+}
+
+/// A key without quotes that a colon follows.
+fn bare_key(text: &str) -> Option<&str> {
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$'));
     let length = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-'))).unwrap_or(text.len());
-    (begins && slice(text, length..).trim_start().starts_with(':')).then_some(length)
+    (begins && slice(text, length..).trim_start().starts_with(':')).then_some(slice(text, ..length))
 }
 
 #[cfg(test)]

@@ -111,10 +111,13 @@ pub fn read(name: &str) -> Result<(String, String), SourceError> {
     if name == "-" {
         return Ok(("<stdin>".to_owned(), read_text(io::stdin().lock(), "<stdin>")?));
     }
-    let path = file_of(name)?;
+    read_file(&file_of(name)?)
+}
+
+fn read_file(path: &FilePath) -> Result<(String, String), SourceError> {
     let file = path.display().to_string();
-    let text = File::open(&path).map_err(|error| unreadable(&file, &error))?;
-    let text = read_text(text, &file)?;
+    let opened = File::open(path).map_err(|error| unreadable(&file, &error))?;
+    let text = read_text(opened, &file)?;
     Ok((file, text))
 }
 
@@ -255,9 +258,7 @@ pub fn remove_schema_from(name: &str) -> Result<(), SourceError> {
 #[cfg(feature = "write")]
 fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Result<(), SourceError> {
     let path = file_of(name)?;
-    let file = path.display().to_string();
-    let opened = File::open(&path).map_err(|error| unreadable(&file, &error))?;
-    let text = read_text(opened, &file)?;
+    let (file, text) = read_file(&path)?;
     let edited = edit(&text).map_err(|diagnostic| SourceError {
         diagnostics: vec![in_file(diagnostic, &file)],
         sources: Sources::none().with(file.clone(), text.clone()),
