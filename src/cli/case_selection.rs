@@ -1,6 +1,6 @@
 //! The cases that a command line selects.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::input;
@@ -42,7 +42,7 @@ impl Cases {
 
     /// A file of cases as it is now.
     #[cfg(feature = "tui")]
-    pub fn file(&self, path: &Path) -> Result<FixtureFile, SourceError> {
+    pub fn file(&self, path: &std::path::Path) -> Result<FixtureFile, SourceError> {
         Ok(answers::case_file(path, self.stand_in()?.as_ref()))
     }
 

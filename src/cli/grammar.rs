@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 
 use super::chat_options::{Selected, failed, template_name};
-use super::known_values::{Names, of_row, one_of};
+use super::known_values::{Names, named_in_row, one_of};
 use super::{Failure, Global, chat_rows, input, special_tokens};
 use backchat_chat::source::Source;
 use backchat_chat::{ChatTemplate, RenderOptions};
@@ -362,7 +362,7 @@ impl Grammars {
     fn answer(&self, model: &Model, row: &Object) -> Result<Object, String> {
         let joined = |problems: Vec<Diagnostic>| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; ");
         let reasoning = match row.get("reasoning").filter(|reasoning| !reasoning.is_null()) {
-            Some(name) => Some(of_row(REASONING, "reasoning", name)?),
+            Some(name) => Some(named_in_row(REASONING, "reasoning", name)?),
             None => self.reasoning,
         };
         let prefix = chat_rows::text(row, "prefix")?;

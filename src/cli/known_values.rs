@@ -50,7 +50,7 @@ pub fn named<T: Copy>(names: &Names<T>, name: &str) -> Option<T> {
 }
 
 /// The value that a key of a row names.
-pub fn of_row<T: Copy>(names: &Names<T>, key: &str, value: &Value) -> Result<T, String> {
+pub fn named_in_row<T: Copy>(names: &Names<T>, key: &str, value: &Value) -> Result<T, String> {
     value.as_str().and_then(|name| named(names, name)).ok_or_else(|| {
         let names: Vec<_> = names.iter().map(|(name, ..)| format!("`{name}`")).collect();
         let (last, others) = names.split_last().map_or(("", String::new()), |(last, rest)| (last, rest.join(", ")));

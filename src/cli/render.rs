@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::chat_options::{announce, assignment, failed, time};
-use super::known_values::{Names, of_row, one_of};
+use super::known_values::{Names, named_in_row, one_of};
 use super::token_ids;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, colored_chat, input, origins};
@@ -238,7 +238,7 @@ impl Render {
         let name = chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref());
         let rule = match row.get("mask_rule").filter(|rule| !rule.is_null()) {
             None => self.mask_rule,
-            Some(rule) => of_row(MASK_RULES, "mask_rule", rule)?,
+            Some(rule) => named_in_row(MASK_RULES, "mask_rule", rule)?,
         };
         let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
         Ok(match (name, ids, row.get("offsets")) {

@@ -2,7 +2,7 @@
 
 use super::POLICIES;
 use super::row_error::{RowError, take};
-use crate::cli::known_values::of_row;
+use crate::cli::known_values::named_in_row;
 use crate::cli::token_ids::of_value;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Policy;
@@ -44,7 +44,7 @@ impl Ids {
             Value::String(tokenizer) => Ok(tokenizer),
             other => Err(format!("`tokenizer` must name a file, not {}", other.kind())),
         })?;
-        let policy = take(entries, "policy", |value| of_row(POLICIES, "policy", &value))?;
+        let policy = take(entries, "policy", |value| named_in_row(POLICIES, "policy", &value))?;
         Ok(Some(Self { token_ids, prompt_ids, tokenizer, policy, stop_ids }))
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::REASONING;
 use super::ids::Ids;
 use super::row_error::{RowError, take};
-use crate::cli::known_values::of_row;
+use crate::cli::known_values::named_in_row;
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Policies, Reasoning};
 
@@ -87,7 +87,7 @@ impl Row {
             None => lengths(&chunks, &text),
         })?;
         let tools = take(&mut entries, "tools", Ok)?;
-        let reasoning = take(&mut entries, "reasoning", |value| of_row(REASONING, "reasoning", &value))?;
+        let reasoning = take(&mut entries, "reasoning", |value| named_in_row(REASONING, "reasoning", &value))?;
         let mut flag = |name: &str| {
             take(&mut entries, name, |value| match value {
                 Value::Bool(on) => Ok(on),

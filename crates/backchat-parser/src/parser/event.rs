@@ -155,7 +155,7 @@ pub enum EventRef<'e> {
 }
 
 impl<'e> EventRef<'e> {
-    fn of_field(self) -> &'e str {
+    fn field_name(self) -> &'e str {
         match self {
             EventRef::Open { field, .. }
             | EventRef::CallStart { field, .. }
@@ -171,7 +171,7 @@ impl<'e> EventRef<'e> {
 impl EventRef<'_> {
     /// The field it is about; empty for a problem of none.
     pub fn field(&self) -> &str {
-        self.of_field()
+        self.field_name()
     }
 
     /// Its name in JSON.
@@ -244,7 +244,7 @@ impl Event {
 
     /// The field it is about; empty for a problem of none.
     pub fn field(&self) -> &str {
-        self.borrowed().of_field()
+        self.borrowed().field_name()
     }
 
     /// Its name in JSON.
