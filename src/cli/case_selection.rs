@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::durations::seconds;
 use super::input;
-use backchat_core::diagnostic::Diagnostic;
 use backchat_parser::template::source::SourceError;
 use backchat_workbench::answers;
 use backchat_workbench::check::fixture::{FixtureFile, TemplateSource};
@@ -22,19 +22,11 @@ pub struct Cases {
     #[arg(long, value_name = "TEMPLATE")]
     pub template: Option<String>,
     /// Limit the time of each case, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "10")]
-    timeout: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub timeout: Duration,
 }
 
 impl Cases {
-    /// How long a case may take.
-    pub fn limit(&self) -> Result<Duration, Diagnostic> {
-        Duration::try_from_secs_f64(self.timeout).map_err(|_| {
-            Diagnostic::error("bad-argument", format!("`--timeout {}` is not a duration", self.timeout))
-                .help("write a number of seconds, 0 or more")
-        })
-    }
-
     /// The files of cases, each read once.
     pub fn files(&self) -> Result<Vec<FixtureFile>, SourceError> {
         answers::case_files(&self.paths, self.stand_in()?.as_ref())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::durations::seconds_above_zero;
 use super::{Failure, Global};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self, Source};
@@ -76,7 +77,7 @@ impl Selected {
 #[derive(Clone, Debug, clap::Args)]
 pub struct Budget {
     /// Spend at most this much processor time on the renders of a template
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds_above_zero)]
     budget: Duration,
 }
 
@@ -101,11 +102,6 @@ impl Budget {
             );
         }
     }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
 /// `NAME=VALUE`; the value is JSON, or else text.

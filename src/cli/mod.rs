@@ -34,6 +34,7 @@ mod convert;
 mod derive;
 mod diagnostic_outputs;
 mod doctor;
+mod durations;
 mod failure;
 mod fix;
 mod grammar;

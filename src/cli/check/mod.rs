@@ -131,7 +131,6 @@ impl Check {
         self.may_bless()?;
         let started = Instant::now();
         let playground = self.page.playground(None)?;
-        let limit = self.cases.limit()?;
         let files = self.cases.files()?;
         let derived = self.cases.derived();
         let entries = self.select(Entry::all(&files, &derived));
@@ -153,7 +152,7 @@ impl Check {
             Level::Warn => Some(Severity::Warning),
             Level::Deny => Some(Severity::Error),
         };
-        let settings = Settings { seed: self.seed, limit, reference };
+        let settings = Settings { seed: self.seed, limit: self.cases.timeout, reference };
         let loaded = Loaded::new(&entries);
         let progress = Mutex::new(Progress::new(global, "cases", Some(entries.len() as u64)));
         let mut reports = check::run(&entries, &loaded, &settings, self.fail_fast, &|done| {

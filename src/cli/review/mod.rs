@@ -52,7 +52,8 @@ struct OpenCase {
 
 impl Review {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let settings = self.settings()?;
+        // transformers' answers are not reviewed.
+        let settings = Settings { limit: self.cases.timeout, reference: None, ..Settings::default() };
         let files = self.cases.files()?;
         let mut entries = Entry::all(&files, &[]);
         entries.retain(|entry| self.cases.selects(entry));
@@ -85,11 +86,6 @@ impl Review {
             self.tell_not_run(not_run);
         }
         Ok(exit_code(items.len(), not_run))
-    }
-
-    /// transformers' answers are not reviewed.
-    fn settings(&self) -> Result<Settings, Failure> {
-        Ok(Settings { limit: self.cases.limit()?, reference: None, ..Settings::default() })
     }
 
     fn tell_not_run(&self, count: usize) {

@@ -30,6 +30,7 @@ use self::recorded::Recorded;
 use self::recorder::Recorder;
 use self::state::{Options, Server};
 use self::upstream::{Target, Upstream};
+use super::durations::seconds;
 use super::known_values::{Names, known, one_of, policies};
 use super::{Failure, Global, input, note, special_tokens};
 use crate::serve::answer::CallDelivery;
@@ -174,11 +175,6 @@ fn engines() -> Vec<clap::builder::PossibleValue> {
 
 fn recover(names: &str) -> Result<Policies, String> {
     Policies::parse(names).map_err(|error| error.to_string())
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "expected a number of seconds".to_owned())
 }
 
 impl Serve {

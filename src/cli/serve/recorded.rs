@@ -121,7 +121,7 @@ fn outputs(rows: &str) -> Result<Vec<Output>, (usize, String)> {
         };
         match row.get("after_ms").and_then(Value::as_u64) {
             Some(after) => {
-                now += Duration::from_millis(after);
+                now = now.saturating_add(Duration::from_millis(after));
                 single.pieces.push((now, text.to_owned()));
             }
             None => outputs.push(Output {
@@ -202,6 +202,8 @@ mod tests {
 
         let one = outputs("{\"after_ms\": 3, \"text\": \"a\"}\n{\"after_ms\": 4, \"text\": \"b\"}").unwrap();
         assert_eq!(one.iter().map(pieces).collect::<Vec<_>>(), [[(at(3), "a".to_owned()), (at(7), "b".to_owned())]]);
+        let forever = format!("{{\"after_ms\": {}, \"text\": \"a\"}}\n", u64::MAX).repeat(1025);
+        assert_eq!(outputs(&forever).unwrap()[0].pieces.len(), 1025);
         assert_eq!(outputs("{}").unwrap_err(), (1, "the row has no `text`".to_owned()));
         assert_eq!(outputs("\n[").unwrap_err().0, 2);
     }
