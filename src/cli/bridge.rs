@@ -128,7 +128,7 @@ impl Bridging {
     }
 
     fn answer(&self, row: &Object, known: &Files) -> Result<Object, String> {
-        let needed = |key: &str| chat_rows::text(row, key)?.ok_or_else(|| format!("the row has no `{key}`"));
+        let needed = |key: &str| chat_rows::file(row, key)?.ok_or_else(|| format!("the row has no `{key}`"));
         let list = |key: &str| {
             let value = row.get(key).and_then(Value::as_list);
             value.ok_or_else(|| format!("`{key}` must be a list of messages"))

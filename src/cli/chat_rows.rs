@@ -17,7 +17,7 @@ impl Templates {
     /// The template that a row names, else that of the command line; of several in its source, the one called `name`,
     /// or the one `for_tools`.
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>, for_tools: bool) -> Compiled {
-        let place = text(row, "template")?.or(otherwise);
+        let place = file(row, "template")?.or(otherwise);
         let place = place.ok_or("the row has no `template`, and neither has the command line")?;
         self.named(place, name, for_tools)
     }
@@ -38,6 +38,14 @@ pub(super) fn text<'r>(row: &'r Object, key: &str) -> Result<Option<&'r str>, St
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(other) => Err(format!("`{key}` should be a string, not {}", other.kind())),
+    }
+}
+
+/// A row's key that should name a file, if it is there. Standard input may be where the rows come from.
+pub(super) fn file<'r>(row: &'r Object, key: &str) -> Result<Option<&'r str>, String> {
+    match text(row, key)? {
+        Some("-") => Err(format!("`{key}` is `-`; a row cannot read a file from standard input")),
+        name => Ok(name),
     }
 }
 

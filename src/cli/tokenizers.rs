@@ -22,7 +22,7 @@ impl<T> Tokenizers<T> {
     /// The tokenizer of a name, or one line that says what is wrong with it.
     pub fn get(&self, name: &str, read: impl Fn(&str) -> Result<T, Problem>) -> Result<Arc<T>, String> {
         self.0.get(name.to_owned(), || match name {
-            "-" => Err("a row cannot read its tokenizer from standard input".to_owned()),
+            "-" => Err("a row cannot read a file from standard input".to_owned()),
             name => read(name).map(Arc::new).map_err(|problem| problem.line()),
         })
     }

@@ -88,6 +88,7 @@ fn rows_are_answered_in_order_each_with_its_own_template() {
 {{"id": 5, "template": "t.jinja"}}
 {{"id": 6, "context": {{}}}}
 {{"id": 7, "template": "now.jinja", "context": {{}}, "now": "soon"}}
+{{"id": 8, "template": "-", "context": {{}}}}
 not JSON
 [1]
 "#
@@ -97,7 +98,7 @@ not JSON
         .collect();
     let (code, out, said) = outcome(&render(folder.path(), &["--jsonl", "-"], &rows));
     assert_eq!(code, 0);
-    assert_eq!(said, "note: 7 of 9 rows failed\n");
+    assert_eq!(said, "note: 8 of 10 rows failed\n");
     insta::assert_snapshot!(out);
     let (_, out, _) = outcome(&render(folder.path(), &["--jsonl", "-"], &many));
     let ids: Vec<Value> = out.lines().map(|line| json::read(line).unwrap().get("id").unwrap().clone()).collect();

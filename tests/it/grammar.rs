@@ -438,7 +438,7 @@ fn json_in_a_value_without_quotes_keeps_clear_of_the_mark_that_ends_it() {
 fn schemas_are_enforced_keyword_by_keyword() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
-    let table: [(&str, &[&str], &[&str]); 21] = [
+    let table: [(&str, &[&str], &[&str]); 23] = [
         // Beyond doubles, parsers have infinity or text.
         (
             r#"{"type": "number"}"#,
@@ -446,6 +446,8 @@ fn schemas_are_enforced_keyword_by_keyword() {
             &["1e309", "12e1000", "0e0681", "01", "1e", "+1"],
         ),
         (r#"{"type": "integer", "minimum": -5, "maximum": 120}"#, &["-5", "0", "120", "99"], &["-6", "121", "1.5"]),
+        (r#"{"type": "integer", "minimum": -9223372036854775808}"#, &["-5", "0"], &["1.5"]),
+        (r#"{"type": "number", "minimum": 1e-9223372036854775808}"#, &["0.5", "7"], &["true"]),
         (r#"{"type": "number", "exclusiveMinimum": 0.25, "maximum": 1}"#, &["0.3", "1", "1.0"], &["0.25", "1.01", "0"]),
         (r#"{"type": "integer", "multipleOf": 7}"#, &["0", "-14", "21"], &["1", "20"]),
         (r#"{"type": "string", "minLength": 2, "maxLength": 3}"#, &[r#""ab""#, r#""äöü""#], &[r#""a""#, r#""abcd""#]),

@@ -93,7 +93,7 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
         known.extend(["minimum", "maximum"]);
         for bound in ["minimum", "maximum"] {
             if let Some(value) = entries.get(bound) {
-                value.as_i64().filter(|value| value.abs() < 1_000_000_000)?;
+                value.as_i64().filter(|value| value.unsigned_abs() < 1_000_000_000)?;
                 out.insert(bound, value.clone());
             }
         }

@@ -26,7 +26,7 @@ pub(crate) struct Decimal {
 }
 
 /// How long numbers with bounds may be written out.
-const MOST_DIGITS: i64 = 400;
+const MOST_DIGITS: u64 = 400;
 
 impl Decimal {
     /// Reads a number of JSON; `None` if writing it out would need too many digits.
@@ -38,7 +38,9 @@ impl Decimal {
         let (digits, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
         let exponent: i64 = exponent.trim_start_matches('+').parse().ok()?;
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        if exponent.abs() > MOST_DIGITS || !format!("{whole}{fraction}").bytes().all(|byte| byte.is_ascii_digit()) {
+        if exponent.unsigned_abs() > MOST_DIGITS
+            || !format!("{whole}{fraction}").bytes().all(|byte| byte.is_ascii_digit())
+        {
             return None;
         }
         let mut all = format!("{whole}{fraction}");

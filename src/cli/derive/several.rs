@@ -218,12 +218,13 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
         Err(message) => return wrong(Value::Null, message),
     };
     let id = row.get("id").cloned().unwrap_or_default();
-    let (template, options) = match (row.get("chat_template"), row.get("template")) {
+    let (template, options) = match (row.get("chat_template"), chat_rows::file(&row, "template")) {
         (Some(Value::String(text)), _) => (text.clone(), Options::default()),
-        (None, Some(Value::String(path))) => match command.source_of(path) {
+        (None, Ok(Some(path))) => match command.source_of(path) {
             Ok(opened) => (opened.template.clone(), Options::for_source(&opened)),
             Err(failure) => return (id, unreadable(failure)),
         },
+        (None, Err(message)) => return wrong(id, message),
         _ => return wrong(id, "the row has neither a `chat_template` text nor a `template` path".to_owned()),
     };
     let mut options = command.completed(options);

@@ -353,7 +353,7 @@ fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
     };
     match carried {
         Value::String(path) if path == "-" => {
-            Err(RowError::load("`template` is `-`; a row cannot read its template from standard input"))
+            Err(RowError::load("`template` is `-`; a row cannot read a file from standard input"))
         }
         Value::String(path) => input::template_or_schema(path)
             .map(TemplateOrSchema::from)
