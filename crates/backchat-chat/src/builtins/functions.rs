@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use minijinja::Value;
 use minijinja::value::{Object, ObjectRepr};
 
+use crate::builtins::table::Table;
 use crate::engine::limits;
 use crate::engine::run::Run;
 use crate::values::arguments::{bind, integer, none, required, split};
@@ -19,7 +20,8 @@ use crate::values::{Kind, Result, error, items_of, text, type_name};
 /// A function of the arguments of its call.
 pub(crate) type Function = fn(&Run, &[Value]) -> Result<Value>;
 
-const FUNCTIONS: &[(&str, Function)] = &[
+/// Every function.
+pub(crate) static FUNCTIONS: Table<Function> = Table(&[
     ("cycler", cycler),
     ("dict", dict),
     ("joiner", joiner),
@@ -27,20 +29,12 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("raise_exception", raise_exception),
     ("range", range),
     ("strftime_now", strftime_now),
-];
-
-/// The function with this name.
-pub(crate) fn find(name: &str) -> Option<Function> {
-    let at = FUNCTIONS.binary_search_by_key(&name, |(known, _)| known).ok()?;
-    FUNCTIONS.get(at).map(|(_, function)| *function)
-}
+]);
 
 /// Calls a function, and charges for its arguments and result.
 pub(crate) fn call(function: Function, run: &Run, arguments: &[Value]) -> Result<Value> {
     limits::charge(arguments)?;
-    let result = function(run, arguments)?;
-    limits::charge(std::slice::from_ref(&result))?;
-    Ok(result)
+    limits::charged(function(run, arguments))
 }
 
 fn raise_exception(run: &Run, arguments: &[Value]) -> Result<Value> {
@@ -166,17 +160,13 @@ impl Object for Cycler {
         ObjectRepr::Plain
     }
 
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        match key {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        match key.as_str()? {
             "current" => Some(self.current()),
             "pos" => Some(Value::from(self.at.load(Ordering::Relaxed))),
             "items" => Some(Value::from(minijinja::value::Tuple::from(self.items.clone()))),
             _ => None,
         }
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
     }
 }
 
@@ -208,25 +198,10 @@ impl Object for Joiner {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        match key {
+        match key.as_str()? {
             "sep" => Some(self.separator.clone()),
             "used" => Some(Value::from(self.used.load(Ordering::Relaxed) > 0)),
             _ => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::FUNCTIONS;
-    use crate::builtins::names;
-
-    #[test]
-    fn every_name_has_its_function() {
-        assert_eq!(FUNCTIONS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::FUNCTIONS);
     }
 }

@@ -4,4 +4,5 @@ pub(crate) mod filters;
 pub(crate) mod functions;
 pub(crate) mod methods;
 pub(crate) mod names;
+pub(crate) mod table;
 pub(crate) mod tests;

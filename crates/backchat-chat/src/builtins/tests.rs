@@ -2,7 +2,8 @@
 
 use minijinja::{Error, ErrorKind, Value};
 
-use crate::builtins::names;
+use crate::builtins::filters::FILTERS;
+use crate::builtins::table::Table;
 use crate::engine::limits;
 use crate::values::arguments::{bind, required, string};
 use crate::values::equality::equal;
@@ -16,7 +17,7 @@ use crate::values::{Kind, Result, operators};
 pub(crate) type Test = fn(&Value, &[Value]) -> Result<bool>;
 
 /// Every test.
-const TESTS: &[(&str, Test)] = &[
+pub(crate) static TESTS: Table<Test> = Table(&[
     ("!=", |value, arguments| other(arguments).map(|other| !equal(value, &other))),
     ("<", |value, arguments| ordered("<", value, arguments)),
     ("<=", |value, arguments| ordered("<=", value, arguments)),
@@ -32,7 +33,7 @@ const TESTS: &[(&str, Test)] = &[
     ("escaped", |value, arguments| alone(arguments, value.is_safe())),
     ("even", |value, arguments| alone(arguments, !operators::rem(value, &Value::from(2))?.is_true())),
     ("false", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Bool(false)))),
-    ("filter", |value, arguments| alone(arguments, names::is_filter(&to_str(value)))),
+    ("filter", |value, arguments| alone(arguments, FILTERS.has(&to_str(value)))),
     ("float", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Float(_)))),
     ("ge", |value, arguments| ordered(">=", value, arguments)),
     ("greaterthan", |value, arguments| ordered(">", value, arguments)),
@@ -52,17 +53,11 @@ const TESTS: &[(&str, Test)] = &[
     ("sameas", |value, arguments| other(arguments).map(|other| same(value, &other))),
     ("sequence", |value, arguments| alone(arguments, sequence(value))),
     ("string", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Str(_)))),
-    ("test", |value, arguments| alone(arguments, names::is_test(&to_str(value)))),
+    ("test", |value, arguments| alone(arguments, TESTS.has(&to_str(value)))),
     ("true", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Bool(true)))),
     ("undefined", |value, arguments| alone(arguments, value.is_undefined())),
     ("upper", |value, arguments| alone(arguments, cased(value, char::is_uppercase, char::is_lowercase))),
-];
-
-/// The test with this name.
-pub(crate) fn find(name: &str) -> Option<Test> {
-    let at = TESTS.binary_search_by_key(&name, |(known, _)| known).ok()?;
-    TESTS.get(at).map(|(_, test)| *test)
-}
+]);
 
 /// Runs a test, and charges for its operands.
 pub(crate) fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool> {
@@ -74,7 +69,7 @@ pub(crate) fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool
 
 /// Applies a test by name, as `select` does.
 pub(crate) fn apply(name: &str, value: &Value, arguments: &[Value]) -> Result<bool> {
-    match find(name) {
+    match TESTS.find(name) {
         Some(test) => run(test, value, arguments),
         None => Err(Error::new(ErrorKind::UnknownTest, format!("No test named '{name}'."))),
     }
@@ -137,16 +132,5 @@ fn same(a: &Value, b: &Value) -> bool {
         (Kind::List(a), Kind::List(b)) | (Kind::Tuple(a), Kind::Tuple(b)) => std::ptr::eq(a, b),
         (Kind::Dict(a), Kind::Dict(b)) => std::ptr::eq(a, b),
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod names_of_tests {
-    use super::TESTS;
-    use crate::builtins::names;
-
-    #[test]
-    fn every_name_has_its_test() {
-        assert_eq!(TESTS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::TESTS);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minijinja::Value;
 
 use super::read_recorder::{Recorder, Watch};
-use crate::builtins::names;
+use crate::builtins::functions::FUNCTIONS;
 use crate::values::entries::{Entries, Key};
 use crate::values::extent::Extent;
 use crate::values::number::LongInteger;
@@ -65,7 +65,7 @@ impl Context {
     pub(crate) fn variable(&self, number: usize, name: &str) -> Option<&Value> {
         let found = self.variables.get(number).and_then(Option::as_ref);
         if let Some(recorder) = &self.recorder
-            && (found.is_some() || !names::is_function(name))
+            && (found.is_some() || !FUNCTIONS.has(name))
         {
             recorder.variable(name, found.is_some());
         }

@@ -196,25 +196,32 @@ pub(crate) fn check() -> Result<()> {
     }
 }
 
+/// Charges work as [`spend`] does; fails once a limit is exceeded.
+pub(crate) fn charge_units(units: usize) -> Result<()> {
+    spend(units);
+    check()
+}
+
 /// Charges for the values that an operation touches, not for what is nested in them.
 pub(crate) fn charge(values: &[Value]) -> Result<()> {
-    spend(values.iter().map(weight).sum::<usize>() + 1);
-    check()
+    charge_units(values.iter().map(weight).sum::<usize>() + 1)
+}
+
+/// Charges for the result of an operation.
+pub(crate) fn charged(result: Result<Value>) -> Result<Value> {
+    let result = result?;
+    charge(std::slice::from_ref(&result))?;
+    Ok(result)
 }
 
 /// Charges for the variables of a scope or function that is entered, if there are enough to matter.
 pub(crate) fn charge_variables(count: usize) -> Result<()> {
-    if count < VARIABLES_PER_UNIT {
-        return Ok(());
-    }
-    spend(count / VARIABLES_PER_UNIT);
-    check()
+    if count < VARIABLES_PER_UNIT { Ok(()) } else { charge_units(count / VARIABLES_PER_UNIT) }
 }
 
 /// Charges for text that an operation reads or writes.
 pub(crate) fn charge_bytes(bytes: usize) -> Result<()> {
-    spend(bytes / BYTES_PER_UNIT + 1);
-    check()
+    charge_units(bytes / BYTES_PER_UNIT + 1)
 }
 
 /// Charges for text that is printed, to the output or into a captured block.
@@ -240,8 +247,7 @@ pub(crate) fn spend_key(text: &str) -> bool {
 
 /// Charges for text that is skipped to reach a place in it.
 pub(crate) fn charge_skipped(bytes: usize) -> Result<()> {
-    spend(bytes / SKIPPED_BYTES_PER_UNIT + 1);
-    check()
+    charge_units(bytes / SKIPPED_BYTES_PER_UNIT + 1)
 }
 
 fn weight(value: &Value) -> usize {

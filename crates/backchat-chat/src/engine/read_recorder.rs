@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 /// The reads of one render.
 ///
@@ -27,31 +27,25 @@ pub struct Watched {
     pub whole: Vec<String>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Variable {
     missing: bool,
     read: bool,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Reads {
     variables: IndexMap<String, Variable>,
     /// Each path, and whether it was ever absent.
     paths: IndexMap<String, bool>,
-    whole: IndexMap<String, ()>,
+    whole: IndexSet<String>,
 }
 
 /// Collects the reads of one render.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Recorder {
     reads: Mutex<Reads>,
     testing: AtomicBool,
-}
-
-impl std::fmt::Debug for Recorder {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Recorder")
-    }
 }
 
 impl Recorder {
@@ -85,18 +79,14 @@ impl Recorder {
                 let chosen = reads.variables.iter().filter(|(_, variable)| wanted(variable));
                 chosen.map(|(name, _)| name.clone()).collect()
             };
+            let absent = reads.paths.iter().filter(|(_, absent)| **absent);
             Watched {
                 variables: named(&|_| true),
                 missing: named(&|variable| variable.missing),
                 tested: named(&|variable| !variable.read),
                 paths: reads.paths.keys().cloned().collect(),
-                missing_paths: reads
-                    .paths
-                    .iter()
-                    .filter(|(_, absent)| **absent)
-                    .map(|(path, _)| path.clone())
-                    .collect(),
-                whole: reads.whole.keys().cloned().collect(),
+                missing_paths: absent.map(|(path, _)| path.clone()).collect(),
+                whole: reads.whole.iter().cloned().collect(),
             }
         })
     }
@@ -131,8 +121,8 @@ impl Watch {
 
     pub(crate) fn whole(&self) {
         self.recorder.with(|reads| {
-            if !reads.whole.contains_key(&*self.path) {
-                reads.whole.insert(self.path.to_string(), ());
+            if !reads.whole.contains(&*self.path) {
+                reads.whole.insert(self.path.to_string());
             }
         });
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use indexmap::{IndexMap, IndexSet};
 
-use crate::builtins::names;
+use crate::builtins::functions::FUNCTIONS;
 use crate::jinja::syntax::tree::{Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind};
 use backchat_core::{json, push_new};
 
@@ -116,7 +116,7 @@ impl<'s> Survey<'s> {
     fn expression(&mut self, expression: &Expr<'s>) {
         match &expression.kind {
             ExprKind::Name(name) => {
-                let known = SPECIAL.contains(name) || names::is_function(name);
+                let known = SPECIAL.contains(name) || FUNCTIONS.has(name);
                 if !known && !self.scopes.iter().any(|scope| scope.contains(name)) {
                     self.variables.insert(name);
                 }

@@ -62,8 +62,7 @@ impl Key {
             return Err(error("unhashable type: 'dict'"));
         }
         if let Some(items) = object.downcast_ref::<Tuple>() {
-            limits::spend(items.len());
-            limits::check()?;
+            limits::charge_units(items.len())?;
             items.iter().try_for_each(|item| Key::of(item).map(drop))?;
         }
         Ok(Key::new(value.clone()))

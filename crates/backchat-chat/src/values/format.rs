@@ -1,11 +1,14 @@
 //! `%` on strings, and `str.format`.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use minijinja::Value;
 
 use super::arguments::split;
 use super::operators;
 use super::text::{to_str, write_repr, write_str};
-use super::{Kind, Result, error, type_name};
+use super::{Kind, Number, Result, error, type_name};
 use crate::engine::limits;
 use crate::values::markup;
 use backchat_core::python::number::{scientific, write_exponent, write_float};
@@ -67,13 +70,12 @@ pub(crate) fn percent(value: &Value, text: &str, values: &Value) -> Result<Value
             }
         }
         let mut take = || given.next().ok_or_else(|| error("not enough arguments for format string"));
-        let mut number = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| -> Result<Option<usize>> {
+        let mut number = |chars: &mut Peekable<Chars<'_>>| -> Result<Option<usize>> {
             if chars.next_if_eq(&'*').is_some() {
                 let width = super::arguments::integer("%", &take()?)?;
                 return Ok(Some(usize::try_from(width).unwrap_or(0)));
             }
-            let digits: String = std::iter::from_fn(|| chars.next_if(char::is_ascii_digit)).collect();
-            if digits.is_empty() { Ok(None) } else { digits.parse().map(Some).map_err(|_| error("width too big")) }
+            count(chars, "width too big")
         };
         spec.width = number(&mut chars)?.unwrap_or(0);
         if chars.next_if_eq(&'.').is_some() {
@@ -133,22 +135,20 @@ fn write_percent(out: &mut String, safe: bool, argument: &Value, mut spec: Spec,
         }
         'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => {
             let conversion = if matches!(conversion, 'i' | 'u') { 'd' } else { conversion };
-            let truncated = match (Kind::of(argument), conversion) {
-                (Kind::Float(value), 'd') if value.is_finite() => super::number::int(value.trunc() as i128),
-                (Kind::Int(_) | Kind::Bool(_), _) => argument.clone(),
-                (Kind::Float(_), 'e' | 'E' | 'f' | 'F' | 'g' | 'G') => argument.clone(),
-                _ => {
-                    return Err(error(format!(
-                        "%{conversion} format: a number is required, not {}",
-                        type_name(argument)
-                    )));
+            let number = match Number::of(argument) {
+                Some(Number::Float(value)) if conversion == 'd' && value.is_finite() => {
+                    Some(Number::Int(value.trunc() as i128))
                 }
+                Some(Number::Float(_)) if matches!(conversion, 'd' | 'x' | 'X' | 'o') => None,
+                number => number,
             };
+            let refused = || error(format!("%{conversion} format: a number is required, not {}", type_name(argument)));
+            let number = number.ok_or_else(refused)?;
             if spec.align == Some('<') {
                 spec.zero = false;
             }
             spec.conversion = Some(conversion);
-            write_number(out, &truncated, &spec)
+            write_number(out, &number, &spec)
         }
         other => Err(error(format!("unsupported format character '{other}'"))),
     }
@@ -300,8 +300,10 @@ fn write_formatted(out: &mut String, value: &Value, spec: &str) -> Result<()> {
             let fill = spec.fill.unwrap_or(if spec.zero { '0' } else { ' ' });
             pad(out, &text, fill, spec.align.unwrap_or('<'), spec.width)
         }
-        Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => write_number(out, value, &spec),
-        _ => Err(error(format!("unsupported format string passed to {}.__format__", type_name(value)))),
+        _ => match Number::of(value) {
+            Some(number) => write_number(out, &number, &spec),
+            None => Err(error(format!("unsupported format string passed to {}.__format__", type_name(value)))),
+        },
     }
 }
 
@@ -319,18 +321,11 @@ fn parse_spec(text: &str) -> Result<Spec> {
     spec.sign = chars.next_if(|c| matches!(c, '+' | '-' | ' '));
     spec.alternate = chars.next_if_eq(&'#').is_some();
     spec.zero = chars.next_if_eq(&'0').is_some();
-    let digits = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| -> Result<Option<usize>> {
-        let digits: String = std::iter::from_fn(|| chars.next_if(char::is_ascii_digit)).collect();
-        if digits.is_empty() {
-            Ok(None)
-        } else {
-            digits.parse().map(Some).map_err(|_| error("Too many decimal digits in format string"))
-        }
-    };
-    spec.width = digits(&mut chars)?.unwrap_or(0);
+    let too_long = "Too many decimal digits in format string";
+    spec.width = count(&mut chars, too_long)?.unwrap_or(0);
     spec.group = chars.next_if(|c| matches!(c, ',' | '_'));
     if chars.next_if_eq(&'.').is_some() {
-        spec.precision = Some(digits(&mut chars)?.ok_or_else(|| error("Format specifier missing precision"))?);
+        spec.precision = Some(count(&mut chars, too_long)?.ok_or_else(|| error("Format specifier missing precision"))?);
     }
     spec.conversion = chars.next();
     if chars.next().is_some() {
@@ -339,14 +334,16 @@ fn parse_spec(text: &str) -> Result<Spec> {
     Ok(spec)
 }
 
-fn write_number(out: &mut String, value: &Value, spec: &Spec) -> Result<()> {
+/// The digits that come next as a number, if any do.
+fn count(chars: &mut Peekable<Chars<'_>>, too_long: &str) -> Result<Option<usize>> {
+    let digits: String = std::iter::from_fn(|| chars.next_if(char::is_ascii_digit)).collect();
+    if digits.is_empty() { Ok(None) } else { digits.parse().map(Some).map_err(|_| error(too_long)) }
+}
+
+fn write_number(out: &mut String, number: &Number, spec: &Spec) -> Result<()> {
     let precision = spec.precision.unwrap_or(6).min(1000);
-    let (negative, mut digits) = match (Kind::of(value), spec.conversion) {
-        (Kind::Int(_) | Kind::Bool(_), None | Some('d' | 'x' | 'X' | 'o' | 'b' | 'c' | 'n')) => {
-            let integer = match Kind::of(value) {
-                Kind::Int(integer) => integer,
-                _ => i128::from(value.is_true()),
-            };
+    let (negative, mut digits) = match (number, spec.conversion) {
+        (Number::Int(integer), None | Some('d' | 'x' | 'X' | 'o' | 'b' | 'c' | 'n')) => {
             let size = integer.unsigned_abs();
             let digits = match spec.conversion {
                 Some('x') => format!("{}{size:x}", if spec.alternate { "0x" } else { "" }),
@@ -356,24 +353,14 @@ fn write_number(out: &mut String, value: &Value, spec: &Spec) -> Result<()> {
                 Some('c') => u32::try_from(size).ok().and_then(char::from_u32).map(String::from).unwrap_or_default(),
                 _ => size.to_string(),
             };
-            (integer < 0, digits)
+            (*integer < 0, digits)
         }
-        (Kind::Int(_) | Kind::Bool(_) | Kind::Float(_), conversion) => {
-            let number = match Kind::of(value) {
-                Kind::Int(integer) => integer as f64,
-                Kind::Bool(truth) => f64::from(truth),
-                Kind::Float(number) => number,
-                _ => 0.0,
-            };
+        (number, conversion) => {
+            let number = number.as_f64();
             let size = number.abs();
             let digits = match conversion {
-                _ if !size.is_finite() => {
-                    if size.is_nan() {
-                        "nan".to_owned()
-                    } else {
-                        "inf".to_owned()
-                    }
-                }
+                _ if size.is_nan() => "nan".to_owned(),
+                _ if size.is_infinite() => "inf".to_owned(),
                 Some('f' | 'F') => format!("{size:.precision$}"),
                 Some('%') => format!("{:.precision$}%", size * 100.0),
                 Some('e' | 'E') => exponent(size, precision),
@@ -389,19 +376,15 @@ fn write_number(out: &mut String, value: &Value, spec: &Spec) -> Result<()> {
             let digits = if matches!(conversion, Some('E' | 'G' | 'F')) { digits.to_uppercase() } else { digits };
             (number.is_sign_negative() && !number.is_nan(), digits)
         }
-        _ => return Err(error("a number is required")),
     };
     if let Some(mark) = spec.group {
         digits = grouped(&digits, mark);
     }
-    let sign = if negative {
-        "-"
-    } else {
-        match spec.sign {
-            Some('+') => "+",
-            Some(' ') => " ",
-            _ => "",
-        }
+    let sign = match spec.sign {
+        _ if negative => "-",
+        Some('+') => "+",
+        Some(' ') => " ",
+        _ => "",
     };
     let (fill, align) = match (spec.align, spec.zero) {
         (None, true) => ('0', '='),

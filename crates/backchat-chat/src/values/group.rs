@@ -18,18 +18,9 @@ impl Object for Group {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        match key.as_usize() {
-            Some(0) => Some(self.grouper.clone()),
-            Some(1) => Some(self.list.clone()),
-            Some(_) => None,
-            None => self.get_value_by_str(key.as_str()?),
-        }
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        match key {
-            "grouper" => Some(self.grouper.clone()),
-            "list" => Some(self.list.clone()),
+        match (key.as_usize(), key.as_str()) {
+            (Some(0), _) | (_, Some("grouper")) => Some(self.grouper.clone()),
+            (Some(1), _) | (_, Some("list")) => Some(self.list.clone()),
             _ => None,
         }
     }

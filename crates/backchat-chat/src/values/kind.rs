@@ -57,6 +57,30 @@ impl<'v> Kind<'v> {
     }
 }
 
+/// A number to compute with; as in Python, a bool is one.
+pub(crate) enum Number {
+    Int(i128),
+    Float(f64),
+}
+
+impl Number {
+    pub(crate) fn of(value: &Value) -> Option<Self> {
+        match Kind::of(value) {
+            Kind::Bool(value) => Some(Number::Int(i128::from(value))),
+            Kind::Int(value) => Some(Number::Int(value)),
+            Kind::Float(value) => Some(Number::Float(value)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_f64(&self) -> f64 {
+        match self {
+            Number::Int(value) => *value as f64,
+            Number::Float(value) => *value,
+        }
+    }
+}
+
 /// The name of a value's type in Python.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match Kind::of(value) {

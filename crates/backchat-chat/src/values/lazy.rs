@@ -162,17 +162,11 @@ impl Object for Range {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match key.as_str() {
-            Some(name) => self.get_value_by_str(name),
+            Some("start") => Some(Value::from(self.start)),
+            Some("stop") => Some(Value::from(self.stop)),
+            Some("step") => Some(Value::from(self.step)),
+            Some(_) => None,
             None => self.get(key.as_usize()?),
-        }
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        match key {
-            "start" => Some(Value::from(self.start)),
-            "stop" => Some(Value::from(self.stop)),
-            "step" => Some(Value::from(self.step)),
-            _ => None,
         }
     }
 

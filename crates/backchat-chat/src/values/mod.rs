@@ -25,4 +25,4 @@ pub(crate) mod operators;
 pub(crate) mod text;
 
 pub(crate) use error::{Result, error};
-pub(crate) use kind::{Kind, items_of, type_name};
+pub(crate) use kind::{Kind, Number, items_of, type_name};

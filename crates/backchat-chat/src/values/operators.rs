@@ -12,36 +12,12 @@ use super::lazy::{self, Range};
 use super::namespace::Namespace;
 use super::number::int;
 use super::text::{to_str, write_str};
-use super::{Kind, Result, error, items_of, type_name};
+use super::{Kind, Number, Result, error, items_of, type_name};
 use crate::engine::limits;
 use crate::values::markup;
 
 fn unsupported(operator: &str, a: &Value, b: &Value) -> minijinja::Error {
     error(format!("unsupported operand type(s) for {operator}: '{}' and '{}'", type_name(a), type_name(b)))
-}
-
-/// An operand of arithmetic; as in Python, a bool is a number.
-enum Number {
-    Int(i128),
-    Float(f64),
-}
-
-impl Number {
-    fn of(value: &Value) -> Option<Self> {
-        match Kind::of(value) {
-            Kind::Bool(value) => Some(Number::Int(i128::from(value))),
-            Kind::Int(value) => Some(Number::Int(value)),
-            Kind::Float(value) => Some(Number::Float(value)),
-            _ => None,
-        }
-    }
-
-    fn as_f64(&self) -> f64 {
-        match self {
-            Number::Int(value) => *value as f64,
-            Number::Float(value) => *value,
-        }
-    }
 }
 
 fn too_large() -> minijinja::Error {
@@ -80,14 +56,12 @@ pub(crate) fn add(a: &Value, b: &Value) -> Result<Value> {
         }
         (Kind::List(a), Kind::List(b)) => {
             limits::items(a.len() + b.len())?;
-            limits::spend(a.len() + b.len());
-            limits::check()?;
+            limits::charge_units(a.len() + b.len())?;
             build::list([a, b].concat())
         }
         (Kind::Tuple(a), Kind::Tuple(b)) => {
             limits::items(a.len() + b.len())?;
-            limits::spend(a.len() + b.len());
-            limits::check()?;
+            limits::charge_units(a.len() + b.len())?;
             build::tuple([a, b].concat())
         }
         (Kind::Str(_), _) if !matches!(Kind::of(b), Kind::Undefined) => {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use minijinja::Value;
 
 use super::Kind;
-use super::containers::Dict;
+use super::entries::Key;
 use super::group::Group;
 use super::lazy::{Generator, Range, View};
 use super::namespace::Namespace;
@@ -32,8 +32,9 @@ pub(crate) fn write_str(out: &mut String, value: &Value) {
     match Kind::of(value) {
         Kind::Undefined => {}
         Kind::Str(text) => out.push_str(text),
+        // Inside another value, it is abbreviated: namespaces may hold each other in a circle.
         Kind::Object(_) if let Some(namespace) = value.downcast_object_ref::<Namespace>() => {
-            write_namespace(out, namespace)
+            write_entries(out, "<Namespace {", namespace.entries().iter(), "}>")
         }
         _ => write_repr(out, value),
     }
@@ -66,58 +67,40 @@ pub(crate) fn write_repr(out: &mut String, value: &Value) {
             out.push_str(",)");
         }
         Kind::Tuple(items) => write_items(out, "(", items, ")"),
-        Kind::Dict(dict) => write_dict(out, dict),
+        Kind::Dict(dict) => {
+            dict.note_whole();
+            write_entries(out, "{", dict.entries(), "}");
+        }
         Kind::Object(object) => write_object(out, value, object),
         Kind::Other => out.push_str(&value.to_string()),
     }
 }
 
-/// Appends a namespace with what it holds; nested ones are abbreviated, as namespaces may hold each other in a circle.
-fn write_namespace(out: &mut String, namespace: &Namespace) {
-    out.push_str("<Namespace {");
-    for (index, (key, value)) in namespace.entries().iter().enumerate() {
-        if !limits::has_room(out) {
-            return;
-        }
-        if index > 0 {
-            out.push_str(", ");
-        }
-        write_repr(out, key.as_value());
-        out.push_str(": ");
-        write_repr(out, value);
-    }
-    out.push_str("}>");
-}
-
-fn write_items(out: &mut String, open: &str, items: &[Value], close: &str) {
+/// Appends what is between brackets, with commas: items with nothing before them, entries with their key.
+fn write_all<'v>(out: &mut String, open: &str, parts: impl Iterator<Item = (Option<&'v Key>, &'v Value)>, close: &str) {
     out.push_str(open);
-    for (index, item) in items.iter().enumerate() {
+    for (index, (key, value)) in parts.enumerate() {
         if limits::is_exceeded() {
             return;
         }
         if index > 0 {
             out.push_str(", ");
         }
-        write_repr(out, item);
+        if let Some(key) = key {
+            write_repr(out, key.as_value());
+            out.push_str(": ");
+        }
+        write_repr(out, value);
     }
     out.push_str(close);
 }
 
-fn write_dict(out: &mut String, dict: &Dict) {
-    dict.note_whole();
-    out.push('{');
-    for (index, (key, value)) in dict.entries().enumerate() {
-        if limits::is_exceeded() {
-            return;
-        }
-        if index > 0 {
-            out.push_str(", ");
-        }
-        write_repr(out, &key.value());
-        out.push_str(": ");
-        write_repr(out, value);
-    }
-    out.push('}');
+fn write_items(out: &mut String, open: &str, items: &[Value], close: &str) {
+    write_all(out, open, items.iter().map(|item| (None, item)), close);
+}
+
+fn write_entries<'v>(out: &mut String, open: &str, entries: impl Iterator<Item = (&'v Key, &'v Value)>, close: &str) {
+    write_all(out, open, entries.map(|(key, value)| (Some(key), value)), close);
 }
 
 fn write_object(out: &mut String, value: &Value, object: &minijinja::value::DynObject) {

@@ -8,6 +8,7 @@ mod text;
 
 use minijinja::Value;
 
+use crate::builtins::table::Table;
 use crate::builtins::{methods, names};
 use crate::engine::limits;
 use crate::engine::run::Run;
@@ -20,7 +21,7 @@ use crate::values::{Kind, Result, error, operators};
 pub(crate) type Filter = fn(&Run, &Value, &[Value]) -> Result<Value>;
 
 /// Every filter.
-const FILTERS: &[(&str, Filter)] = &[
+pub(crate) static FILTERS: Table<Filter> = Table(&[
     ("abs", number::abs),
     ("attr", attr),
     ("batch", sequence::batch),
@@ -75,21 +76,13 @@ const FILTERS: &[(&str, Filter)] = &[
     ("wordcount", text::wordcount),
     ("wordwrap", text::wordwrap),
     ("xmlattr", printed::xmlattr),
-];
-
-/// The filter with this name.
-pub(crate) fn find(name: &str) -> Option<Filter> {
-    let at = FILTERS.binary_search_by_key(&name, |(known, _)| known).ok()?;
-    FILTERS.get(at).map(|(_, filter)| *filter)
-}
+]);
 
 /// Applies a filter, and charges for its value, arguments and result.
 pub(crate) fn apply(filter: Filter, run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     limits::charge(std::slice::from_ref(value))?;
     limits::charge(arguments)?;
-    let result = filter(run, value, arguments)?;
-    limits::charge(std::slice::from_ref(&result))?;
-    Ok(result)
+    limits::charged(filter(run, value, arguments))
 }
 
 fn length(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -162,15 +155,4 @@ fn tojson(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
         sort_keys: truth_or(&sort_keys, false),
     };
     style.dumps(value).map(Value::from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::FILTERS;
-    use crate::builtins::names;
-
-    #[test]
-    fn every_name_has_its_filter() {
-        assert_eq!(FILTERS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::FILTERS);
-    }
 }

@@ -6,15 +6,14 @@ use crate::engine::run::Run;
 use crate::values::arguments::{bind, integer_or, truth_or};
 use crate::values::number::{self, LongInteger, parse_float, parse_int, truncated};
 use crate::values::text::to_str;
-use crate::values::{Kind, Result, error, operators, type_name};
+use crate::values::{Kind, Number, Result, error, type_name};
 
 pub(super) fn abs(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("abs", [], arguments)?;
-    match Kind::of(value) {
-        Kind::Bool(truth) => Ok(Value::from(i64::from(truth))),
-        Kind::Int(integer) => integer.checked_abs().map(number::int).ok_or_else(|| error("integer too large")),
-        Kind::Float(number) => Ok(Value::from(number.abs())),
-        _ => Err(error(format!("bad operand type for abs(): '{}'", type_name(value)))),
+    match Number::of(value) {
+        Some(Number::Int(integer)) => integer.checked_abs().map(number::int).ok_or_else(|| error("integer too large")),
+        Some(Number::Float(number)) => Ok(Value::from(number.abs())),
+        None => Err(error(format!("bad operand type for abs(): '{}'", type_name(value)))),
     }
 }
 
@@ -44,9 +43,7 @@ pub(super) fn float(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value
     let [default] = bind("float", ["default"], arguments)?;
     let number = match Kind::of(value) {
         Kind::Undefined => return Err(undefined()),
-        Kind::Bool(truth) => Some(f64::from(truth)),
-        Kind::Int(integer) => Some(integer as f64),
-        Kind::Float(number) => Some(number),
+        Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => Number::of(value).map(|number| number.as_f64()),
         Kind::Str(text) => parse_float(text),
         _ => match value.downcast_object_ref::<LongInteger>().map(|long| long.0.parse::<f64>()) {
             Some(Ok(number)) if number.is_finite() => Some(number),
@@ -62,23 +59,21 @@ pub(super) fn round(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value
     let precision = integer_or("round", &precision, 0)?;
     let method = method.as_ref().map_or_else(|| "common".into(), to_str);
     let places = i32::try_from(precision).unwrap_or(0).clamp(-300, 300);
-    let number = match Kind::of(value) {
-        Kind::Bool(truth) => f64::from(truth),
-        Kind::Int(integer) => integer as f64,
-        Kind::Float(number) => number,
-        _ => return Err(error(format!("type {} doesn't define __round__ method", type_name(value)))),
+    let Some(given) = Number::of(value) else {
+        return Err(error(format!("type {} doesn't define __round__ method", type_name(value))));
     };
+    let number = given.as_f64();
     let scale = 10_f64.powi(places);
     match &*method {
-        "common" => match Kind::of(value) {
-            Kind::Float(_) if places >= 0 => {
+        "common" => match given {
+            Number::Float(_) if places >= 0 => {
                 // Formatting rounds the exact value, and ties to even, as Python's `round` does.
                 let places = usize::try_from(places).unwrap_or(0);
                 Ok(Value::from(format!("{number:.places$}").parse().unwrap_or(number)))
             }
-            Kind::Float(_) => Ok(Value::from((number * scale).round_ties_even() / scale)),
-            _ if places >= 0 => operators::pos(value),
-            _ => Ok(number::int(((number * scale).round_ties_even() / scale) as i128)),
+            Number::Float(_) => Ok(Value::from((number * scale).round_ties_even() / scale)),
+            Number::Int(integer) if places >= 0 => Ok(number::int(integer)),
+            Number::Int(_) => Ok(number::int(((number * scale).round_ties_even() / scale) as i128)),
         },
         "ceil" => Ok(Value::from((number * scale).ceil() / scale)),
         "floor" => Ok(Value::from((number * scale).floor() / scale)),
@@ -100,16 +95,7 @@ pub(super) fn filesizeformat(run: &Run, value: &Value, arguments: &[Value]) -> R
     if bytes < base {
         return Ok(Value::from(format!("{} Bytes", bytes.trunc())));
     }
-    let mut size = bytes / base;
-    let mut chosen = "";
-    for (index, unit) in units.into_iter().enumerate() {
-        if index > 0 {
-            size /= base;
-        }
-        chosen = unit;
-        if size < base {
-            break;
-        }
-    }
-    Ok(Value::from(format!("{size:.1} {chosen}")))
+    let sizes = std::iter::successors(Some(bytes / base), |size| if *size < base { None } else { Some(size / base) });
+    let largest = sizes.zip(units).last();
+    Ok(largest.map(|(size, unit)| Value::from(format!("{size:.1} {unit}"))).unwrap_or_default())
 }

@@ -3,6 +3,7 @@
 use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, Value};
 
+use super::FILTERS;
 use crate::builtins::{filters, tests};
 use crate::engine::limits;
 use crate::engine::run::Run;
@@ -11,7 +12,8 @@ use crate::values::build;
 use crate::values::text::to_str;
 use crate::values::{Kind, Result, error, items_of};
 
-/// Looks an attribute up, which may be a path such as `function.name` or `0.id`.
+/// Looks an attribute up, which may be a path such as `function.name` or `0.id`; without one, it gives the item itself.
+#[derive(Default)]
 pub(super) struct Getter {
     path: Vec<Value>,
     default: Option<Value>,
@@ -32,6 +34,10 @@ impl Getter {
             _ => vec![attribute.clone()],
         };
         Ok(Self { path, default: default.filter(|default| !default.is_none()) })
+    }
+
+    pub(super) fn of(attribute: Option<Value>) -> Result<Self> {
+        attribute.map_or_else(|| Ok(Self::default()), |attribute| Self::new(&attribute, None))
     }
 
     pub(super) fn get(&self, item: &Value) -> Result<Value> {
@@ -62,7 +68,7 @@ fn with_keywords(positional: &[Value], keywords: Option<Kwargs>) -> Vec<Value> {
 
 /// Applies a filter by name.
 fn apply(run: &Run, name: &str, value: &Value, arguments: &[Value]) -> Result<Value> {
-    match filters::find(name) {
+    match FILTERS.find(name) {
         Some(filter) => filters::apply(filter, run, value, arguments),
         None => Err(Error::new(ErrorKind::UnknownFilter, format!("No filter named '{name}'."))),
     }
@@ -90,17 +96,14 @@ pub(super) fn map(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value
 }
 
 /// Keeps the items for which the test answers `wanted`; `pick` gives the value to test.
-fn keep(value: &Value, pick: Option<Getter>, test: &[Value], keywords: Option<Kwargs>, wanted: bool) -> Result<Value> {
+fn keep(value: &Value, pick: Getter, test: &[Value], keywords: Option<Kwargs>, wanted: bool) -> Result<Value> {
     let (name, arguments) = match test {
         [] => (None, Vec::new()),
         [name, rest @ ..] => (Some(to_str(name).into_owned()), with_keywords(rest, keywords)),
     };
     let mut kept = Vec::new();
     for item in items_if_true(value)? {
-        let subject = match &pick {
-            Some(getter) => getter.get(&item)?,
-            None => item.clone(),
-        };
+        let subject = pick.get(&item)?;
         let answer = match &name {
             Some(name) => tests::apply(name, &subject, &arguments)?,
             None => subject.is_true(),
@@ -114,18 +117,18 @@ fn keep(value: &Value, pick: Option<Getter>, test: &[Value], keywords: Option<Kw
 
 pub(super) fn select(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let (test, keywords) = split(arguments);
-    keep(value, None, test, keywords, true)
+    keep(value, Getter::default(), test, keywords, true)
 }
 
 pub(super) fn reject(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let (test, keywords) = split(arguments);
-    keep(value, None, test, keywords, false)
+    keep(value, Getter::default(), test, keywords, false)
 }
 
 fn by_attribute(value: &Value, arguments: &[Value], wanted: bool) -> Result<Value> {
     let (positional, keywords) = split(arguments);
     let [attribute, test @ ..] = positional else { return Err(error("Missing parameter for attribute name")) };
-    keep(value, Some(Getter::new(attribute, None)?), test, keywords, wanted)
+    keep(value, Getter::new(attribute, None)?, test, keywords, wanted)
 }
 
 pub(super) fn selectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {

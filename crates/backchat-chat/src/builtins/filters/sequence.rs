@@ -37,9 +37,8 @@ fn reversed(value: &Value) -> Option<Vec<Value>> {
         Kind::Undefined | Kind::Str(_) | Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) => true,
         _ => value.downcast_object_ref::<View>().is_some() || value.downcast_object_ref::<Range>().is_some(),
     };
-    let mut items = if reversible { items_of(value).ok()? } else { return None };
-    items.reverse();
-    Some(items)
+    let items = if reversible { items_of(value).ok()? } else { return None };
+    Some(items.into_iter().rev().collect())
 }
 
 pub(super) fn last(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -57,11 +56,7 @@ pub(super) fn reverse(_: &Run, value: &Value, arguments: &[Value]) -> Result<Val
     }
     match reversed(value) {
         Some(items) => build::generator(items),
-        None => {
-            let mut items = items_of(value)?;
-            items.reverse();
-            build::list(items)
-        }
+        None => build::list(items_of(value)?.into_iter().rev().collect()),
     }
 }
 
@@ -157,15 +152,11 @@ pub(super) fn sort(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value>
 pub(super) fn unique(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [case_sensitive, attribute] = bind("unique", ["case_sensitive", "attribute"], arguments)?;
     let case_sensitive = truth_or(&case_sensitive, false);
-    let getter = attribute.as_ref().map(|attribute| Getter::new(attribute, None)).transpose()?;
+    let getter = Getter::of(attribute)?;
     let mut seen = indexmap::IndexSet::new();
     let mut kept = Vec::new();
     for item in items_of(value)? {
-        let key = match &getter {
-            Some(getter) => getter.get(&item)?,
-            None => item.clone(),
-        };
-        if seen.insert(entries::Key::of(&folded(key, case_sensitive)?)?) {
+        if seen.insert(entries::Key::of(&folded(getter.get(&item)?, case_sensitive)?)?) {
             kept.push(item);
         }
         limits::check()?;
@@ -176,14 +167,10 @@ pub(super) fn unique(_: &Run, value: &Value, arguments: &[Value]) -> Result<Valu
 fn extreme(function: &str, value: &Value, arguments: &[Value], wanted: Ordering) -> Result<Value> {
     let [case_sensitive, attribute] = bind(function, ["case_sensitive", "attribute"], arguments)?;
     let case_sensitive = truth_or(&case_sensitive, false);
-    let getter = attribute.as_ref().map(|attribute| Getter::new(attribute, None)).transpose()?;
+    let getter = Getter::of(attribute)?;
     let mut best: Option<(Value, Value)> = None;
     for item in items_of(value)? {
-        let key = match &getter {
-            Some(getter) => getter.get(&item)?,
-            None => item.clone(),
-        };
-        let key = folded(key, case_sensitive)?;
+        let key = folded(getter.get(&item)?, case_sensitive)?;
         let better = match &best {
             Some((leader, _)) => operators::compare("<", &key, leader)? == Some(wanted),
             None => true,
@@ -205,18 +192,13 @@ pub(super) fn min(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> 
 
 pub(super) fn sum(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [attribute, start] = bind("sum", ["attribute", "start"], arguments)?;
-    let attribute = attribute.filter(|attribute| !attribute.is_none());
-    let getter = attribute.as_ref().map(|attribute| Getter::new(attribute, None)).transpose()?;
+    let getter = Getter::of(attribute)?;
     let mut total = start.unwrap_or_else(|| Value::from(0));
     for item in items_of(value)? {
-        let item = match &getter {
-            Some(getter) => getter.get(&item)?,
-            None => item,
-        };
         if total.as_str().is_some() {
             return Err(error("sum() can't sum strings"));
         }
-        total = operators::add(&total, &item)?;
+        total = operators::add(&total, &getter.get(&item)?)?;
     }
     Ok(total)
 }

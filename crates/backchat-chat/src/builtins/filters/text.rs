@@ -75,16 +75,13 @@ pub(super) fn replace(_: &Run, value: &Value, arguments: &[Value]) -> Result<Val
 pub(super) fn join(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [separator, attribute] = bind("join", ["d", "attribute"], arguments)?;
     let separator = separator.as_ref().map(to_str).unwrap_or_default();
-    let getter = attribute.as_ref().map(|attribute| Getter::new(attribute, None)).transpose()?;
+    let getter = Getter::of(attribute)?;
     let mut out = String::new();
     for (index, item) in items_of(value)?.into_iter().enumerate() {
         if index > 0 {
             out.push_str(&separator);
         }
-        match &getter {
-            Some(getter) => write_str(&mut out, &getter.get(&item)?),
-            None => write_str(&mut out, &item),
-        }
+        write_str(&mut out, &getter.get(&item)?);
         limits::size(out.len())?;
     }
     Ok(Value::from(out))

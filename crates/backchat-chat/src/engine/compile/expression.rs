@@ -3,7 +3,9 @@
 use minijinja::Value;
 
 use super::{Compiler, LOOP, SELF};
-use crate::builtins::{filters, names, tests};
+use crate::builtins::filters::FILTERS;
+use crate::builtins::names;
+use crate::builtins::tests::TESTS;
 use crate::engine::program::{
     Argument, Arguments, Attribute, Condition, Expression, ExpressionKind, Link, LinkKind, LoopField,
 };
@@ -152,7 +154,7 @@ impl<'s> Compiler<'s> {
             }
             ExprKind::Filter(None, name, arguments) => {
                 let captured = Expression { kind: ExpressionKind::Captured, span: expression.span.clone() };
-                let filter = LinkKind::Filter(filters::find(name), name.as_str().into(), self.arguments(arguments));
+                let filter = LinkKind::Filter(FILTERS.find(name), name.as_str().into(), self.arguments(arguments));
                 linked(captured, filter, &expression.span).kind
             }
             // Everything else is an operation on a value, or an attribute of the loop.
@@ -201,10 +203,10 @@ impl<'s> Compiler<'s> {
                 }
             }
             ExprKind::Filter(_, name, arguments) => {
-                LinkKind::Filter(filters::find(name), name.as_str().into(), self.arguments(arguments))
+                LinkKind::Filter(FILTERS.find(name), name.as_str().into(), self.arguments(arguments))
             }
             ExprKind::Test(_, name, arguments) => {
-                LinkKind::Test(tests::find(name), name.as_str().into(), self.arguments(arguments))
+                LinkKind::Test(TESTS.find(name), name.as_str().into(), self.arguments(arguments))
             }
             _ => return left,
         };

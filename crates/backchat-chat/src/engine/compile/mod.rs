@@ -139,16 +139,23 @@ impl<'s> Compiler<'s> {
     }
 
     fn scoped(&mut self, body: &tree::Body<'s>) -> Scoped {
-        self.filtered(body, None).0
+        self.within(&[], Symbols::collect(body), body, |_| ()).0
     }
 
-    /// A body, and the filter of what it prints, which sees the variables of the body.
-    fn filtered(&mut self, body: &tree::Body<'s>, filter: Option<&Expr<'s>>) -> (Scoped, Option<Expression>) {
-        let scope = self.enter(&[], Symbols::collect(body));
+    /// A body in a scope with these names besides those that the statements bind, and what is compiled after it in the
+    /// same scope.
+    fn within<T>(
+        &mut self,
+        names: &[&'s str],
+        symbols: Symbols<'s>,
+        body: &tree::Body<'s>,
+        after: impl FnOnce(&mut Self) -> T,
+    ) -> (Scoped, T) {
+        let scope = self.enter(names, symbols);
         let body = self.body(body);
-        let filter = filter.map(|filter| self.expression(filter));
+        let after = after(self);
         self.leave();
-        (Scoped { scope, body }, filter)
+        (Scoped { scope, body }, after)
     }
 
     fn body(&mut self, body: &tree::Body<'s>) -> Body {
@@ -167,7 +174,9 @@ impl<'s> Compiler<'s> {
             }
             tree::StatementKind::SetBlock { target, filter, body } => {
                 let target = self.target(target);
-                let (inside, filter) = self.filtered(body, filter.as_ref());
+                // The filter sees the variables of the body.
+                let filter = |compiler: &mut Self| filter.as_ref().map(|filter| compiler.expression(filter));
+                let (inside, filter) = self.within(&[], Symbols::collect(body), body, filter);
                 StatementKind::Capture { target, filter, inside }
             }
             tree::StatementKind::If { branches, otherwise } => StatementKind::If {
@@ -230,22 +239,18 @@ impl<'s> Compiler<'s> {
     fn with(&mut self, bindings: &[(tree::Target<'s>, Expr<'s>)], body: &tree::Body<'s>) -> StatementKind {
         let values: Vec<_> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
         let bound: Vec<_> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
-        let scope = self.enter(&bound, Symbols::collect(body));
-        let targets: Vec<_> = bindings.iter().map(|(target, _)| self.target(target)).collect();
-        let body = self.body(body);
-        self.leave();
-        StatementKind::With { bindings: targets.into_iter().zip(values).collect(), inside: Scoped { scope, body } }
+        let (inside, targets) = self.within(&bound, Symbols::collect(body), body, |compiler| {
+            bindings.iter().map(|(target, _)| compiler.target(target)).collect::<Vec<_>>()
+        });
+        StatementKind::With { bindings: targets.into_iter().zip(values).collect(), inside }
     }
 
     fn filter_block(&mut self, filter: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
         let mut symbols = Symbols::collect(body);
         symbols.read(filter);
-        let scope = self.enter(&[], symbols);
-        let body = self.body(body);
         // It sees the variables of the body.
-        let filter = self.expression(filter);
-        self.leave();
-        StatementKind::Filter { filter, inside: Scoped { scope, body } }
+        let (inside, filter) = self.within(&[], symbols, body, |compiler| compiler.expression(filter));
+        StatementKind::Filter { filter, inside }
     }
 
     fn auto_escape(&mut self, enabled: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
@@ -254,11 +259,9 @@ impl<'s> Compiler<'s> {
         symbols.body(body);
         let enabled = self.expression(enabled);
         self.escapes += 1;
-        let scope = self.enter(&[], symbols);
-        let body = self.body(body);
-        self.leave();
+        let (inside, ()) = self.within(&[], symbols, body, |_| ());
         self.escapes -= 1;
-        StatementKind::AutoEscape { enabled, inside: Scoped { scope, body } }
+        StatementKind::AutoEscape { enabled, inside }
     }
 
     fn block(&mut self, name: &str, scoped: bool, body: &tree::Body<'s>) -> StatementKind {

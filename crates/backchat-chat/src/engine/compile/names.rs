@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use super::symbols::Symbols;
 use super::{Compiler, LOOP, SELF};
-use crate::builtins::functions;
+use crate::builtins::functions::FUNCTIONS;
 use crate::engine::program::{Name, Otherwise, Scope, Slot, Target, Upvalue};
 use crate::jinja::syntax::tree;
 
@@ -129,7 +129,7 @@ impl<'s> Compiler<'s> {
             Otherwise::Nothing
         } else {
             let (asked, _) = self.asked.insert_full(text);
-            match functions::find(text) {
+            match FUNCTIONS.find(text) {
                 Some(function) => Otherwise::Function(asked, function),
                 None => Otherwise::Context(asked),
             }

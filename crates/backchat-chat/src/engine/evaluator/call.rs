@@ -84,8 +84,7 @@ impl<'r> Evaluator<'r> {
             none("a block", arguments)?;
             // It sees the template's variables, wherever it is called.
             let (text, ()) = self.capture(|evaluator| evaluator.block(block.function, 0))?;
-            limits::charge(std::slice::from_ref(&text))?;
-            return Ok(text);
+            return limits::charged(Ok(text));
         }
         if let Some(object) = value.downcast_object_ref::<LoopObject>() {
             return match arguments {
@@ -114,9 +113,7 @@ impl<'r> Evaluator<'r> {
 
     fn call_method(&mut self, value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
         if methods::has(value, name) {
-            let result = methods::call(value, name, arguments)?;
-            limits::charge(std::slice::from_ref(&result))?;
-            return Ok(result);
+            return limits::charged(methods::call(value, name, arguments));
         }
         let own = if let Some(cycler) = value.downcast_object_ref::<Cycler>() {
             cycler.call_method(name, arguments)

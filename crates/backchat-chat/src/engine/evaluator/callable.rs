@@ -8,7 +8,7 @@ use minijinja::Value;
 use minijinja::value::{Object, ObjectRepr};
 
 use crate::builtins::functions;
-use crate::engine::program::{Function, FunctionId, Program};
+use crate::engine::program::{Function, FunctionId};
 use crate::values::build;
 
 /// A macro, or the body of a call block.
@@ -26,11 +26,7 @@ impl Object for Macro {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, name: &str) -> Option<Value> {
-        match name {
+        match key.as_str()? {
             "name" => Some(self.function.name.as_deref().map_or(Value::from(()), Value::from)),
             "arguments" => {
                 build::tuple(self.function.parameters.iter().map(|parameter| Value::from(&*parameter.name)).collect())
@@ -70,15 +66,7 @@ impl Object for Builtin {
 
 /// The value of `self`: the blocks by name; any other name is undefined.
 #[derive(Debug)]
-pub(super) struct Blocks {
-    blocks: Arc<HashMap<Box<str>, FunctionId>>,
-}
-
-impl Blocks {
-    pub(super) fn value(program: &Program) -> Value {
-        Value::from_object(Self { blocks: program.blocks.clone() })
-    }
-}
+pub(super) struct Blocks(pub(super) Arc<HashMap<Box<str>, FunctionId>>);
 
 impl Object for Blocks {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
@@ -86,11 +74,7 @@ impl Object for Blocks {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        let (name, function) = self.blocks.get_key_value(key)?;
+        let (name, function) = self.0.get_key_value(key.as_str()?)?;
         Some(Value::from_object(Block { name: name.clone(), function: *function }))
     }
 
@@ -112,11 +96,7 @@ impl Object for Block {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        (key == "name").then(|| Value::from(&*self.name))
+        (key.as_str()? == "name").then(|| Value::from(&*self.name))
     }
 
     fn render(self: &Arc<Self>, out: &mut fmt::Formatter<'_>) -> fmt::Result {

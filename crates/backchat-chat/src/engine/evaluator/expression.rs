@@ -34,13 +34,6 @@ impl Deref for Operand<'_> {
     }
 }
 
-/// Charges for the result of an operator. Operators charge for their operands themselves.
-pub(super) fn charged(result: Result<Value>) -> Result<Value> {
-    let result = result?;
-    limits::charge(std::slice::from_ref(&result))?;
-    Ok(result)
-}
-
 /// `value.name`
 fn attribute(value: &Value, attribute: &Attribute) -> Result<Value> {
     if attribute.is_method {
@@ -79,8 +72,7 @@ fn compare(operator: CompareOp, a: &Value, b: &Value) -> Result<bool> {
         CompareOp::In => operators::contains(b, a)?,
         CompareOp::NotIn => !operators::contains(b, a)?,
     };
-    limits::spend(1);
-    limits::check()?;
+    limits::charge_units(1)?;
     Ok(answer)
 }
 
@@ -110,8 +102,8 @@ impl<'r> Evaluator<'r> {
             ExpressionKind::Constant(_) | ExpressionKind::Name(_) | ExpressionKind::Loop(..) => {
                 self.evaluate(expression)
             }
-            ExpressionKind::List(items) => charged(build::list(self.values(items)?)),
-            ExpressionKind::Tuple(items) => charged(build::tuple(self.values(items)?)),
+            ExpressionKind::List(items) => limits::charged(build::list(self.values(items)?)),
+            ExpressionKind::Tuple(items) => limits::charged(build::tuple(self.values(items)?)),
             ExpressionKind::Dict(entries) => {
                 self.steps_of(entries.len())?;
                 let mut made = Entries::default();
@@ -120,7 +112,7 @@ impl<'r> Evaluator<'r> {
                     let value = self.evaluate(value)?;
                     made.insert(key, value);
                 }
-                charged(build::dict(made))
+                limits::charged(build::dict(made))
             }
             ExpressionKind::Not(_) | ExpressionKind::Compare(..) | ExpressionKind::Defined(..) => {
                 self.truth(expression).map(Value::from)
@@ -140,7 +132,7 @@ impl<'r> Evaluator<'r> {
             ExpressionKind::Concat(parts) => {
                 let parts = self.values(parts)?;
                 let join = if self.run.escapes() { operators::concat_escaped } else { operators::concat };
-                charged(join(parts.iter()))
+                limits::charged(join(parts.iter()))
             }
             ExpressionKind::Condition(condition) => {
                 if self.truth(&condition.test)? {
@@ -215,7 +207,7 @@ impl<'r> Evaluator<'r> {
             (None, Otherwise::Function(asked, function)) => {
                 Value::from_object(Builtin { name: self.program.asked(*asked).to_owned(), function: *function })
             }
-            (None, Otherwise::Blocks) => Blocks::value(self.program),
+            (None, Otherwise::Blocks) => Value::from_object(Blocks(self.program.blocks.clone())),
         }
     }
 
@@ -288,9 +280,9 @@ impl<'r> Evaluator<'r> {
     fn applied(&mut self, value: Value, link: &'r Link) -> Result<Value> {
         self.step()?;
         match &link.kind {
-            LinkKind::Unary(operator) => charged(operator(&value)),
-            LinkKind::Binary(operator, right) => charged(operator(&value, &*self.operand(right)?)),
-            LinkKind::Add(right) => charged(operators::add(&value, &*self.operand(right)?)),
+            LinkKind::Unary(operator) => limits::charged(operator(&value)),
+            LinkKind::Binary(operator, right) => limits::charged(operator(&value, &*self.operand(right)?)),
+            LinkKind::Add(right) => limits::charged(operators::add(&value, &*self.operand(right)?)),
             LinkKind::Attribute(name) => attribute(&value, name),
             LinkKind::Item(key) => item(&value, &*self.operand(key)?),
             LinkKind::Slice(bounds) => {
@@ -301,7 +293,7 @@ impl<'r> Evaluator<'r> {
                     }
                 }
                 limits::charge(std::slice::from_ref(&value))?;
-                charged(operators::slice(&value, given.each_ref()))
+                limits::charged(operators::slice(&value, given.each_ref()))
             }
             LinkKind::Call(arguments) => {
                 let arguments = self.arguments(arguments)?;

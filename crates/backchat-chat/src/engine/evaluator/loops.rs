@@ -7,50 +7,30 @@ use minijinja::Value;
 use minijinja::value::{Object, ObjectRepr};
 
 use super::{Evaluator, Flow};
-use crate::engine::limits;
 use crate::engine::program::{For, FunctionId, LoopField, StatementKind};
 use crate::values::equality::equal;
-use crate::values::{Kind, Result, error, items_of, measure};
+use crate::values::{Kind, Result, build, error, items_of, measure};
 
-/// The items of a loop.
-#[derive(Clone, Debug)]
-pub(super) enum Items {
-    /// A list or tuple.
-    Held(Value),
-    Taken(Arc<[Value]>),
+/// A value whose items can be looked at one by one: a list or tuple, which a loop makes of anything else.
+fn indexable(value: Value) -> Result<Value> {
+    match Kind::of(&value) {
+        Kind::List(_) | Kind::Tuple(_) => Ok(value),
+        _ => build::list(items_of(&value)?),
+    }
 }
 
-impl Items {
-    fn of(value: Value) -> Result<Self> {
-        match Kind::of(&value) {
-            Kind::List(_) | Kind::Tuple(_) => Ok(Self::Held(value)),
-            _ => {
-                let items = items_of(&value)?;
-                limits::items(items.len())?;
-                Ok(Self::Taken(items.into()))
-            }
-        }
-    }
-
-    fn all(&self) -> &[Value] {
-        match self {
-            Self::Held(value) => match Kind::of(value) {
-                Kind::List(items) | Kind::Tuple(items) => items,
-                _ => &[],
-            },
-            Self::Taken(items) => items,
-        }
-    }
-
-    fn get(&self, index: usize) -> Option<&Value> {
-        self.all().get(index)
+fn items(value: &Value) -> &[Value] {
+    match Kind::of(value) {
+        Kind::List(items) | Kind::Tuple(items) => items,
+        _ => &[],
     }
 }
 
 /// A running loop.
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
-    items: Items,
+    /// A list or tuple.
+    items: Value,
     len: usize,
     index: usize,
     depth: usize,
@@ -59,7 +39,8 @@ pub(super) struct Loop {
 impl Loop {
     pub(super) fn field(&self, field: LoopField) -> Value {
         let Self { len, index, depth, .. } = *self;
-        let item = |index: Option<usize>| index.and_then(|index| self.items.get(index)).cloned().unwrap_or_default();
+        let item =
+            |index: Option<usize>| index.and_then(|index| items(&self.items).get(index)).cloned().unwrap_or_default();
         match field {
             LoopField::Index => Value::from(index + 1),
             LoopField::Index0 => Value::from(index),
@@ -137,11 +118,7 @@ impl Object for LoopObject {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, name: &str) -> Option<Value> {
-        LoopField::named(name).map(|field| self.now().field(field))
+        LoopField::named(key.as_str()?).map(|field| self.now().field(field))
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
@@ -157,29 +134,27 @@ impl Object for LoopObject {
 impl<'r> Evaluator<'r> {
     /// Runs a loop over a value; `depth` counts the levels of a recursive one.
     pub(super) fn for_loop(&mut self, node: &'r For, over: Value, depth: usize) -> Result<Flow> {
-        let items = Items::of(over);
-        let mut items = self.at_span(&node.over.span, items)?;
+        let over = indexable(over);
+        let mut over = self.at_span(&node.over.span, over)?;
         if let Some(only) = &node.only {
             let mut kept = Vec::new();
-            let mut index = 0;
-            while let Some(item) = items.get(index).cloned() {
+            for item in items(&over) {
                 self.step()?;
                 self.enter(&node.inside.scope)?;
                 self.assign(&node.target, item.clone())?;
                 if self.truth(only)? {
-                    kept.push(item);
+                    kept.push(item.clone());
                 }
-                index += 1;
             }
-            items = Items::Taken(kept.into());
+            over = build::list(kept)?;
         }
-        let len = items.all().len();
+        let len = items(&over).len();
         if len == 0 {
             return self.otherwise(node);
         }
-        let looping = Loop { items, len, index: 0, depth };
+        let looping = Loop { items: over, len, index: 0, depth };
         if node.object.is_some() {
-            measure::check_held(looping.items.all())?;
+            measure::check_held(items(&looping.items))?;
         }
         let object = node.object.map(|slot| {
             let around = self.activation().map_or(0, |activation| activation.around);
@@ -225,7 +200,7 @@ impl<'r> Evaluator<'r> {
     fn turn(&mut self, index: usize) -> Option<Value> {
         let looping = self.activation_mut()?.loops.last_mut()?;
         looping.index = index;
-        looping.items.get(index).cloned()
+        items(&looping.items).get(index).cloned()
     }
 
     /// An attribute of the loop at this depth of its function.

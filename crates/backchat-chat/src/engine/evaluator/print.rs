@@ -3,7 +3,8 @@
 use minijinja::Value;
 
 use super::Evaluator;
-use super::expression::{Operand, charged};
+use super::expression::Operand;
+use crate::engine::limits;
 use crate::engine::program::{Arguments, Expression, ExpressionKind, Link, LinkKind, Name};
 use crate::jinja::syntax::tree::Span;
 use crate::values::{Result, operators};
@@ -105,7 +106,7 @@ impl<'r> Evaluator<'r> {
                 sum = Operand::Computed(Value::from(self.take_back(start)));
                 is_printed = false;
             }
-            let added = charged(operators::add(&sum, &right));
+            let added = limits::charged(operators::add(&sum, &right));
             sum = Operand::Computed(self.at_span(&link.span, added)?);
         }
         if is_printed { Ok(()) } else { self.print(&sum) }

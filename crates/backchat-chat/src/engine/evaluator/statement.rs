@@ -6,7 +6,7 @@ use super::{Evaluator, Flow};
 use crate::engine::limits;
 use crate::engine::program::{Expression, Scoped, Statement, StatementKind, Target};
 use crate::values::namespace::Namespace;
-use crate::values::{Kind, Result, error, items_of, measure, type_name};
+use crate::values::{Result, error, items_of, measure, type_name};
 
 impl<'r> Evaluator<'r> {
     pub(super) fn statement(&mut self, statement: &'r Statement) -> Result<Flow> {
@@ -111,12 +111,8 @@ impl<'r> Evaluator<'r> {
                 Ok(())
             }
             Target::Tuple(targets) => {
-                let items = match Kind::of(&value) {
-                    Kind::List(items) | Kind::Tuple(items) => items.to_vec(),
-                    _ => items_of(&value)?,
-                };
-                limits::spend(items.len());
-                limits::check()?;
+                let items = items_of(&value)?;
+                limits::charge_units(items.len())?;
                 if items.len() != targets.len() {
                     return Err(error(format!("{} values to unpack into {} names", items.len(), targets.len())));
                 }

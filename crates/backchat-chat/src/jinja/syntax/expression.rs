@@ -4,7 +4,8 @@ use super::error::SyntaxError;
 use super::lexer::{TokenKind, unescape};
 use super::statement::Parser;
 use super::tree::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Literal, UnaryOp};
-use crate::builtins::names;
+use crate::builtins::filters::FILTERS;
+use crate::builtins::tests::TESTS;
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
@@ -26,25 +27,17 @@ impl<'s> Parser<'s> {
         let start = self.current().at;
         let mut items = Vec::new();
         let mut is_tuple = false;
-        loop {
-            if !items.is_empty() {
-                if !self.eat(",") {
-                    break;
-                }
-                is_tuple = true;
-            }
-            if self.at_tuple_end(stop) {
+        while !self.at_tuple_end(stop) {
+            items.push(if conditional { self.expression()? } else { self.nested(Self::or)? });
+            if !self.eat(",") {
                 break;
             }
-            items.push(if conditional { self.expression()? } else { self.nested(Self::or)? });
+            is_tuple = true;
         }
-        match items.pop() {
-            Some(only) if !is_tuple => Ok(only),
-            Some(last) => {
-                items.push(last);
-                Ok(self.node(start, ExprKind::Tuple(items)))
-            }
-            None => Err(self.unexpected("an expression")),
+        match items.pop_if(|_| !is_tuple) {
+            Some(only) => Ok(only),
+            None if items.is_empty() => Err(self.unexpected("an expression")),
+            None => Ok(self.node(start, ExprKind::Tuple(items))),
         }
     }
 
@@ -253,7 +246,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Elements with commas between them, up to a closing bracket.
-    fn separated<T>(&mut self, close: &str, element: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    fn separated<T>(&mut self, close: &str, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut elements = Vec::new();
         while !self.eat(close) {
             if !elements.is_empty() {
@@ -326,37 +319,28 @@ impl<'s> Parser<'s> {
 
     /// The arguments of a call, after its opening bracket.
     fn arguments(&mut self) -> Result<Vec<Argument<'s>>> {
-        let mut arguments: Vec<Argument<'s>> = Vec::new();
         let mut spread = (false, false);
         let mut keywords = false;
-        while !self.eat(")") {
-            if !arguments.is_empty() {
-                self.expect(",")?;
-                if self.eat(")") {
-                    break;
-                }
-            }
-            let token = self.current();
-            let argument = if self.eat("*") {
+        self.separated(")", |parser| {
+            let token = parser.current();
+            let argument = if parser.eat("*") {
                 let misplaced = std::mem::replace(&mut spread.0, true) || spread.1;
-                (!misplaced).then_some(Argument::Spread(self.expression()?))
-            } else if self.eat("**") {
+                (!misplaced).then_some(Argument::Spread(parser.expression()?))
+            } else if parser.eat("**") {
                 let misplaced = std::mem::replace(&mut spread.1, true);
-                (!misplaced).then_some(Argument::KeywordSpread(self.expression()?))
-            } else if token.kind == TokenKind::Name && self.next_is(TokenKind::Operator, "=") {
-                self.advance();
-                self.advance();
-                let value = self.expression()?;
+                (!misplaced).then_some(Argument::KeywordSpread(parser.expression()?))
+            } else if token.kind == TokenKind::Name && parser.next_is(TokenKind::Operator, "=") {
+                parser.advance();
+                parser.advance();
+                let value = parser.expression()?;
                 keywords = true;
                 (!spread.1).then_some(Argument::Keyword(token.text, value))
             } else {
-                let value = self.expression()?;
+                let value = parser.expression()?;
                 (!spread.0 && !spread.1 && !keywords).then_some(Argument::Positional(value))
             };
-            arguments
-                .push(argument.ok_or_else(|| SyntaxError::new("this argument is not allowed here", token.span()))?);
-        }
-        Ok(arguments)
+            argument.ok_or_else(|| SyntaxError::new("this argument is not allowed here", token.span()))
+        })
     }
 
     fn filters_and_tests(&mut self, mut value: Expr<'s>, start: usize) -> Result<Expr<'s>> {
@@ -396,7 +380,7 @@ impl<'s> Parser<'s> {
     fn filter(&mut self) -> Result<(String, Vec<Argument<'s>>)> {
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("filter", &name, names::FILTERS, at.span())?;
+        self.check_name("filter", &name, &FILTERS, at.span())?;
         let arguments = if self.eat("(") { self.arguments()? } else { Vec::new() };
         Ok((name, arguments))
     }
@@ -420,7 +404,7 @@ impl<'s> Parser<'s> {
         let negated = self.eat_name("not");
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("test", &name, names::TESTS, at.span())?;
+        self.check_name("test", &name, &TESTS, at.span())?;
         let token = self.current();
         let begins_argument = match token.kind {
             TokenKind::Name => !matches!(token.text, "else" | "or" | "and"),

@@ -361,28 +361,38 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
     if !inner.contains('\\') {
         return Ok(inner.to_owned());
     }
-    let mut out = Unescaped { text: String::with_capacity(inner.len()), high: None };
+    let mut text = String::with_capacity(inner.len());
+    // Codes next to each other, of which two may be a pair of surrogates.
+    let mut codes = Vec::new();
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
-        out.push_str(slice(rest, ..at));
+        if at > 0 {
+            push(&mut text, &mut codes, slice(rest, ..at));
+        }
         let (escape, length) = escape(slice(rest, at + 1..))?;
         match escape {
-            Escape::Text(text) => out.push_str(text),
-            Escape::LineBreak => out.end_pair(),
-            Escape::Code(code) => out.push_code(code)?,
+            Escape::Text(plain) => push(&mut text, &mut codes, plain),
+            Escape::Code(code) => match char::from_u32(code) {
+                Some(c) => codes.extend_from_slice(c.encode_utf16(&mut [0; 2])),
+                None => codes.push(u16::try_from(code).map_err(|_| "a \\U escape beyond Unicode")?),
+            },
         }
         rest = slice(rest, at + 1 + length..);
     }
-    out.push_str(rest);
-    out.end_pair();
-    Ok(out.text)
+    push(&mut text, &mut codes, rest);
+    Ok(text)
+}
+
+/// Appends what codes say, and then a text. A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD.
+fn push(text: &mut String, codes: &mut Vec<u16>, plain: &str) {
+    text.extend(char::decode_utf16(codes.drain(..)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    text.push_str(plain);
 }
 
 /// What follows a backslash.
 enum Escape<'s> {
+    /// Also an escaped line break, which is no text, but separates two surrogates.
     Text(&'s str),
-    /// An escaped line break: no text, but it separates two surrogates.
-    LineBreak,
     Code(u32),
 }
 
@@ -404,7 +414,7 @@ fn escape(text: &str) -> Result<(Escape<'_>, usize), &'static str> {
             return Ok((Escape::Code(code), digits));
         }
         'N' => return Err("a character by its name (\\N{…}) is not supported"),
-        '\n' => return Ok((Escape::LineBreak, 1)),
+        '\n' => "",
         'n' => "\n",
         't' => "\t",
         'r' => "\r",
@@ -419,46 +429,4 @@ fn escape(text: &str) -> Result<(Escape<'_>, usize), &'static str> {
         _ => return Ok((Escape::Text("\\"), 0)),
     };
     Ok((Escape::Text(plain), 1))
-}
-
-/// A text in which a pair of surrogates becomes one character, and a lone one, which UTF-8 cannot encode, U+FFFD.
-struct Unescaped {
-    text: String,
-    high: Option<u32>,
-}
-
-impl Unescaped {
-    fn push_str(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.end_pair();
-            self.text.push_str(text);
-        }
-    }
-
-    fn push_code(&mut self, code: u32) -> Result<(), &'static str> {
-        if let (Some(high), 0xdc00..=0xdfff) = (self.high, code) {
-            self.high = None;
-            self.text.push(paired(high, code));
-            return Ok(());
-        }
-        self.end_pair();
-        match code {
-            0xd800..=0xdbff => self.high = Some(code),
-            code if code > 0x10_ffff => return Err("a \\U escape beyond Unicode"),
-            code => self.text.push(char::from_u32(code).unwrap_or('\u{fffd}')),
-        }
-        Ok(())
-    }
-
-    /// The surrogate before this position is unpaired.
-    fn end_pair(&mut self) {
-        if self.high.take().is_some() {
-            self.text.push('\u{fffd}');
-        }
-    }
-}
-
-fn paired(high: u32, low: u32) -> char {
-    let code = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-    char::from_u32(code).unwrap_or('\u{fffd}')
 }

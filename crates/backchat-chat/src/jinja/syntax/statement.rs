@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::error::{SyntaxError, meant};
 use super::lexer::{Lexer, Token, TokenKind};
 use super::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
+use crate::builtins::table::Table;
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
@@ -177,11 +178,11 @@ impl<'s> Parser<'s> {
         if self.links + self.tallest > MAX_LEVELS { Err(self.error_here("this is nested too deep")) } else { Ok(()) }
     }
 
-    pub(super) fn check_name(&self, what: &str, name: &str, known: &[&str], at: Range<usize>) -> Result<()> {
-        if self.in_branch > 0 || known.contains(&name) {
+    pub(super) fn check_name<T: Copy>(&self, what: &str, name: &str, known: &Table<T>, at: Range<usize>) -> Result<()> {
+        if self.in_branch > 0 || known.has(name) {
             return Ok(());
         }
-        Err(SyntaxError::new(format!("there is no {what} named '{name}'{}", meant(name, known.iter().copied())), at))
+        Err(SyntaxError::new(format!("there is no {what} named '{name}'{}", meant(name, known.names())), at))
     }
 
     pub(super) fn template(mut self) -> Result<Body<'s>> {
