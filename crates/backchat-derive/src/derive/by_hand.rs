@@ -65,7 +65,8 @@ pub(super) fn with_proof<T>(chat_template: &str, work: impl FnOnce(Proof<'_>) ->
 
 pub(super) fn with_job<T>(chat_template: &str, work: impl FnOnce(&Job<'_>) -> T) -> T {
     let template = ChatTemplate::compile(chat_template).unwrap();
-    work(&Job::new(&template, &Default::default()).expect("the chat template shows content"))
+    let options = Default::default();
+    work(&Job::new(Proof::new(&template, &options).expect("the chat template shows content"), &options))
 }
 
 pub(super) fn call(name: &str, arguments: &str) -> Call {

@@ -159,11 +159,7 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
 }
 
 fn derive_as_asked(source: &str, options: &Options) -> Derivation {
-    let derived = || {
-        let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
-        derive_and(&template, source, options, |chosen, job| report::report(chosen, job, source))
-    };
-    match derived() {
+    match compiled(source).and_then(|template| derive_and(&template, options, report::report)) {
         Ok((derivation, gaps)) => derivation.with_gaps(&gaps),
         Err(diagnostic) => Derivation::failed(diagnostic),
     }
@@ -171,12 +167,15 @@ fn derive_as_asked(source: &str, options: &Options) -> Derivation {
 
 /// Derives a draft and the wire that it comes from, which is all that a grammar needs.
 pub fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
-    let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
-    drafted(&template, source, options)
+    drafted(&compiled(source)?, options)
 }
 
-fn drafted(template: &ChatTemplate, source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
-    let made = derive_and(template, source, options, |chosen, job| {
+fn compiled(source: &str) -> Result<ChatTemplate, Diagnostic> {
+    ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))
+}
+
+fn drafted(template: &ChatTemplate, options: &Options) -> Result<(Value, Wire), Diagnostic> {
+    let made = derive_and(template, options, |chosen, job| {
         (chosen.attempt.draft, Wire::new(job.proof.prober(), chosen.wire, chosen.varying))
     });
     made.map(|(made, _)| made)
@@ -187,7 +186,7 @@ impl Wire {
     /// content. The variables hold for every render, such as `eos_token`; `strftime_now` answers with `now`.
     pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
         let options = Options::default().variables(variables.clone()).now(now);
-        drafted(template, "", &options).ok().map(|(_, wire)| wire)
+        drafted(template, &options).ok().map(|(_, wire)| wire)
     }
 }
 
@@ -195,7 +194,6 @@ impl Wire {
 /// variables.
 fn derive_and<T>(
     template: &ChatTemplate,
-    source: &str,
     options: &Options,
     make: impl FnOnce(Chosen, &Job<'_>) -> T,
 ) -> Result<(T, Gaps), Diagnostic> {
@@ -204,11 +202,24 @@ fn derive_and<T>(
         let help = "choose another name, such as `reasoning_content` or `thinking`";
         return Err(Diagnostic::error("derive-name-taken", message).help(help));
     }
+    with_proof(template, options, |proof, options| {
+        let job = Job::new(proof, options);
+        Some(make(job.run()?, &job))
+    })
+}
+
+/// Fills the variables that a chat template requires, and runs a closure on its proof and the options with them; also
+/// returns the missing variables.
+fn with_proof<T>(
+    template: &ChatTemplate,
+    options: &Options,
+    work: impl for<'t> FnOnce(Proof<'t>, &'t Options) -> Option<T>,
+) -> Result<(T, Gaps), Diagnostic> {
     let gaps = Gaps::find(template, options);
     let options = gaps.options.as_ref().unwrap_or(options);
-    let made = Job::new(template, options).and_then(|job| Some(make(job.run()?, &job)));
-    let made = made.ok_or_else(|| no_content(source, template, options))?;
-    Ok((made, gaps))
+    let done = Proof::new(template, options).and_then(|proof| work(proof, options));
+    let done = done.ok_or_else(|| no_content(template, options))?;
+    Ok((done, gaps))
 }
 
 /// What drafts are proved with: the proof of a chat template, and the options and readers that they are for.
@@ -219,9 +230,8 @@ struct Job<'t> {
 }
 
 impl<'t> Job<'t> {
-    /// `None` if no answer leaves a trace in any render.
-    fn new(template: &'t ChatTemplate, options: &'t Options) -> Option<Self> {
-        Some(Self { proof: Proof::new(template, options)?, options, readers: ReaderSet::new(&options.targets) })
+    fn new(proof: Proof<'t>, options: &'t Options) -> Self {
+        Self { proof, options, readers: ReaderSet::new(&options.targets) }
     }
 
     /// Derives; nothing if no answer's content shows.
@@ -378,14 +388,14 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
 }
 
 /// Why nothing can be derived: no answer was rendered, or none shows in the render.
-fn no_content(source: &str, template: &ChatTemplate, options: &Options) -> Diagnostic {
+fn no_content(template: &ChatTemplate, options: &Options) -> Diagnostic {
     let prober = Prober::new(template, &options.variables, options.now.clone());
     let Some(error) = prober.refuses_answers() else {
         let message = "this chat template does not render the content of assistant messages";
         let help = "render it with `backchat render` and check that the text of an assistant message appears";
         return Diagnostic::error("derive-no-content", message).help(help);
     };
-    let mut diagnostic = error.diagnostic(source, "");
+    let mut diagnostic = error.diagnostic(template.source(), "");
     diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
     let unset: Vec<String> = prober.unset_tokens().iter().map(|name| format!("`--set {name}=…`")).collect();
     if !unset.is_empty() {

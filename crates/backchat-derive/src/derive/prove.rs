@@ -3,8 +3,7 @@
 use super::needed::Gaps;
 use super::proof::{Conversation, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
-use super::{Options, Status, no_content};
-use backchat_chat::ChatTemplate;
+use super::{Options, Status, compiled, no_content, with_proof};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
@@ -57,24 +56,24 @@ fn prove_and<T>(
     options: &Options,
     ask: impl FnOnce(&Proof<'_>) -> T,
 ) -> (Proven, Option<T>) {
-    let failed = |diagnostic: Diagnostic| Proven {
-        status: Status::Failed,
-        verdict: Verdict::default(),
-        explained: Explained::default(),
-        diagnostics: vec![diagnostic],
-        template: template.to_value(),
-    };
-    let chat_template = match ChatTemplate::compile(source) {
-        Ok(chat_template) => chat_template,
-        Err(error) => return (failed(error.diagnostic(source, "")), None),
-    };
-    let gaps = Gaps::find(&chat_template, options);
-    let options = gaps.options.as_ref().unwrap_or(options);
-    let Some(proof) = Proof::new(&chat_template, options) else {
-        return (failed(no_content(source, &chat_template, options)), None);
-    };
-    let proven = hold_against(&proof, template, options).with_gaps(&gaps);
-    (proven, Some(ask(&proof)))
+    let held = compiled(source).and_then(|chat_template| {
+        with_proof(&chat_template, options, |proof, options| {
+            Some((hold_against(&proof, template, options), ask(&proof)))
+        })
+    });
+    match held {
+        Ok(((proven, asked), gaps)) => (proven.with_gaps(&gaps), Some(asked)),
+        Err(diagnostic) => {
+            let failed = Proven {
+                status: Status::Failed,
+                verdict: Verdict::default(),
+                explained: Explained::default(),
+                diagnostics: vec![diagnostic],
+                template: template.to_value(),
+            };
+            (failed, None)
+        }
+    }
 }
 
 fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Proven {
@@ -127,9 +126,9 @@ impl Proven {
 
 /// The turns that a chat template writes in an everyday conversation, and their messages for a response template.
 pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
-    let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+    let chat_template = compiled(source)?;
     let turns = Proof::without_cases(&chat_template, options).and_then(|proof| proof.readable(template));
-    turns.ok_or_else(|| no_content(source, &chat_template, options))
+    turns.ok_or_else(|| no_content(&chat_template, options))
 }
 
 #[cfg(test)]

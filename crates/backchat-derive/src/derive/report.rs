@@ -225,7 +225,7 @@ impl Explained {
 }
 
 /// Puts everything together.
-pub(super) fn report(chosen: Chosen, job: &Job<'_>, source: &str) -> Derivation {
+pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let Job { proof, options, readers: set } = job;
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
@@ -255,7 +255,7 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>, source: &str) -> Derivation 
         wire,
         reasoning_field,
         special_marks: special_marks(&draft, options),
-        source: source.to_owned(),
+        source: prober.source().to_owned(),
         examined: doctor::Options::default().variables(options.variables.clone()).now(options.now.clone()),
         request_shape: prober.request_shape().describe(),
         renders: prober.renders(),

@@ -53,6 +53,12 @@ pub struct Caution {
     pub help: String,
 }
 
+impl Caution {
+    pub(super) fn new(reader: Reader, place: Path, effect: impl Into<String>, help: &str) -> Self {
+        Self { reader, place, effect: effect.into(), help: help.to_owned() }
+    }
+}
+
 /// The role of a pattern. Readers search the text for a delimiter while it still grows, and for the others only
 /// when all of it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

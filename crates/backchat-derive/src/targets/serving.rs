@@ -55,12 +55,7 @@ pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
     let mut cautions = neither(Reader::Vllm, template);
     if let Some(thinking) = template.field(THINKING) {
         let path = field_path(THINKING);
-        let caution = |place: Path, effect: &str, help: &str| Caution {
-            reader: Reader::Vllm,
-            place,
-            effect: effect.to_owned(),
-            help: help.to_owned(),
-        };
+        let caution = |place, effect: &str, help| Caution::new(Reader::Vllm, place, effect, help);
         if thinking.repeats {
             cautions.push(caution(
                 path.key("repeats"),
@@ -90,9 +85,8 @@ pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
 /// Problems in SGLang with a template that it loads.
 pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
     let mut cautions = neither(Reader::Sglang, template);
-    let mut caution = |place: Path, effect: String, help: &str| {
-        cautions.push(Caution { reader: Reader::Sglang, place, effect, help: help.to_owned() });
-    };
+    let mut caution =
+        |place, effect: &str, help: &str| cautions.push(Caution::new(Reader::Sglang, place, effect, help));
     let content = template.field(CONTENT);
     if template.field(THINKING).is_none()
         && template.field(TOOL_CALLS).is_some()
@@ -100,14 +94,14 @@ pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
     {
         let effect = "without a field `thinking`, the markers of `content` stay in the text";
         let place = field_path(CONTENT).key(written(marked.close.as_ref().or(marked.open.as_ref()), marked));
-        caution(place, effect.to_owned(), "start the server with `--reasoning-parser response_template`");
+        caution(place, effect, "start the server with `--reasoning-parser response_template`");
     }
     let Some(calls) = template.field(TOOL_CALLS) else { return cautions };
     let path = field_path(TOOL_CALLS);
     match &calls.close {
         None => caution(
             path,
-            "calls have no `close`, and a call that reaches the end of the text is dropped".to_owned(),
+            "calls have no `close`, and a call that reaches the end of the text is dropped",
             "give `tool_calls` a `close`",
         ),
         Some(Delimiter::Literals { .. }) => {}
@@ -116,13 +110,13 @@ pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
             let looks = [Construct::LookAhead, Construct::LookBehind];
             if pattern.shape().constructs.iter().any(|construct| looks.contains(construct)) {
                 let effect = "calls are read from the text that the reasoning pass leaves: if this looks at a marker of `content`, the call is dropped";
-                caution(place, effect.to_owned(), "make the close match the marker instead of looking at it");
+                caution(place, effect, "make the close match the marker instead of looking at it");
             } else if let Some(stop) = content.and_then(|content| ends_with_turn(pattern, content)) {
                 let effect = format!(
                     "a call that ends only with {} is dropped: the server strips stop tokens that are not literals of the close",
                     Value::from(stop)
                 );
-                caution(place, effect, "close with literals: `\"close\": [\"</call>\", \"<|end|>\"]`");
+                caution(place, &effect, "close with literals: `\"close\": [\"</call>\", \"<|end|>\"]`");
             }
         }
     }
@@ -157,7 +151,7 @@ fn neither(reader: Reader, template: &Template) -> Vec<Caution> {
     }
     let effect = "without a field `thinking` or `tool_calls`, neither of its parsers can be selected";
     let help = "name the field for reasoning `thinking` and the field for calls `tool_calls`";
-    vec![Caution { reader, place: Path::root().key("fields"), effect: effect.to_owned(), help: help.to_owned() }]
+    vec![Caution::new(reader, Path::root().key("fields"), effect, help)]
 }
 
 /// Calls that are not `{"function": {"name": …, "arguments": …}}` are dropped, all of a region at once.
@@ -176,10 +170,7 @@ fn flat_calls(reader: Reader, template: &Template) -> Option<Caution> {
         None => Some("function"),
         Some(function) => ["name", "arguments"].into_iter().find(|name| key(&function, name).is_none()),
     }?;
-    Some(Caution {
-        reader,
-        place: path.key("transform"),
-        effect: format!("calls without `{missing}` are dropped, with every other call of the region"),
-        help: "shape each call as `{\"function\": {\"name\": …, \"arguments\": …}}`".to_owned(),
-    })
+    let effect = format!("calls without `{missing}` are dropped, with every other call of the region");
+    let help = "shape each call as `{\"function\": {\"name\": …, \"arguments\": …}}`";
+    Some(Caution::new(reader, path.key("transform"), effect, help))
 }

@@ -9,9 +9,7 @@ pub(super) fn cautions(template: &Template) -> Vec<Caution> {
     let Some(field) = template.field(TOOL_CALLS) else { return Vec::new() };
     let path = Path::root().key("fields").key(TOOL_CALLS);
     let each = field.transform.as_ref().is_some_and(|transform| transform.each);
-    let caution = |place: Path, effect: &str, help: &str| {
-        vec![Caution { reader: Reader::Trl, place, effect: effect.to_owned(), help: help.to_owned() }]
-    };
+    let caution = |place, effect: &str, help| vec![Caution::new(Reader::Trl, place, effect, help)];
     match (field.repeats, each) {
         (true, true) => caution(
             path.key("transform_each"),

@@ -315,21 +315,14 @@ impl<'t> Inference<'_, 't> {
         }
         // Text after the answer, or not separated from it, is not reasoning.
         found.retain(|(_, _, trace)| {
-            let Some(at) = trace.slots.iter().position(|slot| slot.kind == SlotKind::Reasoning) else { return false };
-            at == 0
-                && trace.slots.get(1).is_some_and(|next| {
-                    trace.slots.first().is_some_and(|own| !trace.get(own.range.end..next.range.start).trim().is_empty())
-                })
+            trace.slots.first().is_some_and(|first| first.kind == SlotKind::Reasoning)
+                && !between(trace).trim().is_empty()
         });
         found.sort_by_key(|(reasoning_input, ..)| !reasoning_input.is_named_for_reasoning());
         let (_, setting, best) = found.first()?;
-        let gap = |trace: &Trace| {
-            let [own, next, ..] = trace.slots.as_slice() else { return String::new() };
-            trace.get(own.range.end..next.range.start).to_owned()
-        };
-        let first = gap(best);
-        let same = found.iter().filter(|(_, _, trace)| gap(trace) == first);
-        let marks = self.segmentation.marks(&first);
+        let first = between(best);
+        let same = found.iter().filter(|(_, _, trace)| between(trace) == first);
+        let marks = self.segmentation.marks(first);
         let close = marks.into_iter().find(|mark| self.segmentation.is_distinctive(mark) && !end.contains(mark));
         Some(Thought {
             reasoning_inputs: same.map(|(reasoning_input, ..)| reasoning_input.clone()).collect(),
@@ -374,7 +367,7 @@ impl<'t> Inference<'_, 't> {
             Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
             None => (None, lead.clone()),
         };
-        let (own, rest) = closed(&gap, mark.trim());
+        let (own, rest) = closed(gap, mark.trim());
         // Text that is there only before content belongs to content.
         let is_contents = both.is_some()
             && beside.as_ref().is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
@@ -404,8 +397,8 @@ impl<'t> Inference<'_, 't> {
             source = Source::OpenedByPrompt;
         }
         // Calls may follow without the mark that closes it before content.
-        let lacks_close = |gap: &String| gap.find(mark.as_str()).is_none_or(|at| at + mark.len() == 0);
-        let is_bare = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(|gap| lacks_close(&gap));
+        let lacks_close = |gap: &str| gap.find(mark.as_str()).is_none_or(|at| at + mark.len() == 0);
+        let is_bare = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(lacks_close);
         let reasoning = Reasoning {
             open,
             close_before_calls: is_bare.then(String::new),
@@ -560,12 +553,10 @@ fn before_end<'t>(tail: &'t str, end: &str) -> &'t str {
 }
 
 /// The text between reasoning and the value after it.
-fn between(trace: &Trace) -> String {
-    let at = trace.slots.iter().position(|slot| slot.kind == SlotKind::Reasoning).unwrap_or(0);
-    match (trace.slots.get(at), trace.slots.get(at + 1)) {
-        (Some(own), Some(next)) => trace.get(own.range.end..next.range.start).to_owned(),
-        _ => String::new(),
-    }
+fn between(trace: &Trace) -> &str {
+    let mut slots = trace.slots.iter().skip_while(|slot| slot.kind != SlotKind::Reasoning);
+    let gap = slots.next().zip(slots.next()).map(|(own, next)| trace.get(own.range.end..next.range.start));
+    gap.unwrap_or_default()
 }
 
 /// Moves a closing mark that was mistaken for the end of the turn back to content.

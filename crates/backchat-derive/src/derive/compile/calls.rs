@@ -8,7 +8,7 @@ use super::channels::Channels;
 use super::choices::{CallRegion, Guard};
 use super::frame;
 use super::pairs;
-use super::pattern::{Delimiter, any_of, escape, spaced};
+use super::pattern::{Delimiter, any_of, escape, spaced, written};
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Place, WireFormat};
 use backchat_core::json::{Object, Value};
 
@@ -127,8 +127,7 @@ impl Plan<'_> {
             Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
         } else {
             // Punctuation that JSON also uses closes the list only after its bracket, where the turn can end.
-            let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
-            let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), ends.join("|"));
+            let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), self.ends_of_turn());
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }
         field.insert("content", "json".into());
@@ -266,11 +265,11 @@ fn json_text(text: &str) -> String {
                 out.push('"');
             }
             c if !quoted && "{}[]:,".contains(c) => {
-                out.push_str(&escape(c.encode_utf8(&mut [0; 4])));
+                out.push_str(&written(c));
                 while chars.next_if(|next| next.is_whitespace()).is_some() {}
                 out.push_str("\\s*");
             }
-            c => out.push_str(&escape(c.encode_utf8(&mut [0; 4]))),
+            c => out.push_str(&written(c)),
         }
     }
     out

@@ -1,7 +1,8 @@
 //! The choices that a wire's structure leaves open: one small record, each choice with its alternatives, cheapest
 //! first.
 
-use crate::wire::marks::Segmentation;
+use std::sync::LazyLock;
+
 use crate::wire::structure::{Calls, Cut, WireFormat};
 
 /// One reading of a wire among those the format allows.
@@ -71,10 +72,12 @@ impl Choices {
                 [CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
                     .map(|region| Choices { region, ..*self }),
             );
-            found.push(Choices { exact_space: true, ..*self });
-            found.push(Choices { needs_section: true, ..*self });
-            found.push(Choices { inside_section: true, ..*self });
-            found.push(Choices { after_content: true, ..*self });
+            found.extend([
+                Choices { exact_space: true, ..*self },
+                Choices { needs_section: true, ..*self },
+                Choices { inside_section: true, ..*self },
+                Choices { after_content: true, ..*self },
+            ]);
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
@@ -104,25 +107,9 @@ impl Choices {
 
     /// The chosen cut; the plainest if there is none of that number.
     pub fn cut<'w>(&self, calls: &'w Calls) -> &'w Cut {
-        static NONE: Cut = Cut {
-            section: String::new(),
-            open: String::new(),
-            close: String::new(),
-            separator: String::new(),
-            section_close: String::new(),
-        };
+        static NONE: LazyLock<Cut> = LazyLock::new(Cut::default);
         debug_assert!(!calls.cuts.is_empty(), "calls that a wire knows are cut in at least one way");
         calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
-    }
-
-    /// The closing of reasoning.
-    pub fn reasoning_close<'t>(&self, segmentation: Segmentation, close: &'t str) -> &'t str {
-        segmentation.first(close).filter(|_| self.thought_ends_early).unwrap_or(close)
-    }
-
-    /// Whether content leaves out a stray closing mark.
-    pub fn stray_close(&self, seen: bool) -> bool {
-        seen || self.drops_stray
     }
 }
 
@@ -159,16 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_says_which_cut_and_which_marks() {
+    fn a_choice_says_which_cut() {
         let mut calls = wire_with(["", "<a>", "", "", ""], object_body()).calls.unwrap();
         calls.cuts.push(cut(["", "<b>", "", "", ""]));
         let open = |at| Choices { cut: at, ..Choices::default() }.cut(&calls).open.clone();
         assert_eq!([open(0), open(1), open(7)], ["<a>", "<b>", "<a>"]);
-        let first = Choices { thought_ends_early: true, ..Choices::default() };
-        assert_eq!(Choices::default().reasoning_close(Segmentation::Words, "</think>\n<say>"), "</think>\n<say>");
-        assert_eq!(first.reasoning_close(Segmentation::Words, "</think>\n<say>"), "</think>");
-        let swallows = Choices { drops_stray: true, ..Choices::default() };
-        assert_eq!([false, true].map(|seen| Choices::default().stray_close(seen)), [false, true]);
-        assert!(swallows.stray_close(false));
     }
 }

@@ -15,13 +15,13 @@ mod pattern;
 pub(super) use choices::{CallRegion, Guard};
 pub(super) use choices::{Choices, Topic};
 pub use pairs::value_end;
-pub(super) use pattern::without_doubled_space;
+pub(super) use pattern::{any_of, escape, is_syntax, one_or_many, without_doubled_space, written};
 
 use super::needed::holds_probe;
 use crate::wire::structure::{Prompt, Source, WireFormat};
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
-use pattern::{Delimiter, any_of, escape, spaced};
+use pattern::{Delimiter, spaced};
 
 /// Writes the response template of a wire under these choices.
 pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &str) -> Value {
@@ -111,7 +111,8 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
         // Prose may contain a label; it opens reasoning only where the turn begins.
         Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
     }
-    let mut closes = vec![choices.reasoning_close(wire.segmentation, close).to_owned()];
+    let early = wire.segmentation.first(close).filter(|_| choices.thought_ends_early);
+    let mut closes = vec![early.unwrap_or(close).to_owned()];
     closes.retain(|close| !close.is_empty());
     // A model that stops while it thinks has still produced reasoning.
     for stop in wire.stops.iter().filter(|stop| frame::is_sure(wire.segmentation, stop)) {
@@ -220,11 +221,10 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
             frame::section_marks(wire.segmentation, &choices.cut(calls).section_close).into_iter().for_each(&mut add);
         }
         if let Some(reasoning) = &wire.reasoning
-            && choices.stray_close(
-                reasoning.empty.is_some()
-                    || reasoning.source != Source::Rendered
-                    || frame::is_token(wire.segmentation, reasoning.close.trim()),
-            )
+            && (choices.drops_stray
+                || reasoning.empty.is_some()
+                || reasoning.source != Source::Rendered
+                || frame::is_token(wire.segmentation, reasoning.close.trim()))
         {
             add(&reasoning.close);
         }
@@ -344,6 +344,22 @@ mod tests {
         let message = read(&draft(&bare), "Hm.</think>Yes.<end>");
         assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes."}"#);
         assert_eq!(read(&draft(&bare), "Yes.<end>").to_string(), r#"{"role": "assistant", "content": "Yes."}"#);
+    }
+
+    #[test]
+    fn choices_say_which_marks_end_a_thought_and_leave_content() {
+        let message = |close: &str, choices: Choices, text: &str| {
+            let wire = WireFormat { reasoning: Some(reasoning("<think>", close)), ..wire() };
+            let message = read(&compile(&wire, &choices, "thinking"), text);
+            ["thinking", "content"].map(|part| message.get(part).and_then(Value::as_str).unwrap_or_default().to_owned())
+        };
+        let (plain, thought) = (Choices::default(), "<think>Hm.</think>Yes.<end>");
+        assert_eq!(message("</think>\n<say>", plain, thought), ["Hm.</think>Yes.", ""]);
+        let early = Choices { thought_ends_early: true, ..plain };
+        assert_eq!(message("</think>\n<say>", early, thought), ["Hm.", "Yes."]);
+        assert_eq!(message("</think>", plain, "</think>Yes.<end>"), ["", "</think>Yes."]);
+        let swallows = Choices { drops_stray: true, ..plain };
+        assert_eq!(message("</think>", swallows, "</think>Yes.<end>"), ["", "Yes."]);
     }
 
     #[test]

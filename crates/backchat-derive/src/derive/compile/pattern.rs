@@ -30,7 +30,7 @@ impl Delimiter {
 }
 
 /// One text by itself, or several as a list.
-pub(super) fn one_or_many(mut texts: Vec<String>) -> Value {
+pub(in crate::derive) fn one_or_many(mut texts: Vec<String>) -> Value {
     match texts.len() {
         1 => texts.remove(0).into(),
         _ => Value::List(texts.into_iter().map(Value::from).collect()),
@@ -38,27 +38,25 @@ pub(super) fn one_or_many(mut texts: Vec<String>) -> Value {
 }
 
 /// A pattern that any of these matches.
-pub(super) fn any_of(mut patterns: Vec<String>) -> String {
+pub(in crate::derive) fn any_of(mut patterns: Vec<String>) -> String {
     if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) }
 }
 
 /// A text as a pattern that matches exactly it, and any other text of its class where it varies.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            steady::NUMBER => out.push_str("\\d+"),
-            steady::WORD => out.push_str("[\\w.-]+"),
-            c if is_syntax(c) => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
+pub(in crate::derive) fn escape(text: &str) -> String {
+    text.chars().map(written).collect()
+}
+
+/// A character as a pattern.
+pub(in crate::derive) fn written(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        '\t' => "\\t".to_owned(),
+        steady::NUMBER => "\\d+".to_owned(),
+        steady::WORD => "[\\w.-]+".to_owned(),
+        c if is_syntax(c) => format!("\\{c}"),
+        c => c.to_string(),
     }
-    out
 }
 
 /// The only text that a pattern matches, if there is only one.
@@ -81,7 +79,7 @@ fn literal(pattern: &str) -> Option<String> {
 }
 
 /// Whether a character has a special meaning in a pattern.
-fn is_syntax(c: char) -> bool {
+pub(in crate::derive) fn is_syntax(c: char) -> bool {
     "\\.^$|?*+()[]{}".contains(c)
 }
 
@@ -130,7 +128,7 @@ pub(super) fn spaced(text: &str) -> String {
             continue;
         }
         flush(&mut space, &mut out);
-        out.push_str(&escape(c.encode_utf8(&mut [0; 4])));
+        out.push_str(&written(c));
     }
     if !inner.is_empty() && text.trim_end().len() < text.len() || inner.is_empty() && !text.is_empty() {
         out.push_str("\\s*");

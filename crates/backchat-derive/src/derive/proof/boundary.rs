@@ -1,6 +1,7 @@
 //! The boundary of a text that a template gets wrong, given the position of each part.
 
 use std::mem::{self, Discriminant};
+use std::sync::Arc;
 
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value};
@@ -8,7 +9,7 @@ use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Span};
 use backchat_probe::probe::Answer;
 
-use super::reading::{Part, changed_argument};
+use super::reading::{Part, calls_of, changed_argument, function_of};
 
 /// A boundary that a template gets wrong, in bytes of the text.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,19 +140,21 @@ impl Boundary {
 }
 
 /// One region as the parser saw it, in bytes of the text.
-struct Region<'e> {
-    field: &'e str,
-    open: Span,
-    body: Span,
-    close: Span,
-    malformed: Option<&'e str>,
+pub(super) struct Region {
+    pub field: Arc<str>,
+    pub open: Span,
+    pub body: Span,
+    pub close: Span,
+    /// Why its text could not be read.
+    pub malformed: Option<String>,
 }
 
-fn regions(events: &[Event]) -> Vec<Region<'_>> {
-    let mut regions: Vec<Region<'_>> = Vec::new();
+pub(super) fn regions(events: &[Event]) -> Vec<Region> {
+    let mut regions: Vec<Region> = Vec::new();
     for event in events {
         match event {
             Event::Open { field, span, .. } => {
+                let field = field.clone();
                 regions.push(Region { field, open: *span, body: *span, close: *span, malformed: None });
             }
             Event::Close { span, body, .. } => {
@@ -161,7 +164,7 @@ fn regions(events: &[Event]) -> Vec<Region<'_>> {
             }
             Event::Malformed { span, body, reason, .. } => {
                 if let Some(region) = regions.last_mut() {
-                    (region.body, region.close, region.malformed) = (*body, *span, Some(reason.as_str()));
+                    (region.body, region.close, region.malformed) = (*body, *span, Some(reason.clone()));
                 }
             }
             // Calls that grow are part of a region that opens and closes.
@@ -206,7 +209,7 @@ const CALLS: &str = "tool_calls";
 /// A wrong parse of a text.
 struct Parse<'p> {
     expected: &'p Answer,
-    regions: Vec<Region<'p>>,
+    regions: Vec<Region>,
     read: &'p str,
     offset: usize,
 }
@@ -222,26 +225,26 @@ impl<'p> Parse<'p> {
         Some(Boundary { field: field.to_owned(), at: self.at(place), fault })
     }
 
-    fn of_field(&self, field: &str) -> impl Iterator<Item = &Region<'p>> {
-        self.regions.iter().filter(move |region| region.field == field)
+    fn regions_in(&self, field: &str) -> impl Iterator<Item = &Region> {
+        self.regions.iter().filter(move |region| *region.field == *field)
     }
 
     /// The field whose region a place is in.
-    fn field_at(&self, place: usize) -> Option<&'p str> {
-        let holds = |region: &&Region<'_>| region.open.start <= place && place < region.close.end.max(region.body.end);
-        self.regions.iter().find(holds).map(|region| region.field)
+    fn field_at(&self, place: usize) -> Option<&str> {
+        let holds = |region: &&Region| region.open.start <= place && place < region.close.end.max(region.body.end);
+        self.regions.iter().find(holds).map(|region| &*region.field)
     }
 
     /// The boundary of content or reasoning with this text.
     fn of_text(&self, field: &str, said: Option<&str>, find: fn(&'p str, &str) -> Option<usize>) -> Option<Boundary> {
         let read = self.read;
         let Some(said) = said.map(str::trim) else {
-            let extra = self.of_field(field).find(|region| !text(read, region.body).trim().is_empty())?;
+            let extra = self.regions_in(field).find(|region| !text(read, region.body).trim().is_empty())?;
             return self.boundary(field, extra.body.start, Fault::Extra);
         };
         let start = find(read, said)?;
         let end = start + said.len();
-        let Some(region) = self.of_field(field).find(|region| region.body.start < end && region.body.end > start)
+        let Some(region) = self.regions_in(field).find(|region| region.body.start < end && region.body.end > start)
         else {
             let inside = self.field_at(start).map(str::to_owned);
             return self.boundary(field, start, Fault::NotOpened { inside });
@@ -256,17 +259,17 @@ impl<'p> Parse<'p> {
             let by = text(read, region.close).to_owned();
             return self.boundary(field, end, Fault::EndsAt { at: self.at(last), by });
         }
-        let later = self.of_field(field).find(|later| later.body.start > region.body.start)?;
+        let later = self.regions_in(field).find(|later| later.body.start > region.body.start)?;
         self.boundary(field, start, Fault::Overwritten { at: self.at(later.body.start) })
     }
 
     /// The boundary to blame if calls are too many, too few, or none.
     fn of_calls(&self) -> Option<Boundary> {
         let Self { expected, regions, read, .. } = self;
-        if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed?))) {
+        if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed.as_ref()?))) {
             let is_unclosed = region.close.start == region.close.end && region.close.end == read.len();
             let fault = if is_unclosed { Fault::Unclosed } else { Fault::Malformed(shortened(reason, 120).into()) };
-            return self.boundary(region.field, region.body.start, fault);
+            return self.boundary(&region.field, region.body.start, fault);
         }
         for name in self.names() {
             match self.field_at(name?) {
@@ -274,12 +277,12 @@ impl<'p> Parse<'p> {
                 other => return self.boundary(CALLS, name?, Fault::NotOpened { inside: other.map(str::to_owned) }),
             }
         }
-        if let Some(extra) = self.of_field(CALLS).nth(expected.calls.len()) {
+        if let Some(extra) = self.regions_in(CALLS).nth(expected.calls.len()) {
             return self.boundary(CALLS, extra.open.start, Fault::Extra);
         }
         // Fewer regions than calls, and each name is in one: a region ran on over the next call.
         let second = expected.calls.get(1)?;
-        let region = self.of_field(CALLS).next()?;
+        let region = self.regions_in(CALLS).next()?;
         let next = region.body.start + text(read, region.body).find(&second.name)?;
         let by = text(read, region.close).to_owned();
         self.boundary(CALLS, next, Fault::EndsAt { at: self.at(region.body.end), by })
@@ -287,7 +290,7 @@ impl<'p> Parse<'p> {
 
     /// The boundary of the first call with a misread part.
     fn of_call_part(&self, part: Part, message: &Object) -> Option<Boundary> {
-        let region = self.of_field(CALLS).next()?;
+        let region = self.regions_in(CALLS).next()?;
         let changed = changed_argument(self.expected, message).filter(|_| part == Part::Arguments);
         let (wanted, got) = match changed {
             Some((_, wanted, got)) => (wanted.to_string(), got.to_string()),
@@ -320,22 +323,20 @@ impl<'p> Parse<'p> {
 
     /// The position of the name of the first call that was read as content.
     fn swallowed_call(&self) -> Option<usize> {
-        let holds = |region: &Region<'_>, name| region.body.start <= name && name < region.body.end;
-        self.names().map_while(|name| name).find(|name| self.of_field("content").any(|region| holds(region, *name)))
+        let holds = |region: &Region, name| region.body.start <= name && name < region.body.end;
+        self.names().map_while(|name| name).find(|name| self.regions_in("content").any(|region| holds(region, *name)))
     }
 }
 
 /// A part of all calls of a message.
 fn got(part: Part, message: &Object) -> String {
-    let written = |part: Option<&Value>| part.map_or_else(String::new, ToString::to_string);
-    let calls = super::reading::calls_of(message);
-    let parts = calls.iter().map(|call| {
-        let function = call.get("function").unwrap_or(call);
-        match part {
-            Part::Name => written(function.get("name")),
-            Part::Id => written(call.get("id")),
-            _ => written(function.get("arguments")),
-        }
+    let parts = calls_of(message).iter().map(|call| {
+        let part = match part {
+            Part::Name => function_of(call).get("name"),
+            Part::Id => call.get("id"),
+            _ => function_of(call).get("arguments"),
+        };
+        part.map_or_else(String::new, ToString::to_string)
     });
     parts.collect::<Vec<_>>().join(", ")
 }

@@ -1,11 +1,12 @@
 //! Outputs with the deviations that recovery policies are for, made from a conforming turn.
 
+use super::boundary::Region;
 use super::case::Case;
 use super::deviant_bodies::{BODIES, Change, without_last_bracket};
-use super::judge::{Judge, Region};
+use super::judge::Judge;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
-use backchat_parser::parser::{Policies, RecoveryPolicy};
+use backchat_parser::parser::{Policies, RecoveryPolicy, Span};
 use backchat_parser::template::{ContentSpec, Delimiter};
 use backchat_probe::probe::Answer;
 
@@ -54,9 +55,8 @@ impl<'c> Regions<'c> {
             has_implicit: judge.template.implicit_field().is_some(),
         };
         for region in found {
-            match region.field.as_str() {
+            match &*region.field {
                 "tool_calls" => regions.calls.push(region),
-                "content" => {}
                 name if Some(name) == judge.reasoning => regions.reasoning = Some(region),
                 _ => {}
             }
@@ -93,7 +93,7 @@ impl<'c> Regions<'c> {
             found.push((RecoveryPolicy::UnclosedTags, self.without_last_tag_closer(case)));
         }
         if let ([call], true, None) = (self.calls.as_slice(), has_no_content, &self.reasoning) {
-            let is_first = slice(self.text, ..call.open.0).trim().is_empty();
+            let is_first = slice(self.text, ..call.open.start).trim().is_empty();
             let is_named = case.expected.calls.iter().all(|expected| self.body(call).contains(&expected.name));
             let bare = self.without(call.open).filter(|_| is_first && is_named && self.is_json(call));
             found.push((RecoveryPolicy::MissingCallOpener, bare));
@@ -102,7 +102,7 @@ impl<'c> Regions<'c> {
             if has_no_content && !self.calls.is_empty() {
                 found.push((RecoveryPolicy::CallsInReasoning, self.without(thought.close)));
             }
-            let is_first = slice(self.text, ..thought.open.0).trim().is_empty();
+            let is_first = slice(self.text, ..thought.open.start).trim().is_empty();
             let unopened = self.without(thought.open).filter(|_| is_first && self.mark(thought.close).is_some());
             found.push((RecoveryPolicy::MissingReasoningOpener, unopened));
         }
@@ -140,7 +140,7 @@ impl<'c> Regions<'c> {
     fn with_text_outside(&self, case: &Case) -> Option<(String, Answer)> {
         let call = self.calls.first().filter(|_| !self.has_implicit && case.expected.content.is_none())?;
         let expected = Answer { content: Some(ASIDE.to_owned()), ..case.expected.clone() };
-        Some((replaced_at(self.text, (call.open.0, call.open.0), &format!("{ASIDE}\n"))?, expected))
+        Some((replaced_at(self.text, Span { end: call.open.start, ..call.open }, &format!("{ASIDE}\n"))?, expected))
     }
 
     /// A tagged call that is cut off inside its last tag.
@@ -154,7 +154,7 @@ impl<'c> Regions<'c> {
 
     fn without_last_tag_closer(&self, case: &Case) -> Option<String> {
         let (start, closer) = self.last_tag_closer(case)?;
-        replaced_at(self.text, (start, start + closer.len()), "")
+        replaced_at(self.text, Span { start, end: start + closer.len() }, "")
     }
 
     /// What ends the last tag of the last call, and where it begins.
@@ -167,7 +167,7 @@ impl<'c> Regions<'c> {
         let after = body.get(at..)?.trim_end();
         let closer = after.trim_start();
         let is_mark = closer.len() > 1 && !closer.starts_with('"');
-        is_mark.then_some((call.body.0 + at + after.len() - closer.len(), closer))
+        is_mark.then_some((call.body.start + at + after.len() - closer.len(), closer))
     }
 
     /// Whether a region's body is JSON.
@@ -176,17 +176,17 @@ impl<'c> Regions<'c> {
     }
 
     fn body(&self, region: &Region) -> &str {
-        slice(self.text, region.body.0..region.body.1)
+        slice(self.text, region.body.start..region.body.end)
     }
 
     /// A delimiter before the stop, if it is seen there.
-    fn mark(&self, (start, end): (usize, usize)) -> Option<&str> {
+    fn mark(&self, Span { start, end }: Span) -> Option<&str> {
         self.text.get(start..end.min(self.unstopped).max(start)).filter(|mark| !mark.trim().is_empty())
     }
 
-    fn without(&self, (start, end): (usize, usize)) -> Option<String> {
-        self.mark((start, end))?;
-        replaced_at(self.text, (start, end.min(self.unstopped)), "")
+    fn without(&self, delimiter: Span) -> Option<String> {
+        self.mark(delimiter)?;
+        replaced_at(self.text, Span { end: delimiter.end.min(self.unstopped), ..delimiter }, "")
     }
 
     fn with_body(&self, region: &Region, change: Change) -> Option<String> {
@@ -205,7 +205,7 @@ impl<'c> Regions<'c> {
 }
 
 /// A text with another part in place of the one between two positions.
-pub(super) fn replaced_at(text: &str, (start, end): (usize, usize), by: &str) -> Option<String> {
+pub(super) fn replaced_at(text: &str, Span { start, end }: Span, by: &str) -> Option<String> {
     Some(format!("{}{by}{}", text.get(..start)?, text.get(end..)?))
 }
 

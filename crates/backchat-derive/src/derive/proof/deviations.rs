@@ -3,13 +3,15 @@
 //! Deviations are data: each changes a rendered output in one place, and the message should stay the same, or lose the
 //! call that is cut off and nothing else. They count for no verdict.
 
+use super::boundary::Region;
 use super::case::{self, Case};
 use super::deviants::replaced_at;
-use super::judge::{Judge, Region};
+use super::judge::Judge;
 use super::tolerance::Tolerance;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{self, Value};
 use backchat_core::python;
+use backchat_parser::parser::Span;
 
 /// Parses deviations from one rendered output of each kind: the shortest that parses back.
 pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
@@ -62,15 +64,15 @@ impl<'c> Output<'c> {
         for region in self.first_regions() {
             let Region { field, open, close, .. } = region;
             for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
-                if mark.0 == mark.1 {
+                if mark.start == mark.end {
                     continue;
                 }
-                add(format!("a line break before the {side} of `{field}`"), self.with(mark.0, "\n"), 0);
-                add(format!("a line break after the {side} of `{field}`"), self.with(mark.1, "\n"), 0);
+                add(format!("a line break before the {side} of `{field}`"), self.with(mark.start, "\n"), 0);
+                add(format!("a line break after the {side} of `{field}`"), self.with(mark.end, "\n"), 0);
                 add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
             }
         }
-        let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
+        let calls: Vec<&Region> = self.regions.iter().filter(|region| &*region.field == "tool_calls").collect();
         if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
             add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
             add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
@@ -78,7 +80,7 @@ impl<'c> Output<'c> {
             add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
             add("the last call truncated".to_owned(), self.cut_off(last), 1);
         }
-        let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&region.field.as_str());
+        let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&&*region.field);
         if let Some(thought) = self.regions.iter().find(is_thought) {
             add("reasoning closed twice".to_owned(), self.closed_twice(thought), 0);
         }
@@ -94,17 +96,17 @@ impl<'c> Output<'c> {
     }
 
     /// The part of a mark before the stop.
-    fn unstopped_part(&self, (start, end): (usize, usize)) -> (usize, usize) {
+    fn unstopped_part(&self, Span { start, end }: Span) -> Span {
         let most = self.unstopped.map_or(end, str::len).min(end);
         let trimmed = self.text.get(start..most).map_or(0, |mark| mark.trim_end().len());
-        (start, start + trimmed)
+        Span { start, end: start + trimmed }
     }
 
     fn with(&self, at: usize, text: &str) -> Option<String> {
-        replaced_at(self.text, (at, at), text)
+        replaced_at(self.text, Span { start: at, end: at }, text)
     }
 
-    fn without_space(&self, (start, end): (usize, usize)) -> Option<String> {
+    fn without_space(&self, Span { start, end }: Span) -> Option<String> {
         let (before, mark, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
         Some(format!("{}{}{}", before.trim_end(), mark.trim(), after.trim_start()))
     }
@@ -113,9 +115,9 @@ impl<'c> Output<'c> {
     fn without_outer(&self, first: &Region, last: &Region) -> Option<String> {
         let words = Segmentation::Words;
         let distinct = |text: &str| words.marks(text).iter().filter(|mark| words.is_distinctive(mark)).count();
-        let open = self.text.get(first.open.0..first.open.1)?;
+        let open = self.text.get(first.open.start..first.open.end)?;
         let outer = words.first(open).filter(|mark| distinct(open) > 1 && words.is_distinctive(mark))?;
-        let (start, end) = self.unstopped_part(last.close);
+        let Span { start, end } = self.unstopped_part(last.close);
         let close = self.text.get(start..end)?;
         let kept = match words.last(close).filter(|_| distinct(close) > 1) {
             Some(mark) => close.strip_suffix(mark)?.trim_end(),
@@ -123,23 +125,23 @@ impl<'c> Output<'c> {
         };
         let inner = open.trim_start().strip_prefix(outer)?.trim_start();
         let (before, between, after) =
-            (self.text.get(..first.open.0)?, self.text.get(first.open.1..start)?, self.text.get(end..)?);
+            (self.text.get(..first.open.start)?, self.text.get(first.open.end..start)?, self.text.get(end..)?);
         Some(format!("{before}{inner}{between}{kept}{after}"))
     }
 
     fn closed_twice(&self, region: &Region) -> Option<String> {
-        let (start, end) = self.unstopped_part(region.close);
+        let Span { start, end } = self.unstopped_part(region.close);
         let mark = self.text.get(start..end)?.trim();
         if mark.is_empty() { None } else { self.with(end, mark) }
     }
 
     fn with_body(&self, region: &Region, write: fn(&Value) -> Option<String>) -> Option<String> {
-        let body = self.text.get(region.body.0..region.body.1)?;
+        let body = self.text.get(region.body.start..region.body.end)?;
         replaced_at(self.text, region.body, &write(&json::read(body.trim()).ok()?)?)
     }
 
     fn cut_off(&self, region: &Region) -> Option<String> {
-        let (start, end) = region.body;
+        let Span { start, end } = region.body;
         let body = self.text.get(start..end)?.trim_end();
         let middle = body.char_indices().nth(body.chars().count() / 2)?.0;
         self.text.get(..start + middle).map(str::to_owned)
@@ -168,10 +170,11 @@ mod tests {
         let at = |mark: &str| text.find(mark).unwrap();
         let (body, end) = (at(open) + open.len(), text.rfind(close).unwrap());
         let region = Region {
-            field: field.to_owned(),
-            open: (at(open), body),
-            body: (body, end),
-            close: (end, end + close.len()),
+            field: field.into(),
+            open: Span { start: at(open), end: body },
+            body: Span { start: body, end },
+            close: Span { start: end, end: end + close.len() },
+            malformed: None,
         };
         Output { text, unstopped: text.strip_suffix("<end>"), regions: vec![region] }
     }
@@ -239,8 +242,9 @@ mod tests {
     #[test]
     fn a_mark_ends_before_the_stop_that_it_includes() {
         let output = output("<call>{}</call>\n<end>", "tool_calls", "<call>", "</call>\n<end>");
-        assert_eq!(output.unstopped_part((8, 21)), (8, 15));
-        assert_eq!(Output { unstopped: None, ..output }.unstopped_part((8, 15)), (8, 15));
+        let (own, whole) = (Span { start: 8, end: 15 }, Span { start: 8, end: 21 });
+        assert_eq!(output.unstopped_part(whole), own);
+        assert_eq!(Output { unstopped: None, ..output }.unstopped_part(own), own);
     }
 
     #[test]

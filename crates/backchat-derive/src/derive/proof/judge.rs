@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::boundary::{self, Boundary};
+use super::boundary::{self, Boundary, Region};
 use super::case::Case;
 use super::conversations::tools;
 use super::reading::{
@@ -14,17 +14,9 @@ use backchat_core::diagnostic::shortened;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::slice;
-use backchat_parser::parser::{Event, Options, ParseError, Parser, Span, Tools};
+use backchat_parser::parser::{Event, Options, ParseError, Parser, Tools};
 use backchat_parser::template::Template;
 use backchat_probe::probe::{Answer, Prober};
-
-/// A region of a turn, in bytes.
-pub(super) struct Region {
-    pub field: String,
-    pub open: (usize, usize),
-    pub body: (usize, usize),
-    pub close: (usize, usize),
-}
 
 /// Judges cases with one template.
 pub(super) struct Judge<'a, 't> {
@@ -133,21 +125,13 @@ impl<'a, 't> Judge<'a, 't> {
         difference(expected, message, self.reasoning, &case.prompted).is_none()
     }
 
-    /// The regions that the template finds in a case.
+    /// The regions that the template reads in a case, in bytes of the turn.
     pub fn regions(&self, case: &Case) -> Option<Vec<Region>> {
         let (_, events, offset) = self.read(case, &case.text).ok()?;
-        let place = |span: Span| (span.start.saturating_sub(offset), span.end.saturating_sub(offset));
-        let mut regions = Vec::new();
-        let mut opened = (0, 0);
-        for event in events {
-            match event {
-                Event::Open { span, .. } => opened = place(span),
-                Event::Close { field, body, span, .. } => {
-                    let field = field.to_string();
-                    regions.push(Region { field, open: opened, body: place(body), close: place(span) });
-                }
-                _ => {}
-            }
+        let mut regions = boundary::regions(&events);
+        regions.retain(|region| region.malformed.is_none());
+        for span in regions.iter_mut().flat_map(|region| [&mut region.open, &mut region.body, &mut region.close]) {
+            (span.start, span.end) = (span.start.saturating_sub(offset), span.end.saturating_sub(offset));
         }
         Some(regions)
     }

@@ -6,7 +6,7 @@ use super::conversations::about;
 use super::judge::Judge;
 use super::verdict::Fate;
 use super::{Proof, marks, reading};
-use crate::derive::{Options, needed};
+use crate::derive::{Options, with_proof};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
@@ -44,10 +44,8 @@ pub fn with_conversations<R>(
     use_them: impl FnOnce(&dyn Fn(&Template) -> Vec<Conversation>) -> R,
 ) -> Option<R> {
     let chat_template = ChatTemplate::compile(source).ok()?;
-    let gaps = needed::Gaps::find(&chat_template, options);
-    let options = gaps.options.as_ref().unwrap_or(options);
-    let proof = Proof::new(&chat_template, options)?;
-    Some(use_them(&|template| proof.listed(template)))
+    let used = with_proof(&chat_template, options, |proof, _| Some(use_them(&|template| proof.listed(template))));
+    used.ok().map(|(used, _)| used)
 }
 
 impl Proof<'_> {

@@ -117,7 +117,7 @@ pub(super) fn calls_of(message: &Object) -> &[Value] {
     message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[])
 }
 
-fn function_of(call: &Value) -> &Value {
+pub(super) fn function_of(call: &Value) -> &Value {
     call.get("function").unwrap_or(call)
 }
 

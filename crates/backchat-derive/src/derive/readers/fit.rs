@@ -1,9 +1,10 @@
 //! A response template within the limits of its readers: the ways to write it, the closest first.
 
+use super::super::compile::{any_of, escape, one_or_many};
 use super::looks::{self, Rewrite};
 use super::pieces::Branches;
 use crate::targets::{CONTENT, Limits, Reader, Role, TOOL_CALLS};
-use backchat_core::json::{self, Object, Value, entries_mut};
+use backchat_core::json::{Object, Value, entries_mut};
 
 /// A template within limits, and the alternatives it no longer reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,30 +95,24 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
 /// Writes literals as a pattern that accepts white space around them.
 fn spaced(field: &mut Object, side: &str, before: &str, after: &str) {
     let texts: Vec<String> = match field.get(side) {
-        Some(Value::String(text)) => vec![text.clone()],
-        Some(Value::List(texts)) => texts.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::String(text)) => vec![escape(text)],
+        Some(Value::List(texts)) => texts.iter().filter_map(Value::as_str).map(escape).collect(),
         _ => return,
     };
-    let texts: Vec<String> = texts.iter().map(|text| text.chars().map(looks::written).collect()).collect();
-    let any = if texts.len() == 1 { texts.concat() } else { format!("(?:{})", texts.join("|")) };
-    put(field, side, &format!("{side}_pattern"), format!("{before}{any}{after}").into());
+    put(field, side, &format!("{side}_pattern"), format!("{before}{}{after}", any_of(texts)).into());
 }
 
 /// Writes a pattern that is a list of texts as one.
 fn literal(field: &mut Object, side: &str) {
     let key = format!("{side}_pattern");
     let texts = field.get(&key).and_then(Value::as_str).and_then(Branches::read).and_then(|pattern| pattern.literals());
-    if let Some(mut texts) = texts {
-        let value = match texts.len() {
-            1 => texts.remove(0).into(),
-            _ => json::texts(&texts),
-        };
-        put(field, &key, side, value);
+    if let Some(texts) = texts {
+        put(field, &key, side, one_or_many(texts));
     }
 }
 
 /// Replaces a key and its value.
-fn put(field: &mut Object, old: &str, new: &str, value: Value) {
+pub(super) fn put(field: &mut Object, old: &str, new: &str, value: Value) {
     let entries = std::mem::take(field);
     for (key, known) in entries {
         if key == old {
@@ -128,7 +123,7 @@ fn put(field: &mut Object, old: &str, new: &str, value: Value) {
     }
 }
 
-fn entry<'t>(template: &'t mut Value, key: &str) -> Option<&'t mut Object> {
+pub(super) fn entry<'t>(template: &'t mut Value, key: &str) -> Option<&'t mut Object> {
     entries_mut(entries_mut(template)?.get_mut(key)?)
 }
 

@@ -1,6 +1,6 @@
 //! Rewrites of a delimiter's pattern without look-arounds, the one that loses least first.
 
-use super::super::compile::without_doubled_space;
+use super::super::compile::{without_doubled_space, written};
 use super::pieces::{Branch, Branches, Item, literal};
 use crate::wire::marks::Segmentation;
 
@@ -158,16 +158,6 @@ fn leading_mark(inside: &Branches) -> Option<String> {
     let [Branch(items)] = inside.0.as_slice() else { return None };
     let text: String = items.iter().map_while(literal).collect();
     Segmentation::Words.first(&text).filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned)
-}
-
-/// A character as a pattern.
-pub(super) fn written(c: char) -> String {
-    match c {
-        '\n' => "\\n".to_owned(),
-        '\t' => "\\t".to_owned(),
-        c if "\\.^$|?*+()[]{}".contains(c) => format!("\\{c}"),
-        c => c.to_string(),
-    }
 }
 
 /// A lazy run before an optional part as a greedy one that stops where that part begins: the same text, and no engine

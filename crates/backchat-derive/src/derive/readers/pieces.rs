@@ -3,6 +3,8 @@
 
 use std::fmt::{self, Write};
 
+use super::super::compile::is_syntax;
+
 /// Alternatives; a pattern or a group has at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::derive) struct Branches(pub Vec<Branch>);
@@ -75,7 +77,7 @@ pub(super) fn literal(item: &Item) -> Option<char> {
         ('\\', Some('n')) => '\n',
         ('\\', Some('t')) => '\t',
         ('\\', Some(c)) if !c.is_alphanumeric() => c,
-        (c, None) if !"\\.^$|?*+()[]{}".contains(c) => c,
+        (c, None) if !is_syntax(c) => c,
         _ => return None,
     };
     chars.next().is_none().then_some(found)

@@ -1,10 +1,9 @@
 //! Any response template written within the limits of readers, and proved to read the same conversations as before.
 
 use super::super::proof::Proof;
-use super::super::{Options, no_content};
-use super::ReaderSet;
+use super::super::{Options, compiled, no_content};
+use super::{ReaderSet, fit};
 use crate::targets::{CONTENT, TOOL_CALLS};
-use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
@@ -23,13 +22,13 @@ pub struct Rewritten {
 /// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation
 /// of its chat template as well as it does now. `None` where there is none, or no reader refuses it.
 pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
-    let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+    let chat_template = compiled(source)?;
     let readers = ReaderSet::new(&options.targets);
     if readers.refusals(template).is_empty() {
         return Ok(None);
     }
     let Some(mut proof) = Proof::new(&chat_template, options) else {
-        return Err(no_content(source, &chat_template, options));
+        return Err(no_content(&chat_template, options));
     };
     proof.any_reasoning_name = true;
     let before = proof.judge(template).failed();
@@ -59,19 +58,16 @@ fn renamed(template: &Value, name: &str) -> Value {
     let others = |field: &&str| ![CONTENT, TOOL_CALLS, "role"].contains(field);
     let fields = template.get("fields").and_then(Value::as_object);
     let names: Vec<&str> = fields.into_iter().flat_map(Object::keys).filter(others).collect();
-    let ([old], Value::Object(entries), Some(fields)) = (names.as_slice(), template, fields) else {
-        return template.clone();
-    };
-    let rename = |(key, value): (&str, &Value)| {
-        let key = if key == *old { name.to_owned() } else { key.to_owned() };
-        (key, value.clone())
-    };
-    let mut entries = entries.clone();
-    entries.insert("fields", Value::Object(fields.iter().map(rename).collect()));
-    if let Some(Value::Object(defaults)) = entries.get("defaults").cloned() {
-        entries.insert("defaults", Value::Object(defaults.iter().map(rename).collect()));
+    let mut renamed = template.clone();
+    let [old] = names.as_slice() else { return renamed };
+    for key in ["fields", "defaults"] {
+        if let Some(entries) = fit::entry(&mut renamed, key)
+            && let Some(value) = entries.get(old).cloned()
+        {
+            fit::put(entries, old, name, value);
+        }
     }
-    Value::Object(entries)
+    renamed
 }
 
 #[cfg(test)]

@@ -71,8 +71,7 @@ impl Plan<'_> {
         let guard = match end.map(|end| spaced(end.trim())) {
             Some(end) => {
                 followers.retain(|other| *other != end);
-                let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
-                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", ends.join("|"), self.followed_by(&followers))
+                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", self.ends_of_turn(), self.followed_by(&followers))
             }
             None => format!("(?={})", self.followed_by(&followers)),
         };
@@ -121,6 +120,11 @@ impl Plan<'_> {
 
     pub(super) fn stops(&self) -> impl Iterator<Item = &str> {
         self.wire.stops.iter().map(String::as_str)
+    }
+
+    /// The texts with which the turn can end, as alternatives.
+    pub(super) fn ends_of_turn(&self) -> String {
+        self.stops().map(escape).chain(["\\Z".to_owned()]).collect::<Vec<_>>().join("|")
     }
 
     fn section_end(&self) -> Option<&str> {

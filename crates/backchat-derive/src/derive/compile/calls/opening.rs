@@ -99,8 +99,7 @@ impl Plan<'_> {
         match frame::section_marks(self.wire.segmentation, &self.cut.section_close).first() {
             Some(end) if !frame::is_distinct(self.wire.segmentation, end) => {
                 // A sign ends a section only where the turn can end.
-                let stops: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
-                format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", spaced(end), stops.join("|"))
+                format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", spaced(end), self.ends_of_turn())
             }
             Some(end) => format!("(?<={open}(?:(?!{}).)*)", spaced(end)),
             None => format!("(?<={open}.*)"),

@@ -3,10 +3,11 @@
 use super::align::Alignment;
 use super::keywords;
 use super::layout::{self, Form, Layout};
-use super::merge::{self, delimiter, escape, with_delimiters};
+use super::merge::{self, delimiter, with_delimiters};
+use crate::derive::compile::escape;
 use crate::derive::readers::pieces::Branches;
 use crate::wire::marks::Segmentation;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, entries_mut};
 use backchat_core::push_new;
 use backchat_core::text::slice;
 use backchat_parser::pattern::Pattern;
@@ -281,34 +282,19 @@ fn swallow(template: &Value, patterns: &[String]) -> Value {
     with_field(template, "content", new, false)
 }
 
-fn fields(template: &Value) -> Option<&Object> {
-    template.get("fields").and_then(Value::as_object)
-}
-
 fn field<'t>(template: &'t Value, name: &str) -> Option<&'t Object> {
-    fields(template)?.get(name).and_then(Value::as_object)
+    template.get("fields")?.get(name)?.as_object()
 }
 
 /// The template with another field in place of one; a new one comes first if requested.
 fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value {
-    let (Value::Object(entries), Some(known)) = (template, fields(template)) else {
-        debug_assert!(false, "a draft that loads has fields");
-        return template.clone();
-    };
-    let mut entries = entries.clone();
-    let mut new = Object::new();
-    if first && !known.contains_key(name) {
-        new.insert(name, Value::Object(field.clone()));
+    let mut template = template.clone();
+    match entries_mut(&mut template).and_then(|entries| entries_mut(entries.get_mut("fields")?)) {
+        Some(fields) if first && !fields.contains_key(name) => fields.insert_at(0, name, Value::Object(field)),
+        Some(fields) => drop(fields.insert(name, Value::Object(field))),
+        None => debug_assert!(false, "a draft that loads has fields"),
     }
-    for (key, value) in known {
-        let value = if key == name { Value::Object(field.clone()) } else { value.clone() };
-        new.insert(key, value);
-    }
-    if !new.contains_key(name) {
-        new.insert(name, Value::Object(field));
-    }
-    entries.insert("fields", Value::Object(new));
-    Value::Object(entries)
+    template
 }
 
 #[cfg(test)]
@@ -353,7 +339,7 @@ mod tests {
             );
         }
         // From the strictest close to the plainest.
-        let closes = |edit: &Edit| fields(&edit.template).unwrap()["reasoning_content"].get("close_pattern").cloned();
+        let closes = |edit: &Edit| field(&edit.template, "reasoning_content").unwrap().get("close_pattern").cloned();
         assert_eq!(closes(edits.last().unwrap()), Some("</plan>|</weigh>".into()));
         assert_eq!(edits.len(), 2);
         assert!(made(reasoning, "Yes.<end>", r#"{"content": "Yes."}"#, 0).is_empty());
@@ -396,7 +382,7 @@ mod tests {
     fn a_new_field_comes_first_if_asked_for_and_an_old_one_keeps_its_place() {
         let names = |name: &str, first: bool| -> Vec<String> {
             let template = with_field(&value(r#"{"fields": {"a": {}, "b": {}}}"#), name, Object::new(), first);
-            fields(&template).unwrap().keys().map(str::to_owned).collect()
+            template.get("fields").and_then(Value::as_object).unwrap().keys().map(str::to_owned).collect()
         };
         assert_eq!(names("c", true), ["c", "a", "b"]);
         assert_eq!(names("c", false), ["a", "b", "c"]);

@@ -1,6 +1,7 @@
 //! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
 
 use super::align::{Alignment, Body, Call};
+use crate::derive::compile::written;
 use crate::wire::marks::Segmentation;
 use backchat_core::text::slice;
 
@@ -232,10 +233,7 @@ pub(super) fn pattern(text: &str) -> String {
                 continue;
             }
             was_digit = false;
-            if "\\.^$|?*+()[]{}".contains(c) {
-                out.push('\\');
-            }
-            out.push(c);
+            out.push_str(&written(c));
         }
     }
     out

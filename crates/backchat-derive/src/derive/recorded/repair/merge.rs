@@ -2,6 +2,7 @@
 //! bodies in a form that covers both.
 
 use super::layout::{Form, Layout, Listed};
+use crate::derive::compile::escape;
 use crate::derive::readers::pieces::Branches;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
@@ -385,22 +386,6 @@ pub(super) fn delimiter(field: &Object, side: &str) -> Option<String> {
         _ => return None,
     };
     Some(texts.join("|"))
-}
-
-/// A text as a pattern that matches exactly it.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            c if "\\.^$|?*+()[]{}".contains(c) => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
