@@ -1,5 +1,6 @@
 //! Finds the files of cases.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,9 +29,10 @@ pub fn fixture_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
-    let entries = entries(folder).map_err(|error| unreadable(folder, &error))?;
+    let entries = entries(folder).and_then(|entries| entries.collect::<io::Result<Entries>>());
+    let entries = entries.map_err(|error| unreadable(folder, &error))?;
     let is_defaults = |path: &Path| path.file_name().is_some_and(|name| name == DEFAULTS);
-    let has_defaults = entries.iter().any(|(path, _)| is_defaults(path));
+    let has_defaults = entries.keys().any(|path| is_defaults(path));
     for (path, kind) in entries {
         let ends_in = |extension| path.extension().is_some_and(|found| found == extension);
         let is_ours = ends_in(EXTENSION) || ends_in(ROWS_EXTENSION) && has_defaults;
@@ -44,17 +46,18 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The entries of a folder, sorted by name. Those of the current folder are named without it.
-pub(super) fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, FileType)>> {
-    let entry = |entry: io::Result<DirEntry>| {
+/// Entries of folders, sorted by name.
+pub(super) type Entries = BTreeMap<PathBuf, FileType>;
+
+/// The entries of a folder, in any order. Those of the current folder are named without it.
+pub(super) fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<(PathBuf, FileType)>>> {
+    let entry = move |entry: io::Result<DirEntry>| {
         let entry = entry?;
         let name = PathBuf::from(entry.file_name());
         let path = if folder == Path::new(".") { name } else { folder.join(name) };
         Ok((path, entry.file_type()?))
     };
-    let mut entries: Vec<_> = fs::read_dir(folder)?.map(entry).collect::<io::Result<_>>()?;
-    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(entries)
+    Ok(fs::read_dir(folder)?.map(entry))
 }
 
 /// Whether a folder is skipped: it is hidden, or marked as a cache.

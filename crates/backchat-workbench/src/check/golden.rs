@@ -1,11 +1,12 @@
 //! Checks whether a derived template is still what deriving gives.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, FileType};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::compare::differences;
-use super::fixture_files::{entries, is_passed_over};
+use super::fixture_files::{Entries, entries, is_passed_over};
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json;
 use backchat_derive::derive::{self, Options};
@@ -40,7 +41,7 @@ pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
 }
 
 fn walk(folder: &Path, found: &mut Vec<Derived>) {
-    for (path, kind) in entries(folder).unwrap_or_default() {
+    for (path, kind) in readable(entries(folder)) {
         match kind.is_dir() {
             true if is_passed_over(&path) => {}
             true => walk(&path, found),
@@ -48,6 +49,11 @@ fn walk(folder: &Path, found: &mut Vec<Derived>) {
             false => found.extend(derived(&path)),
         }
     }
+}
+
+/// The entries that can be read, of a folder that can be.
+fn readable(entries: io::Result<impl Iterator<Item = io::Result<(PathBuf, FileType)>>>) -> Entries {
+    entries.into_iter().flatten().flatten().collect()
 }
 
 fn derived(file: &Path) -> Option<Derived> {
@@ -91,4 +97,18 @@ pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagno
         Some(first) => format!("{source} derives to a different template: {first}"),
         None => format!("{source} derives to this template with other formatting"),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreadable_entry_hides_no_other() {
+        let kind = fs::metadata(".").unwrap().file_type();
+        let entry = |name: &str| Ok((PathBuf::from(name), kind));
+        let entries = [entry("b.json"), Err(io::ErrorKind::PermissionDenied.into()), entry("a.json")];
+        let found: Vec<PathBuf> = readable(Ok(entries.into_iter())).into_keys().collect();
+        assert_eq!(found, [Path::new("a.json"), Path::new("b.json")]);
+    }
 }
