@@ -16,7 +16,7 @@ use std::time::SystemTime;
 
 use super::arriving::{Followed, Piped, RowPlace, holds_cases, is_recorded};
 use super::material::{Conversation, Derived, Material, OtherTemplate};
-use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
+use crate::check::fixture::{self, Broken, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::fixture_files;
 use crate::input::{self, Problem};
 use crate::replay::Recovery;
@@ -77,6 +77,7 @@ pub struct Origin {
 }
 
 /// The outputs of a command line.
+#[derive(Default)]
 pub struct OutputSet {
     names: Vec<String>,
     items: Vec<OutputSource>,
@@ -108,17 +109,9 @@ enum OutputSource {
     Text(String),
     /// One output, chunk by chunk as it was recorded.
     Recorded(String),
-    Case {
-        file: PathBuf,
-        name: String,
-    },
+    Case(CaseName),
     /// A row of the file that is followed.
     Row(RowPlace),
-    /// A case that cannot be read.
-    Broken {
-        file: PathBuf,
-        name: String,
-    },
     Given(Box<GeneratedOutput>),
     /// A conversation that the proof of another output's template fails on.
     Failing {
@@ -127,11 +120,19 @@ enum OutputSource {
     },
 }
 
+/// A case of a file, which may be broken.
+struct CaseName {
+    file: PathBuf,
+    /// Its name in every report.
+    id: String,
+    /// How many cases of the same name are before it: it is broken if there are any.
+    before: usize,
+}
+
 impl OutputSet {
     /// Reads what a command line names.
     pub fn open(asked: &Request, stdin: Stdin) -> Result<Self, Problem> {
-        let mut set = Self::of_given(Vec::new(), None);
-        set.asked.clone_from(asked);
+        let mut set = Self { asked: asked.clone(), ..Self::default() };
         let template_is_cases = holds_cases(&asked.template);
         set.template = (!template_is_cases).then(|| asked.template.clone());
         match (asked.output.as_ref().or(asked.follow.as_ref()), template_is_cases) {
@@ -159,19 +160,16 @@ impl OutputSet {
             }
         }
         let Request { prefix, tools, other, .. } = asked;
-        let inputs = [set.template.as_deref(), prefix.as_deref(), tools.as_deref(), other.as_deref()];
         let is_output = set.items.iter().any(|item| matches!(item, OutputSource::Text(path) if path == "-"));
-        let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + usize::from(is_output);
-        if times > 1 {
-            return Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
-                .help("name a file for all inputs but one; the output is read from standard input if it is left out")
-                .into());
-        }
-        match times {
-            1 if set.is_typed || (is_output && stdin == Stdin::Left) => set.stdin = Some(String::new()),
-            1 if is_output && stdin == Stdin::Shown => set.piped = Some(Piped::new(io::stdin())),
-            1 => set.stdin = Some(input::text("-")?),
-            _ => {}
+        let output = is_output.then_some("-");
+        let inputs = [set.template.as_deref(), prefix.as_deref(), tools.as_deref(), other.as_deref(), output];
+        let help = "name a file for all inputs but one; the output is read from standard input if it is left out";
+        input::stdin_once(inputs, help)?;
+        match inputs.contains(&Some("-")) {
+            true if set.is_typed || (is_output && stdin == Stdin::Left) => set.stdin = Some(String::new()),
+            true if is_output && stdin == Stdin::Shown => set.piped = Some(Piped::new(io::stdin())),
+            true => set.stdin = Some(input::text("-")?),
+            false => {}
         }
         set.prefix()?;
         Ok(set)
@@ -181,15 +179,8 @@ impl OutputSet {
         Self {
             names: given.iter().map(|given| given.conversation.name.clone()).collect(),
             items: given.into_iter().map(|given| OutputSource::Given(Box::new(given))).collect(),
-            template: None,
-            asked: Request::default(),
-            stdin: None,
-            once: RefCell::default(),
-            piped: None,
-            followed: None,
-            is_typed: false,
             origin,
-            read: RefCell::default(),
+            ..Self::default()
         }
     }
 
@@ -212,21 +203,17 @@ impl OutputSet {
     fn add_cases(&mut self, named: &str) -> Result<(), Problem> {
         let (path, wanted) = fixture::split_id(named);
         let files = fixture_files(&[PathBuf::from(path)])?;
+        let mut seen: HashMap<String, usize> = HashMap::new();
         for file in files {
             let read = self.file(&file);
             for case in &read.cases {
-                let (id, name) = match case {
-                    Ok(case) => (case.id.clone(), case.name.clone()),
-                    Err(broken) => (broken.id.clone(), String::new()),
-                };
-                if wanted.is_some_and(|wanted| name != wanted && id.strip_prefix(path) != Some(&format!("#{wanted}"))) {
-                    continue;
+                let (id, name) = (id_of(case), case.as_ref().map_or("", |case| &case.name));
+                if wanted.is_none_or(|wanted| name == wanted || id.strip_prefix(path) == Some(&format!("#{wanted}"))) {
+                    let count = seen.entry(id.to_owned()).or_default();
+                    let before = std::mem::replace(count, *count + 1);
+                    self.items.push(OutputSource::Case(CaseName { file: file.clone(), id: id.to_owned(), before }));
+                    self.names.push(id.to_owned());
                 }
-                self.items.push(match case {
-                    Ok(_) => OutputSource::Case { file: file.clone(), name },
-                    Err(_) => OutputSource::Broken { file: file.clone(), name: id.clone() },
-                });
-                self.names.push(id);
             }
         }
         if self.items.is_empty() {
@@ -287,23 +274,19 @@ impl OutputSet {
             .into())
     }
 
-    fn case(&self, file: &Path, name: &str) -> Result<(Case, Rc<FixtureFile>), Problem> {
+    /// A case as its file has it now. If it is gone, the reason may be another one that is broken.
+    fn case(&self, CaseName { file, id, before }: &CaseName) -> Result<(Case, Rc<FixtureFile>), Problem> {
         let read = self.file(file);
-        let mut broken = None;
-        for case in &read.cases {
-            match case {
-                Ok(case) if case.name == name => return Ok((case.clone(), read.clone())),
-                Err(case) => broken = broken.or(Some(case)),
-                Ok(_) => {}
+        let found = read.cases.iter().filter(|case| id_of(case) == id).nth(*before);
+        let diagnostics = match found.or_else(|| read.cases.iter().find(|case| case.is_err())) {
+            Some(Ok(case)) => return Ok((case.clone(), read.clone())),
+            Some(Err(broken)) => broken.diagnostics.clone(),
+            None => {
+                let name = id.strip_prefix(&format!("{}#", read.file)).unwrap_or(id);
+                let gone = Diagnostic::error("no-such-case", format!("the file no longer has a case `{name}`"));
+                let gone = gone.at(Place::file(read.file.clone()));
+                vec![gone.help("it was renamed or taken out; open the file again")]
             }
-        }
-        let diagnostics = match broken {
-            Some(broken) => broken.diagnostics.clone(),
-            None => vec![
-                Diagnostic::error("no-such-case", format!("the file no longer has a case `{name}`"))
-                    .at(Place::file(read.file.clone()))
-                    .help("it was renamed or taken out; open the file again"),
-            ],
         };
         Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
     }
@@ -403,8 +386,8 @@ impl OutputSet {
         let mut variables = Object::new();
         let own = match self.items.get(index) {
             Some(OutputSource::Failing { of, .. }) => return self.chat_template(*of),
-            Some(OutputSource::Case { file, name }) => {
-                let (case, _) = self.case(file, name)?;
+            Some(OutputSource::Case(name)) => {
+                let (case, _) = self.case(name)?;
                 variables = case.variables;
                 case.chat_template.map(|path| path.display().to_string())
             }
@@ -420,6 +403,11 @@ impl OutputSet {
     }
 }
 
+/// The name of a case in every report.
+fn id_of(case: &Result<Case, Broken>) -> &str {
+    case.as_ref().map_or_else(|broken| &broken.id, |case| &case.id)
+}
+
 /// The result of a derivation, for the workbench.
 pub fn derived(derivation: &derive::Derivation) -> Derived {
     Derived { status: derivation.headline(), template: derivation.response_template.clone() }
@@ -428,4 +416,40 @@ pub fn derived(derivation: &derive::Derivation) -> Derived {
 /// Whether a file is a pipe, which can be read only once.
 fn is_pipe(path: &str) -> bool {
     path != "-" && std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outputs::Outputs;
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_broken_case_is_shown_once_it_is_mended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("t.json"), r#"{"start_anchor": "<bot>", "fields": {"content": {}}}"#).unwrap();
+        let write = |second: &str| {
+            let text = format!("template: t.json\n=== prefix none\n=== case a\n=== output\nHi\n=== case b\n{second}");
+            fs::write(path("a.fixture"), text).unwrap();
+        };
+        write("");
+        let asked = Request { template: path("a.fixture").display().to_string(), ..Request::default() };
+        let Ok(set) = OutputSet::open(&asked, Stdin::Left) else { panic!("the other case is whole") };
+        let Err(problem) = Outputs::material(&set, 1) else { panic!("it has no output") };
+        assert_eq!(problem.diagnostics[0].id, "fixture-incomplete");
+        write("=== output\nHo\n");
+        // Two changes may have one time; what was read before is forgotten.
+        set.read.borrow_mut().clear();
+        let Ok(material) = Outputs::material(&set, 1) else { panic!("it has one now") };
+        assert_eq!(material.output, "Ho");
+        write("=== output\nHo\n=== output\n");
+        set.read.borrow_mut().clear();
+        assert_eq!(Outputs::material(&set, 1).err().map(|problem| problem.diagnostics.len()), Some(1));
+        assert_eq!(set.place(1).map(|(_, line)| line), Some(1));
+        write("=== output\nHo\n=== case a\n=== output\nHa\n");
+        let Ok(set) = OutputSet::open(&asked, Stdin::Left) else { panic!("two cases are whole") };
+        let Err(problem) = Outputs::material(&set, 2) else { panic!("it has the name of another") };
+        assert_eq!(problem.diagnostics[0].id, "duplicate-case");
+    }
 }

@@ -15,7 +15,7 @@ use super::{OutputSet, OutputSource, Request, derived};
 use crate::check::fixture::{self, Case, TemplateSource};
 use crate::input::{self, Problem};
 use crate::replay::Recovery;
-use backchat_core::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
+use backchat_core::diagnostic::{Diagnostic, Place, line_column, shell_word};
 use backchat_core::json::Object;
 use backchat_derive::derive;
 use backchat_parser::parser::Mode;
@@ -44,19 +44,13 @@ impl Outputs for OutputSet {
                 let given = Conversation { output, prefix, ..Conversation::default() };
                 self.material(self.template_of(None)?, given, Some(lengths))
             }
-            Some(OutputSource::Case { file, name }) => self.of_case(self.case(file, name)?.0),
+            Some(OutputSource::Case(name)) => self.of_case(self.case(name)?.0),
             Some(OutputSource::Row(row)) => self.of_case(self.row(index, *row)?),
             Some(OutputSource::Given(given)) => {
                 let opened = source::from_text(String::new(), given.template.to_json())?;
                 self.material(opened, given.conversation.clone(), None)
             }
             Some(OutputSource::Failing { of, conversation }) => self.failing(*of, conversation),
-            Some(OutputSource::Broken { file, name }) => {
-                let read = self.file(file);
-                let broken = read.cases.iter().filter_map(|case| case.as_ref().err()).find(|case| case.id == *name);
-                let diagnostics = broken.map(|broken| broken.diagnostics.clone()).unwrap_or_default();
-                Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
-            }
             None => Err(Diagnostic::error("no-output", super::NO_OUTPUT).into()),
         }
     }
@@ -96,15 +90,14 @@ impl Outputs for OutputSet {
         self.template.iter().chain(prefix).chain(tools).chain(other).for_each(|path| add(path));
         match self.items.get(index) {
             Some(OutputSource::Text(path) | OutputSource::Recorded(path)) => add(path),
-            Some(OutputSource::Case { file, name }) => {
-                add(&file.display().to_string());
-                if let Ok((case, _)) = self.case(file, name)
+            Some(OutputSource::Case(name)) => {
+                add(&name.file.display().to_string());
+                if let Ok((case, _)) = self.case(name)
                     && let (TemplateSource::File(path), None) = (&case.template, &self.template)
                 {
                     add(&path.display().to_string());
                 }
             }
-            Some(OutputSource::Broken { file, .. }) => add(&file.display().to_string()),
             Some(OutputSource::Failing { of, .. }) => return self.files(*of),
             // Rows appended to its file do not change this one.
             Some(OutputSource::Row(_) | OutputSource::Given(_)) | None => {}
@@ -115,11 +108,10 @@ impl Outputs for OutputSet {
     fn place(&self, index: usize) -> Option<(PathBuf, usize)> {
         match self.items.get(index)? {
             OutputSource::Text(path) | OutputSource::Recorded(path) => (path != "-").then(|| (PathBuf::from(path), 1)),
-            OutputSource::Case { file, name } => {
-                let (case, read) = self.case(file, name).ok()?;
-                Some((file.clone(), line_column(&read.text, case.span.start).0))
+            OutputSource::Case(name) => {
+                let line = self.case(name).map_or(1, |(case, read)| line_column(&read.text, case.span.start).0);
+                Some((name.file.clone(), line))
             }
-            OutputSource::Broken { file, .. } => Some((file.clone(), 1)),
             OutputSource::Row(row) => self.followed.as_ref().map(|followed| (followed.path().to_owned(), row.line)),
             OutputSource::Given(_) | OutputSource::Failing { .. } => None,
         }
@@ -137,8 +129,8 @@ impl Outputs for OutputSet {
 
     fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem> {
         match self.items.get(index) {
-            Some(OutputSource::Case { file, name }) => {
-                let (case, read) = self.case(file, name)?;
+            Some(OutputSource::Case(name)) => {
+                let (case, read) = self.case(name)?;
                 if case.output != material.output {
                     return Err(Diagnostic::error(
                         "other-output",
@@ -150,7 +142,7 @@ impl Outputs for OutputSet {
                 }
                 let actual = actual(material)?;
                 let text = fixture::rewrite(&read, &[(&case, actual)], &[]);
-                write(file, &text)?;
+                write(&name.file, &text)?;
                 Ok(format!("blessed: {} holds this message now", case.id))
             }
             Some(OutputSource::Text(path) | OutputSource::Recorded(path)) if path != "-" => {
@@ -235,7 +227,7 @@ impl Outputs for OutputSet {
                 return Err("no command shows an output that is typed; save it, and replay the file".to_owned());
             }
             Some(OutputSource::Text(path) | OutputSource::Recorded(path)) => words.push(shell_word(path)),
-            Some(OutputSource::Case { .. } | OutputSource::Broken { .. } | OutputSource::Row(_)) => {
+            Some(OutputSource::Case(_) | OutputSource::Row(_)) => {
                 words.extend(self.names.get(index).map(|name| shell_word(name)))
             }
             Some(OutputSource::Failing { .. }) => {

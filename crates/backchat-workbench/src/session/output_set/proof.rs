@@ -30,7 +30,7 @@ impl OutputSet {
     /// A conversation, parsed with the template as its file has it now.
     pub(super) fn failing(&self, of: usize, conversation: &Conversation) -> Result<Material, Problem> {
         let opened = match self.items.get(of) {
-            Some(OutputSource::Case { file, name }) => self.template_of(Some(&self.case(file, name)?.0))?,
+            Some(OutputSource::Case(name)) => self.template_of(Some(&self.case(name)?.0))?,
             _ => self.template_of(None)?,
         };
         self.material(opened, conversation.clone(), None)
