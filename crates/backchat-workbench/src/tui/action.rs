@@ -4,33 +4,33 @@ use std::path::PathBuf;
 
 use crate::session::Step;
 
+/// The direction of an action that has two.
+pub const FORWARD: bool = true;
+pub const BACK: bool = false;
+
 /// The action of a key or the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Step(Step),
-    NextCharacter,
-    PreviousCharacter,
+    Character(bool),
     ToStart,
     ToEnd,
     Palette,
     Play,
     Faster,
     Slower,
-    Continue,
-    ContinueBack,
+    Continue(bool),
     ToggleStop,
     Stops,
     Search,
-    NextMatch,
-    PreviousMatch,
+    Match(bool),
     Rechunk,
     SearchCut,
     SwitchMode,
     SwitchRecovery,
     ToProblem,
     ToDifference,
-    NextOutput,
-    PreviousOutput,
+    Output(bool),
     Outputs,
     Type,
     Undo,
@@ -41,12 +41,10 @@ pub enum Action {
     Failures,
     Bless,
     Copy,
-    NextPane,
-    PreviousPane,
+    Pane(bool),
     Fold,
     Zoom,
-    MoveOn,
-    MoveBack,
+    Move(bool),
     Grow,
     Shrink,
     /// Scrolls by some rows, pages or half pages: down, or up if there are fewer than none.

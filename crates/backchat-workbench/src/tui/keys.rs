@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::action::Action;
+use super::action::{Action, BACK, FORWARD};
 use crate::session::Step;
 
 pub struct Binding {
@@ -75,8 +75,8 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('k'), plain(KeyCode::Up)], Action::Step(Step::PreviousEvent), Move, "", "the previous event"),
     bind(&[char('l'), plain(KeyCode::Right)], Action::Step(Step::NextChunk), Move, "chunk", "the next chunk"),
     bind(&[char('h'), plain(KeyCode::Left)], Action::Step(Step::PreviousChunk), Move, "", "the previous chunk"),
-    bind(&[char('.')], Action::NextCharacter, Move, "", "the next character; cuts the text there"),
-    bind(&[char(',')], Action::PreviousCharacter, Move, "", "the previous character"),
+    bind(&[char('.')], Action::Character(FORWARD), Move, "", "the next character; cuts the text there"),
+    bind(&[char(',')], Action::Character(BACK), Move, "", "the previous character"),
     bind(&[char('J'), shift(KeyCode::Down)], Action::Step(Step::NextLine), Move, "", "the next line of the output"),
     bind(&[char('K'), shift(KeyCode::Up)], Action::Step(Step::PreviousLine), Move, "", "the previous line"),
     bind(&[char('g'), plain(KeyCode::Home)], Action::ToStart, Move, "", "the start; with a number, that character"),
@@ -88,11 +88,11 @@ pub const KEYS: &[Binding] = &[
 
     bind(&[char('s')], Action::ToggleStop, Find, "stop at", "set or remove a breakpoint"),
     bind(&[char('S')], Action::Stops, Find, "", "list the breakpoints, and remove some"),
-    bind(&[char('c')], Action::Continue, Find, "", "continue to the next breakpoint"),
-    bind(&[char('C')], Action::ContinueBack, Find, "", "go back to the previous breakpoint"),
+    bind(&[char('c')], Action::Continue(FORWARD), Find, "", "continue to the next breakpoint"),
+    bind(&[char('C')], Action::Continue(BACK), Find, "", "go back to the previous breakpoint"),
     bind(&[char('/')], Action::Search, Find, "search", "search output, events and template; a /pattern/, too"),
-    bind(&[char('n')], Action::NextMatch, Find, "", "the next match"),
-    bind(&[char('N')], Action::PreviousMatch, Find, "", "the previous match"),
+    bind(&[char('n')], Action::Match(FORWARD), Find, "", "the next match"),
+    bind(&[char('N')], Action::Match(BACK), Find, "", "the previous match"),
 
     bind(&[char('r')], Action::Rechunk, Parse, "re-chunk", "cut the output another way"),
     bind(&[char('w')], Action::SearchCut, Parse, "worst cut", "find the cut that changes the reference's answer"),
@@ -101,8 +101,8 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('P')], Action::ToProblem, Parse, "", "the next problem of the output"),
     bind(&[char('x')], Action::ToDifference, Find, "wrong", "the next wrong event, or the first difference of two sides"),
 
-    bind(&[char(']')], Action::NextOutput, Work, "next output", "the next output of the list"),
-    bind(&[char('[')], Action::PreviousOutput, Work, "", "the previous output"),
+    bind(&[char(']')], Action::Output(FORWARD), Work, "next output", "the next output of the list"),
+    bind(&[char('[')], Action::Output(BACK), Work, "", "the previous output"),
     bind(&[char('o')], Action::Outputs, Work, "", "the list of outputs, or of a fixture's cases"),
     bind(&[char('e')], Action::Edit, Work, "edit", "open the editor at the line to change"),
     bind(&[char('d')], Action::Derive, Work, "derive", "derive the template again, show what changed"),
@@ -114,12 +114,12 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('F')], Action::Repair, Work, "", "apply the repair of the current finding"),
     bind(&[char('u')], Action::Undo, Work, "", "undo typing, or else the last repair"),
 
-    bind(&[plain(KeyCode::Tab)], Action::NextPane, Screen, "pane", "the next pane"),
-    bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::PreviousPane, Screen, "", "the previous pane"),
+    bind(&[plain(KeyCode::Tab)], Action::Pane(FORWARD), Screen, "pane", "the next pane"),
+    bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::Pane(BACK), Screen, "", "the previous pane"),
     bind(&[char('z')], Action::Fold, Screen, "", "fold or unfold the pane"),
     bind(&[char('Z')], Action::Zoom, Screen, "", "show the pane alone, and back"),
-    bind(&[char('>')], Action::MoveOn, Screen, "", "move the pane forward"),
-    bind(&[char('<')], Action::MoveBack, Screen, "", "move the pane back"),
+    bind(&[char('>')], Action::Move(FORWARD), Screen, "", "move the pane forward"),
+    bind(&[char('<')], Action::Move(BACK), Screen, "", "move the pane back"),
     bind(&[char('}')], Action::Grow, Screen, "", "enlarge the pane"),
     bind(&[char('{')], Action::Shrink, Screen, "", "shrink the pane"),
     bind(&[control('e')], Action::Scroll(1), Screen, "", "scroll the pane down"),

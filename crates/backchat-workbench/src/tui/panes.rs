@@ -165,9 +165,9 @@ impl Panes {
         self.areas.iter().copied().find(|(_, area)| area.contains(place))
     }
 
-    pub fn focus_next(&mut self, back: bool) {
+    pub fn focus_next(&mut self, forward: bool) {
         let at = self.order.iter().position(|pane| *pane == self.focus).unwrap_or(0);
-        let next = (at + if back { 3 } else { 1 }) % 4;
+        let next = (at + if forward { 1 } else { 3 }) % 4;
         self.focus = self.order.get(next).copied().unwrap_or(Pane::Stream);
     }
 
@@ -179,9 +179,9 @@ impl Panes {
     }
 
     /// Swaps it with the pane next to it.
-    pub fn swap(&mut self, back: bool) {
+    pub fn swap(&mut self, forward: bool) {
         let at = self.order.iter().position(|pane| *pane == self.focus).unwrap_or(0);
-        self.order.swap(at, (at + if back { 3 } else { 1 }) % 4);
+        self.order.swap(at, (at + if forward { 1 } else { 3 }) % 4);
     }
 
     pub fn resize(&mut self, grow: bool) {
@@ -279,7 +279,7 @@ mod tests {
             panes.fold();
             areas(&mut panes, size.0, size.1);
             panes.fold();
-            panes.focus_next(false);
+            panes.focus_next(true);
         }
     }
 
@@ -315,7 +315,7 @@ mod tests {
             let mut panes = Panes::default();
             for _ in 0..4 {
                 assert!(areas(&mut panes, size.0, size.1).iter().any(|(pane, _)| *pane == panes.focus), "{size:?}");
-                panes.focus_next(false);
+                panes.focus_next(true);
             }
         }
     }

@@ -32,7 +32,7 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
 }
 
 fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Option<i32>> {
-    let mut files = Stamps::read(app.files());
+    let mut files = Stamps::read(app.session.files());
     let mut beat = Instant::now();
     let mut is_dirty = true;
     loop {
@@ -41,7 +41,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
             is_dirty = false;
         }
         let now = Instant::now();
-        let wait = if app.is_busy() { SHORTEST_WAIT } else { app.wait(now).unwrap_or(BEAT) };
+        let wait = if app.session.is_busy() { SHORTEST_WAIT } else { app.session.wait(now).unwrap_or(BEAT) };
         if event::poll(wait.clamp(SHORTEST_WAIT, BEAT))? {
             // Pending events are taken at once, so that a held key does not lag.
             loop {
@@ -66,7 +66,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
         is_dirty |= term.obey(signals)?;
         if beat.elapsed() >= BEAT {
             beat = Instant::now();
-            let seen = Stamps::read(app.files());
+            let seen = Stamps::read(app.session.files());
             if seen != files {
                 let same_output = seen.is_of_the_same_files(&files);
                 files = seen;
@@ -112,9 +112,9 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) ->
             }
             match signals.give_way(|| term.lend(|| command.status()))? {
                 Ok(status) if status.success() => {}
-                Ok(status) => app.notify(format!("the editor `{editor}` ended with {status}")),
+                Ok(status) => app.session.say(format!("the editor `{editor}` ended with {status}")),
                 Err(error) => {
-                    app.notify(format!("set VISUAL or EDITOR: the editor `{editor}` cannot be run: {error}"));
+                    app.session.say(format!("set VISUAL or EDITOR: the editor `{editor}` cannot be run: {error}"));
                 }
             }
         }

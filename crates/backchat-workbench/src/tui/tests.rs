@@ -284,7 +284,7 @@ fn no_size_and_no_key_breaks_the_screen() {
 #[test]
 fn a_list_is_walked() {
     let mut bench = bench(&[OUTPUT, "</think>Hi<stop>", ""], &start());
-    while bench.app.is_busy() {
+    while bench.app.session.is_busy() {
         bench.app.work(std::time::Instant::now());
     }
     let verdicts: Vec<Verdict> = bench.app.session.library.verdicts.iter().map(|verdict| verdict.unwrap()).collect();

@@ -10,8 +10,7 @@ mod palette;
 mod picker;
 mod session_actions;
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position as Cell;
@@ -90,8 +89,7 @@ impl App {
         let (count, focus) = (self.layout.count.unwrap_or(1), self.layout.panes.focus);
         match action {
             A::Step(step) => self.session.step(step, count),
-            A::NextCharacter => self.session.step_characters(true, count),
-            A::PreviousCharacter => self.session.step_characters(false, count),
+            A::Character(forward) => self.session.step_characters(forward, count),
             A::ToStart => match self.layout.count {
                 Some(offset) => self.session.go_to(Position::Character(offset)),
                 None => self.session.set_moment(|recording, _| recording.start()),
@@ -100,14 +98,13 @@ impl App {
             A::Palette => self.layout.overlay = Some(Overlay::Palette(Picker::default())),
             A::Play => self.session.toggle_play(Instant::now()),
             A::Faster | A::Slower => self.session.change_speed(action == A::Faster),
-            A::Continue => self.session.run_to_stop(true),
-            A::ContinueBack => self.session.run_to_stop(false),
+            A::Continue(forward) => self.session.run_to_stop(forward),
             A::ToggleStop => self.layout.overlay = Some(Overlay::ask(Ask::Stop)),
             A::Stops if self.session.playback.stops.is_empty() => self.session.say("no breakpoint is set; s sets one"),
             A::Stops => self.layout.overlay = Some(Overlay::Stops { selected: 0 }),
             A::Search => self.layout.overlay = Some(Overlay::ask(Ask::Search)),
-            A::NextMatch | A::PreviousMatch => {
-                self.session.go_to_match(action == A::NextMatch);
+            A::Match(forward) => {
+                self.session.go_to_match(forward);
                 self.look_at_match();
             }
             A::Rechunk => self.layout.overlay = Some(Overlay::Choose(Choice::Chunking)),
@@ -116,8 +113,7 @@ impl App {
             A::SwitchRecovery => self.session.switch_recovery(),
             A::ToProblem => self.session.show_problem(),
             A::ToDifference => self.session.show_next_difference(),
-            A::NextOutput => self.session.turn_to(true, count),
-            A::PreviousOutput => self.session.turn_to(false, count),
+            A::Output(forward) => self.session.turn_to(forward, count),
             A::Outputs => self.layout.overlay = Some(Overlay::Outputs(Picker::at(self.session.library.output))),
             A::Type => self.session.start_typing(),
             A::Findings => self.show_findings(),
@@ -128,14 +124,11 @@ impl App {
             A::Failures => self.show_failures(),
             A::Bless => self.ask_to_bless(),
             A::Copy => self.layout.overlay = Some(Overlay::Choose(Choice::Copy)),
-            A::NextPane => self.layout.panes.focus_next(false),
-            A::PreviousPane => self.layout.panes.focus_next(true),
+            A::Pane(forward) => self.layout.panes.focus_next(forward),
             A::Fold => self.layout.panes.fold(),
             A::Zoom => self.layout.panes.is_zoomed = !self.layout.panes.is_zoomed,
-            A::MoveOn => self.layout.panes.swap(false),
-            A::MoveBack => self.layout.panes.swap(true),
-            A::Grow => self.layout.panes.resize(true),
-            A::Shrink => self.layout.panes.resize(false),
+            A::Move(forward) => self.layout.panes.swap(forward),
+            A::Grow | A::Shrink => self.layout.panes.resize(action == A::Grow),
             A::Scroll(rows) => self.scroll(focus, rows),
             A::Page(pages) => self.scroll(focus, pages * self.layout.drawn.page(focus)),
             A::HalfPage(halves) => self.scroll(focus, halves * (self.layout.drawn.page(focus) / 2 + 1)),
@@ -264,21 +257,5 @@ impl App {
     pub fn work(&mut self, now: Instant) -> bool {
         let worked = self.session.work(now);
         worked.changed || (worked.judged && matches!(self.layout.overlay, Some(Overlay::Outputs(_))))
-    }
-
-    pub fn is_busy(&self) -> bool {
-        self.session.is_busy()
-    }
-
-    pub fn wait(&self, now: Instant) -> Option<Duration> {
-        self.session.wait(now)
-    }
-
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.session.files()
-    }
-
-    pub fn notify(&mut self, message: String) {
-        self.session.say(message);
     }
 }

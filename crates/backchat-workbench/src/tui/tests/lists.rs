@@ -4,7 +4,7 @@ use super::*;
 
 fn judged(outputs: &[&'static str]) -> Bench {
     let mut bench = bench(outputs, &start());
-    while bench.app.is_busy() {
+    while bench.app.session.is_busy() {
         bench.app.work(std::time::Instant::now());
     }
     bench

@@ -95,7 +95,7 @@ fn a_problem_is_not_hidden_by_an_earlier_notice() {
     bench.world.borrow_mut().template = Some("{".to_owned());
     bench.app.reload();
     assert!(bench.screen(80, 24).lines().last().unwrap().starts_with('✗'), "{}", bench.screen(80, 24));
-    bench.app.notify("the editor `x` cannot be run".to_owned());
+    bench.app.session.say("the editor `x` cannot be run".to_owned());
     assert!(bench.screen(80, 24).ends_with("the editor `x` cannot be run"));
     bench.press("l");
     assert!(bench.screen(80, 24).lines().last().unwrap().starts_with('✗'), "and it is there again at the next key");

@@ -224,7 +224,7 @@ fn what_looks_like_a_mark_looks_wrong() {
     assert_eq!(bench.notice(), "! 1 event looks wrong: x goes there");
     bench.press("x");
     assert!(bench.notice().ends_with("looks wrong: `<cal>` is left in its text"), "{}", bench.notice());
-    while bench.app.is_busy() {
+    while bench.app.session.is_busy() {
         bench.app.work(std::time::Instant::now());
     }
     bench.press("o");

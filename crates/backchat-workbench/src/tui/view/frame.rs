@@ -312,7 +312,7 @@ impl Keys {
 
 fn keys(app: &App) -> Keys {
     let serves = |action: Action| match action {
-        Action::NextOutput => app.session.library.names.len() > 1,
+        Action::Output(_) => app.session.library.names.len() > 1,
         Action::Edit => app.session.editing.can_edit,
         Action::Derive => app.session.editing.can_derive,
         Action::Findings => app.session.findings().iter().any(|finding| finding.fix().is_some()),
