@@ -21,6 +21,14 @@ where
     slice.unwrap_or_default()
 }
 
+/// The bytes at which pieces of a text end, one after another.
+pub fn ends_of<'t>(pieces: impl Iterator<Item = &'t str>) -> impl Iterator<Item = usize> {
+    pieces.scan(0, |end, piece| {
+        *end += piece.len();
+        Some(*end)
+    })
+}
+
 /// The common beginning of two texts, in whole characters.
 pub fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
     let mut length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();

@@ -13,7 +13,7 @@ use backchat_probe::doctor::{Options, Report};
 pub fn doctor(template: &ChatTemplate, options: &Options, report: &Report) -> Value {
     let mut entries = Object::new();
     entries.insert("capabilities", report.capabilities());
-    entries.insert("renders", i64::try_from(report.renders).unwrap_or(i64::MAX).into());
+    entries.insert("renders", report.renders.into());
     match blocks(template, options) {
         Some(Ok(_)) => drop(entries.insert("blocks_agree", true.into())),
         Some(Err(why)) => {
@@ -114,7 +114,7 @@ pub fn mask(
 }
 
 fn add_tokens(answer: &mut Object, ids: &[u32], mask: &[bool]) {
-    answer.insert("token_ids", Value::List(ids.iter().map(|id| i64::from(*id).into()).collect()));
+    answer.insert("token_ids", Value::List(ids.iter().map(|id| (*id).into()).collect()));
     answer.insert("token_mask", bits(mask));
 }
 
@@ -145,7 +145,7 @@ fn bounds(masked: &Masked, offsets: &Value) -> Result<Vec<(usize, usize)>, Strin
 pub fn bridge(answer: &Result<Bridged, Refused>) -> Object {
     match answer {
         Ok(bridged) => Object::from_iter([
-            ("append_ids".to_owned(), Value::List(bridged.ids.iter().map(|id| i64::from(*id).into()).collect())),
+            ("append_ids".to_owned(), Value::List(bridged.ids.iter().map(|id| (*id).into()).collect())),
             ("text".to_owned(), bridged.text.as_str().into()),
             ("exact".to_owned(), bridged.is_exact().into()),
             ("edits".to_owned(), Value::List(bridged.edits.iter().map(edit).collect())),
@@ -168,13 +168,9 @@ fn edit(edit: &Edit) -> Value {
     ])
 }
 
-fn number(value: usize) -> Value {
-    i64::try_from(value).unwrap_or(i64::MAX).into()
-}
-
 /// The answer of `backchat unrender --jsonl` about a text that the template does not render.
 pub fn not_rendered(error: &NotRendered) -> Object {
-    let error = Value::from([("at", number(error.at)), ("message", error.message.as_str().into())]);
+    let error = Value::from([("at", error.at.into()), ("message", error.message.as_str().into())]);
     Object::from_iter([("error".to_owned(), error)])
 }
 
@@ -187,32 +183,33 @@ pub fn unrendered(chat: &Chat) -> Object {
         put("tools", tools.clone());
     }
     if let Some((start, end)) = chat.tools_text {
-        put("tools_text", Value::List(vec![number(start), number(end)]));
+        put("tools_text", Value::List(vec![start.into(), end.into()]));
     }
     if !chat.variables.is_empty() {
         put("variables", Value::Object(chat.variables.clone()));
     }
     let offsets = chat.offsets.iter().map(|offset| {
         Value::from([
-            ("message", number(offset.message)),
+            ("message", offset.message.into()),
             ("part", offset.part.into()),
-            ("start", number(offset.start)),
-            ("end", number(offset.end)),
+            ("start", offset.start.into()),
+            ("end", offset.end.into()),
         ])
     });
     put("offsets", Value::List(offsets.collect()));
     put("exact", chat.exact.into());
     if let Some(at) = chat.differs_at {
-        put("differs_at", number(at));
+        put("differs_at", at.into());
     }
     put("add_generation_prompt", chat.add_generation_prompt.into());
     if chat.open {
         put("open", true.into());
     }
     if !chat.ambiguous.is_empty() {
-        let all = chat.ambiguous.iter().map(|ambiguity| {
-            Value::from([("message", number(ambiguity.message)), ("reason", ambiguity.reason.into())])
-        });
+        let all = chat
+            .ambiguous
+            .iter()
+            .map(|ambiguity| Value::from([("message", ambiguity.message.into()), ("reason", ambiguity.reason.into())]));
         put("ambiguous", Value::List(all.collect()));
     }
     entries

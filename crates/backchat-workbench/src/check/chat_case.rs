@@ -10,6 +10,9 @@ use std::sync::Arc;
 
 use backchat_chat::ChatTemplate;
 
+/// The help for messages and tools that differ from the expected ones.
+const ACCEPT: &str = "correct the case, or accept the messages with `--bless`";
+
 /// Checks a case of a rendered chat. `text` is that of its file, for the positions of findings. Without a result the
 /// text is not a render of the template.
 pub(super) fn check_chat(
@@ -18,25 +21,28 @@ pub(super) fn check_chat(
     unrenderer: &Unrenderer<Arc<ChatTemplate>>,
 ) -> (Vec<Diagnostic>, Option<ActualChat>) {
     let mut found = Vec::new();
-    let mut note = |severity, id, message: String, span| {
+    let mut note = |severity, id, message: String, span, help: Option<&str>| {
         let severity = if case.allow.iter().any(|allowed| allowed == id) { Severity::Note } else { severity };
-        found.push(Diagnostic::new(severity, id, message).at(case.place(text, span)));
+        let finding = Diagnostic::new(severity, id, message).at(case.place(text, span));
+        found.push(Diagnostic { help: help.map(str::to_owned), ..finding });
     };
     let chat = match unrenderer.unrender(&case.chat.value) {
         Ok(chat) => chat,
         Err(error) => {
-            note(Severity::Error, "check-chat", error.to_string(), case.chat.span.clone());
+            note(Severity::Error, "check-chat", error.to_string(), case.chat.span.clone(), None);
             return (found, None);
         }
     };
     if let Some(at) = chat.differs_at {
         let message = format!("the messages that were read render to a different text from character {at} on");
-        note(Severity::Error, "check-chat", message, case.chat.span.clone());
+        let help = "check that the text is exact to the byte and that it was rendered with this chat template";
+        note(Severity::Error, "check-chat", message, case.chat.span.clone(), Some(help));
     }
     match &case.messages {
         None => {
             let message = "the case does not say which messages its chat was rendered from".to_owned();
-            note(Severity::Error, "check-unsaid", message, case.span.clone());
+            let help = "write them with `backchat check --bless=new`, and review them";
+            note(Severity::Error, "check-unsaid", message, case.span.clone(), Some(help));
         }
         Some(expected) => {
             let wanted = Value::List(expected.value.clone());
@@ -44,31 +50,20 @@ pub(super) fn check_chat(
             if let Some(first) = all.first() {
                 let more = if all.len() > 1 { format!(" (and {} more)", all.len() - 1) } else { String::new() };
                 let message = format!("the messages differ: {first}{more}");
-                note(Severity::Error, "check-messages", message, expected.span.clone());
+                note(Severity::Error, "check-messages", message, expected.span.clone(), Some(ACCEPT));
             }
         }
     }
     if let Some(expected) = &case.tools {
         let read = chat.tools.clone().unwrap_or(Value::Null);
         if let Some(first) = differences(&expected.value, &read).first() {
-            note(Severity::Error, "check-tools", format!("the tools differ: {first}"), expected.span.clone());
+            let message = format!("the tools differ: {first}");
+            note(Severity::Error, "check-tools", message, expected.span.clone(), Some(ACCEPT));
         }
     }
     for ambiguity in &chat.ambiguous {
         let message = format!("messages[{}] is ambiguous: {}", ambiguity.message, ambiguity.reason);
-        note(Severity::Note, "check-ambiguous", message, case.chat.span.clone());
-    }
-    for diagnostic in &mut found {
-        diagnostic.help = match diagnostic.id {
-            "check-unsaid" => Some("write them with `backchat check --bless=new`, and review them".to_owned()),
-            "check-messages" | "check-tools" => {
-                Some("correct the case, or accept the messages with `--bless`".to_owned())
-            }
-            "check-chat" => Some(
-                "check that the text is exact to the byte and that it was rendered with this chat template".to_owned(),
-            ),
-            _ => None,
-        };
+        note(Severity::Note, "check-ambiguous", message, case.chat.span.clone(), None);
     }
     (found, Some(ActualChat { messages: chat.messages, tools: chat.tools }))
 }

@@ -1,5 +1,6 @@
 //! The chunkings of a text.
 
+use backchat_core::text::ends_of;
 use backchat_parser::parser::Chunks;
 
 /// How a text is cut into chunks.
@@ -23,7 +24,7 @@ const EVERYWHERE: usize = 512;
 pub(super) fn cuts(text: &str, seed: u64) -> Vec<Cut> {
     let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     if places.len() > EVERYWHERE {
-        places = ends(Chunks::Random(seed), text);
+        places = ends_of(Chunks::Random(seed).split(text)).filter(|at| *at < text.len()).collect();
         let step = places.len().div_ceil(EVERYWHERE);
         places = places.into_iter().step_by(step.max(1)).collect();
     }
@@ -32,15 +33,6 @@ pub(super) fn cuts(text: &str, seed: u64) -> Vec<Cut> {
     cuts.push(Cut::By(Chunks::Every(1)));
     cuts.extend((0..random).map(|n| Cut::By(Chunks::Random(seed.wrapping_add(n)))));
     cuts
-}
-
-/// The ends of a text's chunks, except for the last one.
-fn ends(chunks: Chunks, text: &str) -> Vec<usize> {
-    let ends = chunks.split(text).scan(0, |at, chunk| {
-        *at += chunk.len();
-        Some(*at)
-    });
-    ends.filter(|at| *at < text.len()).collect()
 }
 
 impl Cut {

@@ -21,15 +21,10 @@ const LARGEST_TOKENIZER: u64 = 256 << 20;
 
 /// The text of a file, or of standard input.
 pub fn text(path: &str) -> Result<String, Problem> {
-    of_bytes(path, bytes(path)?)
+    of_bytes(path, bytes_up_to(path, LARGEST_FILE)?)
 }
 
-/// The bytes of a file, or of standard input. One limit holds for all files that are read as a whole.
-fn bytes(path: &str) -> Result<Vec<u8>, Problem> {
-    bytes_up_to(path, LARGEST_FILE)
-}
-
-/// The same with another limit.
+/// The bytes of a file, or of standard input, if there are not too many.
 fn bytes_up_to(path: &str, largest: u64) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     match path {

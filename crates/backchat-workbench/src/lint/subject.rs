@@ -233,6 +233,18 @@ impl<'t> Subject<'t> {
         document.places.at(&path.below(document.base))?.key.clone()
     }
 
+    /// The template with a change of a field.
+    pub(super) fn with_field(&self, field: &Field, change: impl FnOnce(&mut Object)) -> Option<Template> {
+        let mut value = self.template.to_value();
+        if let Value::Object(entries) = &mut value
+            && let Some(Value::Object(fields)) = entries.get_mut("fields")
+            && let Some(Value::Object(written)) = fields.get_mut(&field.name)
+        {
+            change(written);
+        }
+        Some(Template::from_value(&value).ok()?.template)
+    }
+
     /// The edits that put another key and value in the place of one.
     pub(super) fn replace_entry(&self, path: &Path, key: &str, value: &Value) -> Option<Vec<Edit>> {
         let document = self.document.as_ref()?;

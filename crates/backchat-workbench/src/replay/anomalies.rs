@@ -2,65 +2,53 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::compact_value::CompactValue;
 use super::message::{is_kept, joinable};
 use super::recording::{Closed, Recording};
 use backchat_core::json::{Object, Value};
-use backchat_parser::template::{ContentSpec, Delimiter, Template};
+use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
 
 impl Recording {
     /// The events that make the message differ from the expected one: the ends of regions with another value, or with
     /// none.
     pub fn wrong_events(&self, expected: &Object) -> Vec<usize> {
-        let mut wrong = Vec::new();
         let mut counts: HashMap<usize, usize> = HashMap::new();
         let mut joined: HashMap<usize, String> = HashMap::new();
         let given = self.closes.iter().filter(|close| close.value.is_ok());
         let last: HashMap<usize, u32> = given.filter_map(|close| Some((self.field_of(close)?, close.event))).collect();
-        for close in &self.closes {
-            let Some(field_index) = self.field_of(close) else { continue };
-            let Some(field) = self.field(field_index) else { continue };
-            let wanted = expected.get(&field.name);
-            let is_right = match &close.value {
-                Err(_) => false,
-                Ok(value) if field.repeats && field.join.is_none() => {
-                    let count = counts.entry(field_index).or_default();
+        let mut is_right = |close: &Closed| {
+            let Some(index) = self.field_of(close) else { return true };
+            let Some(field) = self.field(index) else { return true };
+            let Some(value) = close.value() else { return false };
+            let is_last = last.get(&index) == Some(&close.event);
+            if !field.repeats && !is_last {
+                // Only the last value stays.
+                return true;
+            }
+            let (value, wanted) = (value.read(), expected.get(&field.name));
+            match &field.join {
+                _ if !field.repeats => wanted == Some(&value) || (wanted.is_none() && !is_kept(&value)),
+                None => {
+                    let count = counts.entry(index).or_default();
                     *count += 1;
-                    let wanted = wanted.and_then(Value::as_list).and_then(|items| items.get(*count - 1));
-                    wanted == Some(&value.read())
+                    wanted.and_then(Value::as_list).and_then(|items| items.get(*count - 1)) == Some(&value)
                 }
                 // The joined text so far must be a prefix of the whole.
-                Ok(value) if field.repeats => {
-                    let value = value.read();
+                Some(join) => {
                     let part = joinable(&value);
-                    let default =
-                        || self.template.defaults().get(&field.name).and_then(Value::as_str).map(str::to_owned);
-                    let before = joined.remove(&field_index).or_else(default);
-                    let so_far = match (before, &field.join) {
-                        (Some(before), Some(join)) => before + join + part,
-                        _ => part.to_owned(),
-                    };
+                    let before = joined.remove(&index).or_else(|| self.default_text(field));
+                    let so_far = extended(before, join, part);
                     // An empty piece shows only as the join after it.
-                    let joins = part.is_empty() && last.get(&field_index) != Some(&close.event);
-                    let join = field.join.as_deref().filter(|_| joins).unwrap_or("");
-                    let begins =
-                        |whole: &str| whole.strip_prefix(so_far.as_str()).is_some_and(|rest| rest.starts_with(join));
+                    let join = if part.is_empty() && !is_last { join.as_str() } else { "" };
+                    let begins = |whole: &str| whole.strip_prefix(&*so_far).is_some_and(|rest| rest.starts_with(join));
                     let is_right =
                         (so_far.is_empty() && join.is_empty()) || wanted.and_then(Value::as_str).is_some_and(begins);
-                    joined.insert(field_index, so_far);
+                    joined.insert(index, so_far);
                     is_right
                 }
-                // Only the last value stays.
-                Ok(_) if last.get(&field_index) != Some(&close.event) => true,
-                Ok(value) => {
-                    let value = value.read();
-                    wanted == Some(&value) || (wanted.is_none() && !is_kept(&value))
-                }
-            };
-            if !is_right {
-                wrong.push(close.event as usize);
             }
-        }
-        wrong
+        };
+        self.closes.iter().filter(|close| !is_right(close)).map(|close| close.event as usize).collect()
     }
 
     /// The value that a region should have given: the element of a list at its index, the rest of a joined text, or the
@@ -71,25 +59,22 @@ impl Recording {
         let field = self.field(own)?;
         let wanted = expected.get(&field.name)?;
         let same_field = self.closes.iter().take(index).filter(|close| self.field_of(close) == Some(own));
-        let mut before = same_field.filter_map(Closed::value);
+        let before = same_field.filter_map(Closed::value);
         match &field.join {
             _ if !field.repeats => Some(wanted.clone()),
             None => wanted.as_list()?.get(before.count()).cloned(),
             Some(join) => {
-                let default = self.template.defaults().get(&field.name).and_then(Value::as_str);
-                let mut rest = wanted.as_str()?;
-                let mut is_first = true;
-                let mut take = |piece: &str| {
-                    let after = if is_first { Some(rest) } else { rest.strip_prefix(join.as_str()) };
-                    is_first = false;
-                    after.and_then(|after| after.strip_prefix(piece)).map(|after| rest = after)
-                };
-                default.map_or(Some(()), &mut take)?;
-                before.try_for_each(|value| take(value.read().as_str()?))?;
-                let after = if is_first { Some(rest) } else { rest.strip_prefix(join.as_str()) };
-                Some(after.unwrap_or(rest).into())
+                let whole = wanted.as_str()?;
+                let extend = |text, value: &CompactValue| Some(extended(text, join, joinable(&value.read())));
+                let Some(so_far) = before.fold(self.default_text(field), extend) else { return Some(whole.into()) };
+                let rest = whole.strip_prefix(&*so_far)?;
+                Some(rest.strip_prefix(&**join).unwrap_or(rest).into())
             }
         }
+    }
+
+    fn default_text(&self, field: &Field) -> Option<String> {
+        self.template.defaults().get(&field.name).and_then(Value::as_str).map(str::to_owned)
     }
 
     /// The suspicious events if there is no expected message: regions that are malformed, that replace a value, that
@@ -145,6 +130,11 @@ impl Recording {
         close.start as usize == self.text.len()
             && field().is_some_and(|field| field.open.is_some() && field.close.is_some())
     }
+}
+
+/// A joined text with one more part.
+fn extended(before: Option<String>, join: &str, part: &str) -> String {
+    before.map_or_else(|| part.to_owned(), |before| before + join + part)
 }
 
 /// The marks that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.

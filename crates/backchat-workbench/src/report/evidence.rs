@@ -22,9 +22,7 @@ const FINDINGS: [(&str, &str); 6] = [
 
 /// Every finding that has evidence.
 pub(super) fn write(html: &mut Html, evidence: &[Evidence]) {
-    html.of_class("p", "", |html| {
-        html.text("Each pair of renders differs in one thing. Words that begin with Qz or qz are probes.");
-    });
+    html.tag("p", "", "Each pair of renders differs in one thing. Words that begin with Qz or qz are probes.");
     for (finding, title) in FINDINGS {
         let mut pairs = evidence.iter().filter(|evidence| evidence.finding == finding).peekable();
         if pairs.peek().is_none() {

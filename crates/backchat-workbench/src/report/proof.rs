@@ -82,17 +82,13 @@ impl Shown {
 /// The verdict, the failures and losses, and the grid: a row for each answer, a column for each history.
 pub(super) fn grid(html: &mut Html, proof: &Proof) {
     let verdict = &proof.verdict;
-    html.of_class("p", "", |html| {
-        html.text(&format!(
-            "{} conversations were rendered. The last turn of each was cut out and parsed whole and one character at a \
-             time, with and without the stop token. {} parse back exactly, {} lose something to the wire format, \
-             {} parse back differently.",
-            verdict.cases,
-            verdict.passed,
-            verdict.lost(),
-            verdict.failed()
-        ));
-    });
+    let (cases, passed, lost, failed) = (verdict.cases, verdict.passed, verdict.lost(), verdict.failed());
+    let words = format!(
+        "{cases} conversations were rendered. The last turn of each was cut out and parsed whole and one character at a \
+         time, with and without the stop token. {passed} parse back exactly, {lost} lose something to the wire format, \
+         {failed} parse back differently."
+    );
+    html.tag("p", "", &words);
     causes(html, verdict);
     let mut columns: Vec<&str> = Vec::new();
     let mut rows: Vec<&str> = Vec::new();
@@ -178,9 +174,7 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
         let summary = |html: &mut Html| {
             html.tag("span", &format!("mark {}", mood.class()), sign);
             html.text(" ");
-            html.text(&shown.conversation.said);
-            html.text(", after ");
-            html.text(&shown.conversation.after);
+            html.text(&format!("{}, after {}", shown.conversation.said, shown.conversation.after));
             if let Some(setting) = shown.setting() {
                 html.text(", with ");
                 html.tag("code", "", &setting);

@@ -40,7 +40,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
         if let ([first, second], [_, steps]) = (output.sides.as_slice(), all.as_slice()) {
             let like = |moment: &Moment| second.recording.moment_like(&first.recording, *moment);
             let pairs = all.first().into_iter().flat_map(|steps| &steps.moments);
-            let pairs = pairs.map(|moment| Value::from(i64::try_from(steps.step_at(like(moment))).unwrap_or(0)));
+            let pairs = pairs.map(|moment| Value::from(steps.step_at(like(moment))));
             html.data(&[("type", "application/json"), ("class", "pairs")], &Value::List(pairs.collect()));
         }
     });

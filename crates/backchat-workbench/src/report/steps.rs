@@ -57,7 +57,7 @@ impl Steps {
         places.dedup();
         let offsets = offsets(recording, runs, &places);
         let offset = |place: usize| {
-            places.binary_search(&place).ok().and_then(|at| offsets.get(at)).copied().map_or(Value::Null, number)
+            places.binary_search(&place).ok().and_then(|at| offsets.get(at)).copied().map_or(Value::Null, Value::from)
         };
         let mut words = Words::default();
         let message = MessageOps::new(recording);
@@ -67,21 +67,21 @@ impl Steps {
             let rows = moment.event.checked_sub(1).map_or(0, |last| recording.row_of(last) + 1);
             let ends_row = rows > 0 && recording.row(rows - 1).end == moment.event;
             Value::List(vec![
-                number(usize::from(is_feed) + 2 * usize::from(ends_row)),
+                (usize::from(is_feed) + 2 * usize::from(ends_row)).into(),
                 offset(recording.arrived(*moment)),
                 offset(recording.settled(*moment)),
-                number(rows),
-                number(words.number(recording.happened(*moment))),
-                number(words.number(recording.why(*moment))),
-                number(message.operations_at(recording, *moment)),
+                rows.into(),
+                words.number(recording.happened(*moment)).into(),
+                words.number(recording.why(*moment)).into(),
+                message.operations_at(recording, *moment).into(),
                 region.as_ref().map_or(Value::Null, |region| offset(region.body.start)),
-                region.as_ref().map_or(Value::Null, |region| number(region.field)),
+                region.as_ref().map_or(Value::Null, |region| region.field.into()),
             ])
         });
         let steps = Value::List(steps.collect());
-        let runs = runs.iter().flat_map(|run| [offset(run.span.end), number(code(run.part))]);
+        let runs = runs.iter().flat_map(|run| [offset(run.span.end), code(run.part).into()]);
         let fields = recording.template().fields().iter().map(|field| shown(&field.name));
-        let marked = marked.iter().map(|step| number(*step));
+        let marked = marked.iter().map(|step| Value::from(*step));
         Value::from([
             ("runs", Value::List(runs.collect())),
             ("fields", Value::List(fields.collect())),
@@ -102,10 +102,6 @@ fn code(part: Option<Segment>) -> usize {
         Some(Segment::Delimiter(field)) => 4 + 2 * field,
         Some(_) => 1,
     }
-}
-
-fn number(n: usize) -> Value {
-    Value::from(i64::try_from(n).unwrap_or(i64::MAX))
 }
 
 /// A text as the script may show it.

@@ -5,6 +5,7 @@ use super::html::Html;
 use super::proof::Shown;
 use crate::replay::{Recording, Segment};
 use backchat_core::diagnostic::shortened;
+use backchat_derive::derive::Conversation;
 
 /// How wide the bar is, in units of its own.
 const WIDTH: usize = 1000;
@@ -15,13 +16,8 @@ const EXCERPT: usize = 36;
 /// The turn as a bar, as steps, and as plain text.
 pub(super) fn write(html: &mut Html, shown: &Shown) {
     let recording = &shown.recording;
-    html.of_class("p", "", |html| {
-        html.text("The fullest turn of the proof: ");
-        html.text(&shown.conversation.said);
-        html.text(", after ");
-        html.text(&shown.conversation.after);
-        html.text(".");
-    });
+    let Conversation { said, after, .. } = &shown.conversation;
+    html.tag("p", "", &format!("The fullest turn of the proof: {said}, after {after}."));
     let runs: Vec<Run> =
         colors::runs(recording).into_iter().filter(|run| run.span.start >= recording.origin()).collect();
     bar(html, recording, &runs);

@@ -1,5 +1,6 @@
 //! How an output is cut into chunks.
 
+use backchat_core::text::ends_of;
 use backchat_parser::parser::{Chunks, cut};
 use std::fmt;
 use std::str::FromStr;
@@ -78,14 +79,6 @@ impl From<Chunks> for Chunking {
     fn from(chunks: Chunks) -> Self {
         Self { rule: ChunkRule::Asked(chunks), cuts: Vec::new() }
     }
-}
-
-/// The bytes at which pieces of a text end.
-fn ends_of<'t>(pieces: impl Iterator<Item = &'t str>) -> impl Iterator<Item = usize> {
-    pieces.scan(0, |end, piece| {
-        *end += piece.len();
-        Some(*end)
-    })
 }
 
 fn listed(cuts: &[usize], between: &str) -> String {

@@ -278,16 +278,8 @@ fn with_advice(
 
 /// Whether whole texts parse the same with another spelling of a delimiter.
 fn same_whole(subject: &Subject<'_>, field: &Field, side: Side, pattern: &str, texts: &[String]) -> Option<bool> {
-    let mut value = subject.template.to_value();
-    let delimiter = side.delimiter(field)?;
-    let key = side.key(delimiter);
-    if let Value::Object(entries) = &mut value
-        && let Some(Value::Object(fields)) = entries.get_mut("fields")
-        && let Some(Value::Object(written)) = fields.get_mut(&field.name)
-    {
-        written.insert(key, pattern.into());
-    }
-    let other = Template::from_value(&value).ok()?.template;
+    let key = side.key(side.delimiter(field)?);
+    let other = subject.with_field(field, |written| drop(written.insert(key, pattern.into())))?;
     let (one, other) = (parser(subject.template, Mode::Reference)?, parser(&other, Mode::Reference)?);
     let before = if side == Side::Close { before_close(subject, field) } else { String::new() };
     let message = |parser: &Parser, text: &str| read(parser.clone(), [text]).message;

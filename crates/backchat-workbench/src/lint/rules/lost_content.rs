@@ -83,15 +83,10 @@ fn fix(
         None if close.pattern().source().contains('|') => format!("(?:{})\\s*", close.pattern().source()),
         None => format!("{}\\s*", close.pattern().source()),
     };
-    let mut value = subject.template.to_value();
-    if let Value::Object(entries) = &mut value
-        && let Some(Value::Object(fields)) = entries.get_mut("fields")
-        && let Some(Value::Object(written)) = fields.get_mut(&field.name)
-    {
+    let fixed = subject.with_field(field, |written| {
         written.shift_remove("close");
         written.insert("close_pattern", pattern.as_str().into());
-    }
-    let fixed = Template::from_value(&value).ok()?.template;
+    })?;
     if loses_after(&fixed, implicit, marks) {
         return None;
     }
