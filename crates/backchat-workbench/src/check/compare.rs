@@ -59,8 +59,7 @@ fn compare(expected: Option<&Value>, found: Option<&Value>, path: &Path, out: &m
     }
 }
 
-/// Whether a problem is the one that a fixture's `=== error` names: the whole line, its kind alone, or its kind and a
-/// part of the reason.
+/// Whether a problem is the one that `=== error` names: the whole line, its kind, or its kind and a part of the reason.
 pub(super) fn fits(said: &str, found: &str) -> bool {
     match said.split_once(": ") {
         Some((what, part)) => {

@@ -57,9 +57,7 @@ pub struct Verdict {
 /// A cut of an output with an answer different from that of the whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
-    /// How it is cut, in words.
     pub cut: String,
-    /// Whose answer it is.
     pub mode: Mode,
     /// Both messages: of the whole output, and of the cut one. `None` if parsing stops.
     pub messages: [Option<Object>; 2],

@@ -101,10 +101,8 @@ fn context(case: &Case, message: Option<&Object>, special_tokens: &Object) -> Ob
 /// The result of rendering a message and parsing it again.
 pub enum Returned {
     Same,
-    /// It differs in this, and renders to the same bytes: the wire format writes both alike, as in the proof of
-    /// `derive`.
+    /// It differs in this, and renders to the same bytes: a loss, as in the proof of `derive`.
     Lost(Vec<String>),
-    /// It differs in this.
     Changed(Vec<String>),
 }
 

@@ -91,7 +91,6 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// The chat template it needs.
     fn chat_template(&self) -> Option<&'f PathBuf> {
         self.case().and_then(|case| case.chat_template.as_ref()).or(self.chat().map(|case| &case.chat_template))
     }

@@ -36,8 +36,7 @@ pub struct Page {
 pub(super) enum Source {
     /// The linter looks for them itself.
     Check(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
-    /// It runs the template on texts, which takes longer with more fields: a large template is examined a few fields at
-    /// a time.
+    /// It runs the template on texts, which takes longer with more fields: a large template is examined in parts.
     Run(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
     /// The linter looks for them in a response schema.
     Schema(fn(&SchemaSubject<'_>, &Rule) -> Vec<Diagnostic>),

@@ -6,7 +6,6 @@ use backchat_legacy::schema::source::OpenedSchema;
 use backchat_legacy::schema::{Node, Schema};
 use backchat_parser::pattern::{Pattern, PatternPart};
 
-/// A schema under lint.
 pub(super) struct SchemaSubject<'s> {
     pub opened: &'s OpenedSchema,
 }
@@ -17,7 +16,6 @@ impl<'s> SchemaSubject<'s> {
         Self { opened }
     }
 
-    /// The schema itself.
     pub fn schema(&self) -> &'s Schema {
         &self.opened.loaded.schema
     }
@@ -36,7 +34,6 @@ impl<'s> SchemaSubject<'s> {
         Place::span(text, span).in_file(&self.opened.file).path(path.below(&self.opened.path).to_string())
     }
 
-    /// Every node of the schema.
     pub fn nodes(&self) -> Vec<&'s Node> {
         let mut nodes = Vec::new();
         self.schema().root().walk(&mut |node| nodes.push(node));

@@ -52,7 +52,6 @@ struct Document<'t> {
     base: &'t Path,
 }
 
-/// Which delimiter of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Open,

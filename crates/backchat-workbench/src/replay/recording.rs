@@ -67,7 +67,6 @@ pub(super) struct Entry {
     pub kind: Kind,
 }
 
-/// The data of an open event.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
     pub event: u32,
@@ -76,7 +75,6 @@ pub(super) struct Opened {
     pub captures: Box<[Capture]>,
 }
 
-/// The data of a close.
 #[derive(Clone, Debug)]
 pub(super) struct Closed {
     pub event: u32,
@@ -481,7 +479,6 @@ impl Recording {
         start.unwrap_or(entry.end) as usize
     }
 
-    /// The data of an open event.
     fn opened(&self, event: usize) -> Option<&Opened> {
         let found = self.opens.binary_search_by_key(&event, |open| open.event as usize).ok()?;
         self.opens.get(found)

@@ -42,8 +42,7 @@ pub(super) struct Run {
     pub part: Option<Segment>,
 }
 
-/// The parts of a recorded text once all is read: the end of the prompt, then the output, its middle omitted if it
-/// is long.
+/// The parts of a recorded text once all is read: the end of the prompt, then the output without a long middle.
 pub(super) fn runs(recording: &Recording) -> Vec<Run> {
     let text = recording.text();
     let from = recording.output_start().saturating_sub(PROMPT).min(recording.origin());

@@ -8,7 +8,6 @@ use backchat_core::json::Value;
 
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
 
-/// Markup under construction.
 #[derive(Default)]
 pub(super) struct Html {
     out: String,
@@ -88,7 +87,6 @@ impl Html {
         self.gap();
     }
 
-    /// A link to an address.
     pub fn link(&mut self, address: &str, text: &str) {
         self.element("a", &[("href", address)], |html| html.text(text));
     }

@@ -21,7 +21,6 @@ pub(super) enum Mood {
 }
 
 impl Mood {
-    /// Its class in the stylesheet.
     pub fn class(self) -> &'static str {
         match self {
             Mood::Good => "good",

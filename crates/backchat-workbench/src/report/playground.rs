@@ -25,8 +25,7 @@ impl Playground {
         (is_known && !address.is_empty()).then(|| Self(address.to_owned()))
     }
 
-    /// A link to a response template with its chat template, and to an output (its prompt, its text) if one is to be
-    /// seen.
+    /// A link to a response template with its chat template, and to an output (its prompt, its text) if there is one.
     pub(super) fn link(
         &self,
         chat_template: Option<(&str, &Object)>,
@@ -54,8 +53,7 @@ impl Playground {
         self.link(None, Some(template), Some((prefix, output)))
     }
 
-    /// A link to the output of a case, with its chat template if it names one; `None` if no response template reads
-    /// it.
+    /// A link to the output of a case, with its chat template; `None` if no response template reads it.
     pub(super) fn of_case(&self, case: &Case, loaded: &Loaded) -> Option<String> {
         let template = loaded.template_of(case)?;
         let chat = loaded.chat_of(case);

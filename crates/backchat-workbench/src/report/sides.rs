@@ -6,7 +6,6 @@ use backchat_core::json::Value;
 use backchat_core::text::slice;
 use backchat_probe::diff::{self, DiffTag};
 
-/// A segment of two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
     Same(&'t str),

@@ -128,8 +128,7 @@ impl Words {
 
 /// How the message grows.
 struct MessageOps {
-    /// `[key, how, value]`, where how is `=` (replaces), `+` (one more in a list), `&` (joined to the text) or `-`
-    /// (taken out).
+    /// `[key, how, value]`: `=` replaces, `+` adds to a list, `&` joins to a text, `-` takes out.
     operations: Vec<Value>,
     /// How many operations there are after this many regions.
     after: Vec<usize>,

@@ -21,7 +21,6 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const PIECE: usize = 1 << 16;
 const PIECES: usize = 64;
 
-/// What has arrived through a pipe.
 pub struct Piped {
     pieces: Receiver<io::Result<Vec<u8>>>,
     came: RefCell<Came>,
@@ -115,7 +114,6 @@ impl Came {
     }
 }
 
-/// Where a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowPlace {
     start: u64,
@@ -124,7 +122,6 @@ pub struct RowPlace {
     pub line: usize,
 }
 
-/// A file that is followed.
 #[derive(Debug)]
 pub struct Followed {
     path: PathBuf,

@@ -18,7 +18,6 @@ pub struct Chunking {
 pub enum ChunkRule {
     /// As the output was cut when it was recorded.
     Recorded,
-    /// As specified.
     Asked(Chunks),
 }
 
@@ -32,7 +31,6 @@ impl Chunking {
         chunking
     }
 
-    /// Cuts at one more place.
     pub fn cut(&mut self, place: usize) {
         if let Err(at) = self.cuts.binary_search(&place) {
             self.cuts.insert(at, place);

@@ -11,7 +11,6 @@ const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Cuts the output in another way, or where the reference's answer changes.
 impl Session {
-    /// Cuts the output in another way.
     pub fn rechunk(&mut self, chunking: Chunking) {
         if chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
             return self.say("the chunks of this output were not recorded");
@@ -135,7 +134,6 @@ impl Session {
         self.retype(lengths);
     }
 
-    /// Removes the last character.
     pub fn take_back(&mut self) {
         let mut lengths = self.lengths();
         if self.library.material.output.pop().is_some() {

@@ -41,8 +41,7 @@ impl Session {
         self.findings().iter().filter(move |finding| finding.event == Some(event))
     }
 
-    /// The current finding: one at the last event, preferably with a repair; or else the last one before the position;
-    /// or else the first.
+    /// The current finding: at the last event, preferably with a repair; or the last before the position; or the first.
     pub fn finding_here(&self) -> Option<usize> {
         let here = self.side().and_then(|side| side.recording.last_event(side.moment));
         let findings = self.findings();

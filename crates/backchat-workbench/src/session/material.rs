@@ -83,15 +83,12 @@ impl Material {
     }
 }
 
-/// A second template.
 #[derive(Clone, Debug)]
 pub struct OtherTemplate {
-    /// Its file.
     pub name: String,
     pub template: Template,
 }
 
-/// The result of a derivation.
 #[derive(Clone, Debug)]
 pub struct Derived {
     /// Its status, in a word.
@@ -103,7 +100,6 @@ pub struct Derived {
 /// Verifies a template on generated conversations. `None` if the chat template cannot be rendered.
 pub type ProofTask = Task<Proof>;
 
-/// The result of a proof.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// How many conversations were rendered and parsed back.
@@ -121,7 +117,6 @@ pub struct Proof {
 pub struct Conversation {
     /// The answer, and the difference.
     pub name: String,
-    /// The prompt.
     pub prefix: String,
     /// The model's turn.
     pub output: String,
@@ -131,7 +126,6 @@ pub struct Conversation {
     pub expected: Option<Object>,
 }
 
-/// A finding about a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The diagnostic of lint, or of a repair with which more conversations parse back.

@@ -99,8 +99,7 @@ impl Session {
         true
     }
 
-    /// Adds new outputs to the list; true if there are some. A view at the end of the last output moves to the end of
-    /// the newest.
+    /// Adds new outputs; true if there are some. A view at the end of the last output moves to the end of the newest.
     pub(super) fn take_added(&mut self) -> bool {
         let added = self.library.outputs.take_added();
         if added.is_empty() {
@@ -206,7 +205,6 @@ impl Session {
         self.start_inspection();
     }
 
-    /// Whether an output has a problem.
     pub fn has_failed(&self, output: usize) -> bool {
         matches!(self.library.verdicts.get(output), Some(Some(Verdict::Failed | Verdict::Odd | Verdict::Broken)))
     }

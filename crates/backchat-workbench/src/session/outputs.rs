@@ -50,8 +50,7 @@ pub trait Outputs {
         None
     }
 
-    /// The task that finds the repairs of a template that its chat template refutes, and the effects of those of lint.
-    /// None if the chat template is not known.
+    /// The task that finds the repairs of a template, and the effects of lint's. `None` without a chat template.
     fn repair_task(&self, _index: usize, _material: &Material, _linted: &[Finding]) -> Option<RepairTask> {
         None
     }
@@ -86,10 +85,7 @@ pub enum Arrival {
 /// The current view, as far as a command line can express it.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// The position in the replay.
     pub at: Position,
-    /// How the output is cut.
     pub chunking: Chunking,
-    /// Which answer is shown.
     pub showing: Showing,
 }

@@ -11,14 +11,12 @@ use std::time::{Duration, Instant};
 
 /// The recordings of an output, and the position in them.
 pub struct Playback {
-    /// How the output is cut.
     pub chunking: Chunking,
     /// Whether the user chose the chunking, rather than left it to the default.
     pub is_cut_as_asked: bool,
     pub showing: Showing,
     /// One recording, or two side by side; none while the output cannot be read.
     pub sides: Vec<Side>,
-    /// The first difference between the two sides.
     pub difference: Option<Difference>,
     /// The events that make the message differ from the expected one, or look wrong if none is known.
     pub wrong: Vec<usize>,
@@ -40,10 +38,8 @@ pub struct Playback {
     pub(super) opening_at: Option<Position>,
 }
 
-/// A search that is running.
 pub struct RunningSearch {
     pub search: CutSearch,
-    /// When it began.
     pub began: Instant,
 }
 
@@ -70,19 +66,15 @@ impl Playback {
     }
 }
 
-/// A recording on the screen.
 pub struct Side {
     /// Its name if there are two.
     pub name: String,
     pub recording: Recording,
-    /// The moment that is shown.
     pub moment: Moment,
 }
 
-/// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Showing {
-    /// One recording.
     One(Mode),
     /// Stable and reference, side by side.
     Modes,
@@ -93,7 +85,6 @@ pub enum Showing {
 }
 
 impl Showing {
-    /// The modes of the sides.
     pub(super) fn modes(self) -> Vec<Mode> {
         match self {
             Showing::One(mode) => vec![mode],

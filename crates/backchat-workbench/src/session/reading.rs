@@ -11,7 +11,6 @@ use backchat_parser::template::Template;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The judgment of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It gives the expected message.
@@ -91,7 +90,6 @@ pub(super) struct Read {
 }
 
 impl BackgroundRead {
-    /// Starts to read an output.
     pub fn start(material: &Material, chunking: &Chunking, showing: Showing) -> Self {
         let reached = Arc::new(AtomicUsize::new(0));
         let (mine, material, chunking) = (Arc::clone(&reached), material.clone(), chunking.clone());

@@ -11,7 +11,6 @@ use backchat_parser::parser::Mode;
 /// An expected value and the actual one, as lines of JSON that differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// The name of the compared value.
     pub title: String,
     /// The expected value; empty if nothing is expected.
     pub expected: String,
@@ -19,8 +18,7 @@ pub struct Departure {
     pub actual: String,
 }
 
-/// The longest string shown whole, in characters, and how much of a longer one is shown before and after the
-/// difference.
+/// The longest string shown whole, in characters, and how much of a longer one is shown around the difference.
 const LONGEST: usize = 4000;
 const BEFORE: usize = 200;
 const AFTER: usize = 2000;

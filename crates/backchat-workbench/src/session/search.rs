@@ -4,7 +4,6 @@ use backchat_parser::pattern::Pattern;
 use std::fmt;
 use std::ops::Range;
 
-/// A search and all its matches.
 #[derive(Debug)]
 pub struct Search {
     pub(super) query: Query,
@@ -16,7 +15,6 @@ pub struct Search {
     pub(super) at: Option<(usize, u64)>,
 }
 
-/// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// Bytes of the recorded text.
@@ -36,18 +34,15 @@ impl Search {
         })
     }
 
-    /// Whether one of these events matches.
     pub fn has_event_in(&self, events: &Range<usize>) -> bool {
         self.hits.iter().any(|hit| matches!(hit, Hit::Event(at) if events.contains(at)))
     }
 
-    /// Whether a line of the template matches.
     pub fn has_line(&self, line: usize) -> bool {
         self.hits.contains(&Hit::Template(line))
     }
 }
 
-/// A text or a pattern to search for.
 #[derive(Clone, Debug)]
 pub enum Query {
     /// A text. Case counts only if it has capital letters.
@@ -90,7 +85,6 @@ impl Query {
         }
     }
 
-    /// Whether there is a match.
     pub fn occurs(&self, text: &str) -> bool {
         !self.spans(text).is_empty()
     }

@@ -13,17 +13,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The options of a new session.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The output, counted from 0.
     pub output: usize,
-    /// The start position.
     pub at: Option<Position>,
     /// How the output is cut; by default as recorded, or else one character at a time.
     pub chunking: Option<Chunking>,
     pub showing: Showing,
-    /// The first notice.
     pub notice: Option<String>,
     /// Whether the user types the output, from its end on.
     pub typing: bool,
@@ -156,7 +153,6 @@ impl Session {
     }
 }
 
-/// The result of a slice of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worked {
     /// Whether what is shown of the open output changed.
@@ -180,9 +176,7 @@ pub struct Library {
     pub verdicts: Vec<Option<Verdict>>,
     /// The verdict on the answer that is shown.
     pub(super) shown_verdict: Option<Verdict>,
-    /// The proof of the template.
     pub(super) prover: Background<Template, Proof>,
-    /// The findings about the template.
     pub(super) inspection: Inspection,
     /// Whether more of the open output may arrive.
     pub is_awaited: bool,
@@ -218,10 +212,8 @@ pub struct Editing {
     pub can_derive: bool,
 }
 
-/// An output that was typed on.
 #[derive(Clone, Debug)]
 pub struct Edit {
-    /// The whole text.
     pub text: String,
     /// The lengths of its chunks, in characters.
     pub lengths: Vec<usize>,

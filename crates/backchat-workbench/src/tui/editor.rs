@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// The command that opens an editor on a line of a file. `editor` is the value of `VISUAL` or `EDITOR`, arguments
-/// included.
+/// The command that opens an editor on a line of a file. `editor` is `VISUAL` or `EDITOR`, with its arguments.
 pub fn command(editor: &str, file: &Path, line: usize) -> Command {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");

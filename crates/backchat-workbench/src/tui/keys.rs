@@ -17,7 +17,6 @@ pub struct Binding {
     pub words: &'static str,
 }
 
-/// A key, alone or with a modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(pub KeyCode, pub KeyModifiers);
 
@@ -35,7 +34,6 @@ impl Group {
     /// The groups in the order of the help.
     pub const ALL: [Group; 5] = [Group::Move, Group::Find, Group::Parse, Group::Work, Group::Screen];
 
-    /// The heading of the help.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Move => "Step (a number before a key repeats it)",

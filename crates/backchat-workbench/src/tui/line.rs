@@ -41,7 +41,6 @@ pub fn glyph_width(c: char, whitespace: bool) -> usize {
 pub struct Cluster<'t> {
     /// The byte of the text at which it begins.
     pub at: usize,
-    /// Its character.
     pub base: char,
     /// The marks that combine with it.
     pub marks: &'t str,
@@ -142,8 +141,7 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// A text on one line, safe to show, at most `width` columns wide; begins a little before the byte `at` if that would
-/// not be seen otherwise.
+/// The same as [`fit`], but begins a little before the byte `at` if that would not be seen otherwise.
 pub fn fit_around(text: &str, at: usize, width: usize) -> String {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     // A third of the room is left for the text after it.

@@ -26,7 +26,6 @@ pub struct Panes {
     pub is_zoomed: bool,
     /// How far panes were scrolled by hand; the others follow the position.
     scrolled: HashMap<Pane, usize>,
-    /// Where the panes were drawn.
     areas: Vec<(Pane, Rect)>,
     drag: Option<Drag>,
 }

@@ -78,8 +78,7 @@ impl Term {
         Ok(result)
     }
 
-    /// Redraws everything, whatever the screen shows. This does not query the terminal, because not every terminal
-    /// answers.
+    /// Redraws everything, without a query that not every terminal answers.
     pub fn anew(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;
         self.screen = ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::new(stdout())))?);

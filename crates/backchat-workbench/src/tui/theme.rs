@@ -2,7 +2,6 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// The styles. No meaning is conveyed by color alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// Colors that read well on a dark background.

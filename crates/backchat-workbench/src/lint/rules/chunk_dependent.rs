@@ -76,8 +76,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// A problem that runs here do not show: the engine of transformers loses a match of full case folding that is cut by
-/// the end of a chunk.
+/// A problem that runs do not show: transformers' engine loses a match of full case folding that a chunk's end cuts.
 fn by_shape(
     subject: &Subject<'_>,
     rule: &Rule,

@@ -76,7 +76,6 @@ pub struct Origin {
     pub derive: Box<dyn Fn() -> Result<Derived, Problem>>,
 }
 
-/// The outputs of a command line.
 #[derive(Default)]
 pub struct OutputSet {
     names: Vec<String>,

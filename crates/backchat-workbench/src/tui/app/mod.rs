@@ -80,7 +80,6 @@ impl App {
         effect
     }
 
-    /// Performs the action of a key or a click.
     pub(super) fn act(&mut self, action: Action) -> Option<Effect> {
         use Action as A;
         if !matches!(action, A::Play | A::Faster | A::Slower | A::Copy | A::Help | A::Redraw | A::Suspend) {

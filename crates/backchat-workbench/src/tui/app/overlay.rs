@@ -3,7 +3,6 @@
 use super::picker::Picker;
 use crate::session::Departure;
 
-/// An overlay of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overlay {
     Help {
@@ -14,7 +13,6 @@ pub enum Overlay {
         ask: Ask,
         typed: String,
     },
-    /// One of a few.
     Choose(Choice),
     Outputs(Picker),
     /// Every action.
@@ -24,7 +22,6 @@ pub enum Overlay {
     },
     /// The changes of blessing, and the question whether to make them.
     Bless {
-        /// The question.
         title: String,
         /// The change, in lines that are safe to show.
         lines: Vec<String>,
@@ -37,7 +34,6 @@ pub enum Overlay {
         /// The findings of which it was drawn as one: `F` applies what is on the screen, or nothing.
         version: usize,
     },
-    /// A text to read.
     Text {
         title: String,
         /// The expected value, shown above the lines.

@@ -5,12 +5,10 @@ use super::super::keys::{Binding, KEYS};
 use super::fuzzy::ranked;
 use crate::session::Position;
 
-/// A row of the palette.
 #[derive(Clone, Copy)]
 pub enum Command {
     /// Go to the place that was typed.
     Go(Position),
-    /// The action of a key.
     Key(&'static Binding),
 }
 

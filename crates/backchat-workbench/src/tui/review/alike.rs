@@ -3,8 +3,7 @@
 use super::Section;
 use backchat_probe::diff::unified;
 
-/// The lines that a case loses and gains, section by section, ignoring their position and the comma that separates a
-/// value from the next.
+/// The lines that a case loses and gains by section, without their positions and the commas that separate values.
 pub fn difference(sections: &[Section]) -> String {
     let mut key = String::new();
     for section in sections {

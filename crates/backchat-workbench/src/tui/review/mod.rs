@@ -161,8 +161,7 @@ impl<'d> Review<'d> {
         self.is_over
     }
 
-    /// Reads the current case again, for instance after the workbench changed it. A case with nothing left to decide is
-    /// done, and the next one takes its place.
+    /// Reads the current case again, which the workbench may have changed. One with nothing left to decide is done.
     pub fn look(&mut self) {
         if !self.show() {
             self.go_on();

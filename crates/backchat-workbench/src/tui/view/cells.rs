@@ -9,8 +9,7 @@ use ratatui::widgets::{Block, Clear, Widget};
 use super::super::line::fit;
 use super::super::theme::Theme;
 
-/// The areas of both sides, equally wide, so that a text has the same rows in both; the whole area if there is only one
-/// side.
+/// The areas of both sides, equally wide, so that a text has the same rows in both; of one side, the whole area.
 pub fn halves(area: Rect, sides: usize) -> Vec<Rect> {
     if sides < 2 {
         return vec![area];

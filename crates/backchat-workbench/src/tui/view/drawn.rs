@@ -77,7 +77,6 @@ impl Drawn {
     }
 }
 
-/// How a pane was scrolled.
 struct Scroll {
     top: usize,
     /// The last possible first row.

@@ -277,7 +277,6 @@ fn proof(buffer: &mut Buffer, area: Rect, app: &App, keys: usize) -> u16 {
     u16::try_from(text.width()).unwrap_or(area.width).min(area.width)
 }
 
-/// The separator in the bar.
 const GAP: &str = "  ";
 
 /// The keys of the table that have a short name.

@@ -136,8 +136,7 @@ fn page(
     top
 }
 
-/// A line wrapped into as many rows as it needs: its last part is indented to its start, or to the head if space is
-/// short.
+/// A line in as many rows as it needs: its last part is indented to its start, or to the head if space is short.
 fn wrapped<'l>(line: &Line<'l>, width: usize) -> Vec<Line<'l>> {
     let Some((last, head)) = line.spans.split_last().filter(|_| line.width() > width) else {
         return vec![line.clone()];
