@@ -1,7 +1,7 @@
 //! How a schema reads calls: the delimiters of a call, the place of its name, and the form of its arguments.
 
 use super::Loss;
-use super::marks::{self, Context, Mark};
+use super::marks::{self, Context, Mark, Surrounded};
 use crate::schema::{Additional, Node, Parser, STRING_MARK, Substitution, parse_node};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
@@ -59,8 +59,6 @@ impl Default for CallSyntax {
     }
 }
 
-type Place<'p> = Option<(&'p PatternPart, Context)>;
-
 /// Whether a node reads a list of calls.
 pub(super) fn is_list(node: &Node) -> bool {
     node.type_name() == Some("array")
@@ -84,8 +82,8 @@ pub(super) fn json_args(parser: &Parser) -> Value {
 /// that close text fields, which open no call.
 pub(super) fn read(
     node: &Node,
-    own: Place<'_>,
-    outer: Place<'_>,
+    own: Option<Surrounded<'_>>,
+    outer: Option<Surrounded<'_>>,
     foreign: &dyn Fn(&Mark) -> bool,
 ) -> Result<Calls, Loss> {
     let cannot = |construct: &str| Loss::new(node, construct, "the calls are not carried over");
@@ -109,7 +107,6 @@ pub(super) fn read(
         (Some((group, context)), _) | (None, Some((group, context))) => (group, context, true),
         (None, None) => return Err(cannot("list that no pattern reads")),
     };
-    let PatternPart::Group { parts, .. } = group else { return Err(cannot("x-regex-iterator")) };
     let is_last_bare = context.at_end && !context.close.is_empty();
     let mut calls = match &item.parser {
         Some(parser) if item.substitutions.is_empty() => {
@@ -119,7 +116,7 @@ pub(super) fn read(
             Ok(calls) => calls,
             Err(loss) => from_json(item, bounded(group, context, !single, foreign), parser, false).map_err(|_| loss)?,
         },
-        None => from_parts(item, parts, context)?,
+        None => from_parts(item, group, context)?,
     };
     calls.single = single;
     if let Some((_, close)) = section.as_ref().filter(|_| is_last_bare) {
@@ -131,41 +128,36 @@ pub(super) fn read(
 }
 
 /// Whether a group takes any text.
-fn takes_all(group: &PatternPart) -> bool {
-    let is_any = |part: &PatternPart| matches!(part, PatternPart::Run { any: true, .. } | PatternPart::Space);
-    matches!(group, PatternPart::Group { parts, .. } if parts.iter().all(is_any))
+fn takes_all(group: &[PatternPart]) -> bool {
+    group.iter().all(|part| matches!(part, PatternPart::Run { any: true, .. } | PatternPart::Space))
 }
 
 /// The marks around the whole list, if another pattern takes the calls out of it.
-fn section(node: &Node, outer: Option<&(&PatternPart, Context)>) -> Option<(Mark, Mark)> {
-    let around = |group: &PatternPart, context: &Context| {
-        let inside = match group {
-            PatternPart::Group { parts, .. } => marks::beginning(parts).zip(marks::ending(parts)),
-            _ => None,
-        };
+fn section(node: &Node, outer: Option<&Surrounded<'_>>) -> Option<(Mark, Mark)> {
+    let around = |(group, context): &Surrounded<'_>| {
+        let inside = marks::beginning(group).zip(marks::ending(group));
         inside.or_else(|| context.open.first().cloned().zip(context.close.first().cloned()))
     };
     let regex = node.regex.as_ref().filter(|_| node.iterator.is_some());
     let own = regex.and_then(|regex| regex.pattern.as_ref().ok()).map(Pattern::outline);
-    let own = own.as_deref().and_then(marks::only).and_then(|(group, context)| around(group, &context));
-    own.or_else(|| outer.and_then(|(group, context)| around(group, context)))
+    let own = own.as_deref().and_then(marks::only).and_then(|own| around(&own));
+    own.or_else(|| outer.and_then(around))
 }
 
 /// The surroundings of JSON, whose own brackets bound it where no mark does.
-fn bounded(group: &PatternPart, mut context: Context, repeats: bool, foreign: &dyn Fn(&Mark) -> bool) -> Context {
-    let PatternPart::Group { parts, .. } = group else { return context };
+fn bounded(group: &[PatternPart], mut context: Context, repeats: bool, foreign: &dyn Fn(&Mark) -> bool) -> Context {
     context.open.retain(|mark| !foreign(mark));
     let text = |part: Option<&PatternPart>| match part {
         Some(PatternPart::Text(text)) => text.trim().to_owned(),
         _ => String::new(),
     };
-    let visible =
-        || parts.iter().filter(|part| !matches!(part, PatternPart::Space | PatternPart::Start | PatternPart::End));
-    let last = text(visible().next_back()).chars().next_back().filter(|c| matches!(c, ']' | '}'));
+    let mut visible =
+        group.iter().filter(|part| !matches!(part, PatternPart::Space | PatternPart::Start | PatternPart::End));
+    let last = text(visible.next_back()).chars().next_back().filter(|c| matches!(c, ']' | '}'));
     let json = if last == Some(']') { r"(?=\[\s*(?:\{|\]))" } else { r#"(?=[\[{]\s*["{])"# };
     if context.open.is_empty() {
-        let start = if context.at_start || matches!(parts.first(), Some(PatternPart::Start)) { r"^\s*" } else { "" };
-        context.open = vec![Mark::Pattern { source: format!("{start}{json}"), sample: String::new() }];
+        let start = if context.at_start || matches!(group.first(), Some(PatternPart::Start)) { r"^\s*" } else { "" };
+        context.open = vec![Mark::unwritten(format!("{start}{json}"))];
     } else if context.open_optional {
         let open: Vec<String> = context.open.iter().map(Mark::source).collect();
         let source = format!(r"(?:(?:{})\s*)?{json}", open.join("|"));
@@ -180,7 +172,7 @@ fn bounded(group: &PatternPart, mut context: Context, repeats: bool, foreign: &d
 /// The end of JSON that no mark closes: the last bracket of the text, or each after which JSON cannot continue.
 fn json_end(bracket: char, repeats: bool) -> Mark {
     let after = if repeats { r#"\s*(?:[^\s,\]}"]|\Z)"#.to_owned() } else { format!(r"[^\{bracket}]*\Z") };
-    Mark::Pattern { source: format!(r"(?<=\{bracket})(?={after})"), sample: String::new() }
+    Mark::unwritten(format!(r"(?<=\{bracket})(?={after})"))
 }
 
 /// Calls that are JSON.
@@ -225,21 +217,28 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
     let entries = Value::from([(name_key, "{name}".into()), (arguments_key, "{content}".into())]);
     let shape = super::shape::spelled(&renamed, &entries);
     let is_arguments = |part: &PatternPart| matches!(part, PatternPart::Group { number, .. } if *number == arguments);
-    let (_, around) = marks::context(&outline, &is_arguments).ok_or_else(cannot)?;
+    let (_, around) = marks::group(&outline, &|number, _| number == arguments).ok_or_else(cannot)?;
     let place = outline.iter().position(is_arguments).ok_or_else(cannot)?;
-    let head = outline.get(..place).ok_or_else(cannot)?;
+    let (head, _) = outline.split_at(place);
     let header = source_of(head, &|group, _| (group == name).then(|| "name".to_owned())).ok_or_else(cannot)?;
-    let before = marks::sample(head, &|_, _| "\0".to_owned());
-    let (before, between) = before.split_once('\0').ok_or_else(cannot)?;
+    let written = written_parts(head, &|group, _| group == name).ok_or_else(cannot)?;
     let close = if around.close.is_empty() { context.close } else { around.close };
     Ok(Calls {
         header: Some(header),
         close,
         body: Body::Json(json_args(parser)),
         shape: Some(shape),
-        written: CallSyntax::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() },
+        written,
         ..Calls::default()
     })
+}
+
+/// The texts before and after the name in what is written before the arguments.
+fn written_parts(head: &[PatternPart], is_name: &dyn Fn(usize, Option<&str>) -> bool) -> Option<CallSyntax> {
+    let fill = |group: usize, name: Option<&str>| if is_name(group, name) { "\0" } else { "c1" }.to_owned();
+    let written = marks::sample(head, &fill);
+    let (before, between) = written.split_once('\0')?;
+    Some(CallSyntax::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() })
 }
 
 /// Calls whose name and arguments patterns take apart.
@@ -294,14 +293,14 @@ impl TakenApart<'_> {
         Loss::new(self.item, construct, "the calls are not carried over")
     }
 
-    fn calls(&self, header: String, before: String, between: String, captures: &[String]) -> Calls {
+    fn calls(&self, header: String, written: CallSyntax, captures: &[String]) -> Calls {
         Calls {
             open: self.context.open.clone(),
             lead: self.context.lead.clone(),
             header: Some(header),
             close: self.context.close.clone(),
             shape: Some(super::shape::written(self.item, self.function, captures)),
-            written: CallSyntax::Parts { before, between, after: String::new() },
+            written,
             ..Calls::default()
         }
     }
@@ -316,10 +315,8 @@ impl TakenApart<'_> {
             name.filter(|name| *name == "name" || captures.iter().any(|known| known == name)).map(str::to_owned)
         };
         let header = source_of(head, &named).ok_or_else(cannot)?;
-        let fill = |_: usize, name: Option<&str>| if name == Some("name") { "\0" } else { "c1" }.to_owned();
-        let written = marks::sample(head, &fill);
-        let (before, between) = written.split_once('\0').ok_or_else(cannot)?;
-        let mut calls = self.calls(header, before.to_owned(), between.to_owned(), &captures);
+        let written = written_parts(head, &|_, name| name == Some("name")).ok_or_else(cannot)?;
+        let mut calls = self.calls(header, written, &captures);
         calls.body = body(arguments)?;
         let (group, around) = marks::named(parts, "arguments").ok_or_else(cannot)?;
         calls.close_with(group, &around);
@@ -330,18 +327,14 @@ impl TakenApart<'_> {
     fn by_two_patterns(&self, name: &Node, arguments: &Node) -> Result<Calls, Loss> {
         let NameHeader { header, tail, is_tail_empty, before, between, captures } = self.name_header(name)?;
         let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) else {
-            let mut calls = self.calls(header + &tail, before, between, &captures);
+            let written = CallSyntax::Parts { before, between, after: String::new() };
+            let mut calls = self.calls(header + &tail, written, &captures);
             calls.body = body(arguments)?;
-            calls.end(&self.context, None);
+            calls.end(&self.context, &[]);
             return Ok(calls);
         };
         let (group, around) = marks::only(&parts).ok_or_else(|| self.cannot("x-regex of the arguments"))?;
-        let bracket = match group {
-            PatternPart::Group { parts, .. } => {
-                marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '[']))
-            }
-            _ => None,
-        };
+        let bracket = marks::beginning(group).filter(|mark| mark.sample().starts_with(['{', '[']));
         let written = format!("{before}n{between}");
         let is_open_behind = |open: &Mark| {
             let found = Pattern::new(&open.source()).ok().and_then(|open| open.find_at(&written, 0).ok()?);
@@ -367,7 +360,8 @@ impl TakenApart<'_> {
             }
             (None, None) => (tail, between),
         };
-        let mut calls = self.calls(header + &to_arguments, before, between, &captures);
+        let written = CallSyntax::Parts { before, between, after: String::new() };
+        let mut calls = self.calls(header + &to_arguments, written, &captures);
         calls.body = body(arguments)?;
         calls.close_with(group, &around);
         Ok(calls)
@@ -523,9 +517,9 @@ fn group_length(inside: &str) -> Option<usize> {
 
 impl Calls {
     /// Closes a call with the end of its arguments and then its own end.
-    fn close_with(&mut self, group: &PatternPart, around: &Context) {
+    fn close_with(&mut self, group: &[PatternPart], around: &Context) {
         let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else {
-            return self.end(around, Some(group));
+            return self.end(around, group);
         };
         if let CallSyntax::Parts { after, .. } = &mut self.written {
             *after = own.sample().to_owned();
@@ -537,22 +531,15 @@ impl Calls {
     }
 
     /// Closes a call without a closing mark: at the bracket of its arguments, or before the next part.
-    fn end(&mut self, around: &Context, arguments: Option<&PatternPart>) {
+    fn end(&mut self, around: &Context, arguments: &[PatternPart]) {
         if !self.close.is_empty() {
             return;
         }
-        let last = arguments.and_then(|group| match group {
-            PatternPart::Group { parts, .. } => marks::ending(parts)?.sample().trim_end().chars().next_back(),
-            _ => None,
-        });
+        let last = marks::ending(arguments).and_then(|end| end.sample().trim_end().chars().next_back());
         match last.filter(|last| matches!(last, '}' | ']')) {
             Some(bracket) => self.close.push(json_end(bracket, true)),
             None if around.ahead.is_empty() => {}
-            None => {
-                let ahead: Vec<String> = around.ahead.iter().map(Mark::source).collect();
-                let source = format!("(?={})", ahead.join("|"));
-                self.close.push(Mark::Pattern { source, sample: String::new() });
-            }
+            None => self.close.push(Mark::ahead_of(&around.ahead)),
         }
     }
 
@@ -626,14 +613,7 @@ fn put(call: &mut Value, path: &str, value: Value) {
     let Value::Object(entries) = call else { return };
     match path.split_once('.') {
         None => drop(entries.insert(path, value)),
-        Some((key, rest)) => {
-            if entries.get(key).is_none() {
-                entries.insert(key, Value::Object(Object::new()));
-            }
-            if let Some(inside) = entries.get_mut(key) {
-                put(inside, rest, value);
-            }
-        }
+        Some((key, rest)) => put(entries.entry(key).or_insert_with(|| Object::new().into()), rest, value),
     }
 }
 

@@ -96,16 +96,20 @@ fn swallowing(marks: &[Mark]) -> String {
     either(marks) + r"\s*"
 }
 
-fn kind(entries: &mut Object, field: &TextField) {
-    if field.required {
+/// Writes whether a field is required, and how its content is read.
+fn kind(entries: &mut Object, required: bool, parser: Option<&str>, args: Value) {
+    if required {
         entries.insert("optional", false.into());
     }
-    if let Some((parser, args)) = &field.content {
-        entries.insert("content", (*parser).into());
-        if !args.is_null() {
-            entries.insert("content_args", args.clone());
-        }
+    entries.extend(parser.map(|parser| ("content", parser.into())));
+    if !args.is_null() {
+        entries.insert("content_args", args);
     }
+}
+
+fn kind_of_text(entries: &mut Object, field: &TextField) {
+    let (parser, args) = field.content.clone().unzip();
+    kind(entries, field.required, parser, args.unwrap_or_default());
 }
 
 fn closes(field: &TextField, style: &Style) -> Vec<Mark> {
@@ -125,7 +129,7 @@ fn explicit(field: &TextField, style: &Style) -> Value {
     }
     let marks = if field.name == "content" { closes(field, style) } else { marks };
     delimiter(&mut entries, "close", &marks);
-    kind(&mut entries, field);
+    kind_of_text(&mut entries, field);
     Value::Object(entries)
 }
 
@@ -136,7 +140,7 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
         if !marks.is_empty() {
             entries.insert("close_pattern", swallowing(&marks).into());
         }
-        kind(&mut entries, field);
+        kind_of_text(&mut entries, field);
         return Value::Object(entries);
     }
     let others: Vec<&TextField> = plan.texts.iter().filter(|other| !other.is_implicit()).collect();
@@ -145,9 +149,7 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
     not.extend(calls.iter().chain(&marks).cloned());
     if style.headless {
         let headless = others.iter().filter(|other| other.context.open_optional).flat_map(|other| other.closes());
-        not.extend(
-            headless.map(|close| Mark::Pattern { source: format!("(?:.*?{})", close.source()), sample: String::new() }),
-        );
+        not.extend(headless.map(|close| Mark::unwritten(format!("(?:.*?{})", close.source()))));
     }
     let after: Vec<Mark> =
         others.iter().flat_map(|other| other.closes()).filter(|mark| matches!(mark, Mark::Literal(_))).collect();
@@ -168,7 +170,7 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
     if !ends.is_empty() {
         entries.insert("close_pattern", ends.join("|").into());
     }
-    kind(&mut entries, field);
+    kind_of_text(&mut entries, field);
     Value::Object(entries)
 }
 
@@ -193,11 +195,10 @@ fn call_open(field: &CallField) -> String {
 /// The mark that ends the text before a call: its literal marks, or else its whole opening without its
 /// captures.
 fn before_call(field: &CallField) -> Mark {
-    let source = match field.calls.open.as_slice() {
+    Mark::unwritten(match field.calls.open.as_slice() {
         [] => uncaptured(&call_open(field)),
         marks => either(marks),
-    };
-    Mark::Pattern { source, sample: String::new() }
+    })
 }
 
 /// A pattern without the names of its groups.
@@ -223,29 +224,16 @@ fn calls(field: &CallField) -> Value {
     if !calls.each {
         entries.insert("repeats", true.into());
     }
-    if field.required {
-        entries.insert("optional", false.into());
-    }
-    match &calls.body {
-        Body::Json(args) => {
-            entries.insert("content", "json".into());
-            if !args.is_null() {
-                entries.insert("content_args", args.clone());
-            }
-        }
+    let (parser, args) = match &calls.body {
+        Body::Json(args) => (Some("json"), args.clone()),
         Body::Tags { pattern, value_parser } => {
-            entries.insert("content", "xml-inline".into());
-            let mut args = Object::new();
-            args.insert("tag_pattern", pattern.as_str().into());
-            if let Some(parser) = value_parser {
-                args.insert("value_parser", parser.clone());
-            }
-            entries.insert("content_args", args.into());
+            let mut args = Object::from([("tag_pattern", pattern.as_str().into())]);
+            args.extend(value_parser.clone().map(|parser| ("value_parser", parser)));
+            (Some("xml-inline"), args.into())
         }
-        Body::Text => {
-            entries.insert("content_args", Value::from([("strip", false.into())]));
-        }
-    }
+        Body::Text => (None, Value::from([("strip", false.into())])),
+    };
+    kind(&mut entries, field.required, parser, args);
     if let Some(shape) = &calls.shape {
         entries.insert("transform", shape.clone());
         if calls.each {

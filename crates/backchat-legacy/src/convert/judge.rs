@@ -193,13 +193,9 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
         let (got, want) = (text(&got), text(&want));
         let holds_mark = |text: &str| {
             let others = plan.texts.iter().filter(|other| other.name != field.name);
-            let mut marks = others.flat_map(|other| [other.opens(), other.closes()].concat());
+            let marks = others.flat_map(|other| [other.opens(), other.closes()].concat());
+            let mut marks = marks.chain(plan.calls.iter().flat_map(|field| field.calls.open.clone()));
             marks.any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
-                || plan
-                    .calls
-                    .iter()
-                    .flat_map(|field| &field.calls.open)
-                    .any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
         };
         let what = &field.name;
         losses.push(if !got.is_empty() && want.starts_with(&got) && !holds_mark(&want) {

@@ -14,6 +14,17 @@ pub(super) enum Mark {
 }
 
 impl Mark {
+    /// A pattern of which no text is written.
+    pub fn unwritten(source: String) -> Self {
+        Mark::Pattern { source, sample: String::new() }
+    }
+
+    /// A look-ahead to any of some marks.
+    pub fn ahead_of(marks: &[Mark]) -> Self {
+        let sources: Vec<String> = marks.iter().map(Mark::source).collect();
+        Self::unwritten(format!("(?={})", sources.join("|")))
+    }
+
     pub fn source(&self) -> String {
         match self {
             Mark::Literal(text) => escape_literal(text),
@@ -72,9 +83,9 @@ fn inside(part: &PatternPart) -> Vec<&[PatternPart]> {
 }
 
 /// The way to a group, from the outermost level: at each the parts, and which of them.
-fn path_to<'p>(parts: &'p [PatternPart], is: &dyn Fn(&PatternPart) -> bool) -> Option<Vec<Step<'p>>> {
+fn path_to<'p>(parts: &'p [PatternPart], is: &dyn Fn(usize, Option<&str>) -> bool) -> Option<Vec<Step<'p>>> {
     for (index, part) in parts.iter().enumerate() {
-        if is(part) {
+        if matches!(part, PatternPart::Group { number, name, .. } if is(*number, name.as_deref())) {
             return Some(vec![(parts, index)]);
         }
         for inside in inside(part) {
@@ -87,33 +98,33 @@ fn path_to<'p>(parts: &'p [PatternPart], is: &dyn Fn(&PatternPart) -> bool) -> O
     None
 }
 
-/// The group that a condition picks, and its surroundings.
-pub(super) fn context<'p>(
-    parts: &'p [PatternPart],
-    is: &dyn Fn(&PatternPart) -> bool,
-) -> Option<(&'p PatternPart, Context)> {
+/// The parts of a group, and its surroundings.
+pub(super) type Surrounded<'p> = (&'p [PatternPart], Context);
+
+/// The first group for which a condition on its number and name holds.
+pub(super) fn group<'p>(parts: &'p [PatternPart], is: &dyn Fn(usize, Option<&str>) -> bool) -> Option<Surrounded<'p>> {
     let path = path_to(parts, is)?;
     let (last, index) = path.last()?;
-    let group = last.get(*index)?;
+    let PatternPart::Group { parts: group, .. } = last.get(*index)? else { return None };
     let mut context = Context::default();
     before(&path, &mut context);
     after(&path, &mut context);
-    excluded(std::slice::from_ref(group), &mut context.excluded);
+    excluded(group, &mut context.excluded);
     Some((group, context))
 }
 
 /// The group of that name.
-pub(super) fn named<'p>(parts: &'p [PatternPart], wanted: &str) -> Option<(&'p PatternPart, Context)> {
-    context(parts, &|part| matches!(part, PatternPart::Group { name: Some(name), .. } if name == wanted))
+pub(super) fn named<'p>(parts: &'p [PatternPart], wanted: &str) -> Option<Surrounded<'p>> {
+    group(parts, &|_, name| name == Some(wanted))
 }
 
 /// The first group.
-pub(super) fn only(parts: &[PatternPart]) -> Option<(&PatternPart, Context)> {
-    context(parts, &|part| matches!(part, PatternPart::Group { .. }))
+pub(super) fn only(parts: &[PatternPart]) -> Option<Surrounded<'_>> {
+    group(parts, &|_, _| true)
 }
 
 pub(super) fn holds_group(parts: &[PatternPart]) -> bool {
-    path_to(parts, &|part| matches!(part, PatternPart::Group { .. })).is_some()
+    path_to(parts, &|_, _| true).is_some()
 }
 
 fn before(path: &[Step<'_>], context: &mut Context) {
@@ -283,9 +294,8 @@ pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
 }
 
 /// Whether a group is greedy, so that the last of the marks after it ends it.
-pub(super) fn is_greedy(group: &PatternPart) -> bool {
-    let PatternPart::Group { parts, .. } = group else { return false };
-    let mut runs = parts.iter().filter_map(|part| match part {
+pub(super) fn is_greedy(group: &[PatternPart]) -> bool {
+    let mut runs = group.iter().filter_map(|part| match part {
         PatternPart::Run { source, any: true, .. } => Some(source),
         _ => None,
     });

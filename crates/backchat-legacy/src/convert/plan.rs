@@ -114,11 +114,9 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
             return Err(Loss::new(node, "second list of calls", "only the first list is carried over"));
         }
         // A pattern whose groups are the name and the arguments is the call as a whole.
-        let whole = own.clone().filter(|parts| marks::named(parts, "name").is_some());
-        let whole = whole.map(|parts| PatternPart::Group { number: 0, name: None, parts });
-        let place = match &whole {
-            Some(whole) => Some((whole, Context::default())),
-            None => own.as_deref().and_then(marks::only),
+        let place = match own.as_deref() {
+            Some(whole) if marks::named(whole, "name").is_some() => Some((whole, Context::default())),
+            own => own.and_then(marks::only),
         };
         let closes: Vec<&Mark> =
             plan.texts.iter().filter(|field| !field.is_implicit()).flat_map(|field| &field.context.close).collect();
@@ -224,7 +222,7 @@ fn separate(plan: &mut Plan) {
             field.context.close.retain(|mark| !is_lead(mark));
         }
         for mark in field.context.close.iter_mut().filter(|mark| is_lead(mark)) {
-            *mark = Mark::Pattern { source: format!("(?={})", mark.source()), sample: String::new() };
+            *mark = Mark::ahead_of(std::slice::from_ref(mark));
         }
         field.context.close.retain(|mark| !is_open(mark));
         field.context.excluded.retain(|mark| !is_open(mark));

@@ -102,10 +102,13 @@ impl Run {
         }
         let mut content = Content::Text(content);
         if let Some(regex) = &node.regex {
-            content = match self.search(node, regex, content)? {
-                Some(taken) => taken,
-                None => return Ok(None),
-            };
+            let mut taken = None;
+            self.each(node, regex, &content, |found, pattern| {
+                taken = Some(groups(node, pattern, found)?);
+                Ok(false)
+            })?;
+            let Some(taken) = taken else { return Ok(None) };
+            content = Content::of(taken);
         }
         if let Some(regex) = &node.iterator {
             if node.type_name() != Some("array") {
@@ -113,8 +116,8 @@ impl Run {
             }
             let mut items = Vec::new();
             self.each(node, regex, &content, |found, pattern| {
-                items.push(groups(node, pattern, found)?.into_value());
-                Ok(())
+                items.push(groups(node, pattern, found)?);
+                Ok(true)
             })?;
             if items.is_empty() {
                 return Ok(None);
@@ -140,7 +143,7 @@ impl Run {
                     return Err(fail(node, ErrorKind::Groups, message));
                 };
                 entries.insert(key, value.into());
-                Ok(())
+                Ok(true)
             })?;
             if entries.is_empty() {
                 return Ok(None);
@@ -150,60 +153,25 @@ impl Run {
         Ok(Some(content))
     }
 
-    /// The first match, if there is one.
-    fn search<'t>(
-        &mut self,
-        node: &Node,
-        regex: &Regex,
-        content: Content<'t>,
-    ) -> Result<Option<Content<'t>>, SchemaError> {
-        let pattern = compiled(node, regex)?;
-        match content {
-            Content::Text(Cow::Borrowed(text)) => self.first(node, regex, pattern, text),
-            Content::Text(Cow::Owned(text)) => {
-                let taken = self.first(node, regex, pattern, &text)?;
-                Ok(taken.map(|taken| Content::of(taken.into_value())))
-            }
-            Content::Value(value) => Err(no_string(node, "a pattern", value.kind())),
-        }
-    }
-
-    fn first<'t>(
-        &mut self,
-        node: &Node,
-        regex: &Regex,
-        pattern: &Pattern,
-        text: &'t str,
-    ) -> Result<Option<Content<'t>>, SchemaError> {
-        let mut scan = pattern.scan(text, self.steps);
-        let found = scan.next().transpose();
-        self.steps = self.steps.saturating_sub(scan.spent());
-        match found.map_err(|error| too_much(node, regex, error))? {
-            Some(found) => groups(node, pattern, &found).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Every match in the text of a content.
+    /// The matches in the text of a content, as long as more are asked for.
     fn each(
         &mut self,
         node: &Node,
         regex: &Regex,
         content: &Content<'_>,
-        mut take: impl FnMut(&Match<'_>, &Pattern) -> Result<(), SchemaError>,
+        mut take: impl FnMut(&Match<'_>, &Pattern) -> Result<bool, SchemaError>,
     ) -> Result<(), SchemaError> {
         let pattern = compiled(node, regex)?;
         let Content::Text(text) = content else { return Err(no_string(node, "a pattern", content.kind())) };
         let mut scan = pattern.scan(text, self.steps);
         let result = loop {
-            match scan.next() {
-                Some(Ok(found)) => {
-                    if let Err(error) = take(&found, pattern) {
-                        break Err(error);
-                    }
-                }
-                None => break Ok(()),
-                Some(Err(error)) => break Err(too_much(node, regex, error)),
+            let goes_on = match scan.next() {
+                Some(Ok(found)) => take(&found, pattern),
+                Some(Err(error)) => Err(too_much(node, regex, error)),
+                None => Ok(false),
+            };
+            if !matches!(goes_on, Ok(true)) {
+                break goes_on.map(drop);
             }
         };
         self.steps = self.steps.saturating_sub(scan.spent());
@@ -347,15 +315,15 @@ impl Run {
 }
 
 /// The value of a match: its named groups that took part, or else its only group.
-fn groups<'t>(node: &Node, pattern: &Pattern, found: &Match<'t>) -> Result<Content<'t>, SchemaError> {
+fn groups(node: &Node, pattern: &Pattern, found: &Match<'_>) -> Result<Value, SchemaError> {
     let named = pattern.named_groups();
     if !named.is_empty() {
         let taken =
             named.iter().filter_map(|(name, group)| Some((name.to_string(), found.group(*group as usize)?.into())));
-        return Ok(Content::Value(Value::Object(taken.collect())));
+        return Ok(Value::Object(taken.collect()));
     }
     match pattern.group_count() {
-        1 => Ok(found.group(1).map_or(Content::Value(Value::Null), |text| Content::Text(Cow::Borrowed(text)))),
+        1 => Ok(found.group(1).into()),
         0 => Err(fail(node, ErrorKind::Groups, "the pattern has no group for the value")),
         count => {
             Err(fail(node, ErrorKind::Groups, format!("the pattern has {count} groups without names; one is needed")))

@@ -5,10 +5,10 @@ use backchat_parser::pattern::{Match, Pattern, TooMuchWork};
 
 /// A replacement that was read.
 #[derive(Clone, Debug)]
-pub struct Replacement(Vec<Part>);
+pub struct Replacement(Vec<ReplacementPart>);
 
 #[derive(Clone, Debug)]
-enum Part {
+enum ReplacementPart {
     Text(String),
     Group(usize),
 }
@@ -25,15 +25,8 @@ impl Replacement {
                 continue;
             }
             let escape = chars.next().ok_or("a backslash ends the replacement")?;
-            let mut digits = String::new();
-            let mut take_digit = |most: usize, radix: u32| {
-                while digits.len() < most
-                    && let Some(digit) = chars.peek().copied().filter(|c| c.is_digit(radix))
-                {
-                    digits.push(digit);
-                    chars.next();
-                }
-                digits.clone()
+            let mut digits = |most: usize, radix: u32| -> String {
+                std::iter::from_fn(|| chars.next_if(|c| c.is_digit(radix))).take(most).collect()
             };
             let group = match escape {
                 'a' => push(&mut text, '\u{7}'),
@@ -45,11 +38,11 @@ impl Replacement {
                 'v' => push(&mut text, '\u{b}'),
                 '\\' => push(&mut text, '\\'),
                 '0' => {
-                    let code = u32::from_str_radix(&take_digit(2, 8), 8).unwrap_or(0);
+                    let code = u32::from_str_radix(&digits(2, 8), 8).unwrap_or(0);
                     push(&mut text, char::from_u32(code).unwrap_or('\0'))
                 }
                 '1'..='9' => {
-                    let second = take_digit(1, 10);
+                    let second = digits(1, 10);
                     let octal = format!("{escape}{second}");
                     let third = if second.len() == 1 && octal.chars().all(|c| c.is_digit(8)) {
                         chars.next_if(|c| c.is_digit(8))
@@ -76,19 +69,19 @@ impl Replacement {
                 if group > pattern.group_count() {
                     return Err(format!("the pattern has no group {group}"));
                 }
-                parts.push(Part::Text(std::mem::take(&mut text)));
-                parts.push(Part::Group(group));
+                parts.push(ReplacementPart::Text(std::mem::take(&mut text)));
+                parts.push(ReplacementPart::Group(group));
             }
         }
-        parts.push(Part::Text(text));
+        parts.push(ReplacementPart::Text(text));
         Ok(Self(parts))
     }
 
     /// The replacement with texts for its groups.
     pub fn filled(&self, text_of: &dyn Fn(usize) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Group(group) => text_of(*group),
+        let part = |part: &ReplacementPart| match part {
+            ReplacementPart::Text(text) => text.clone(),
+            ReplacementPart::Group(group) => text_of(*group),
         };
         self.0.iter().map(part).collect()
     }
@@ -103,9 +96,9 @@ impl Replacement {
     fn write(&self, found: &Match<'_>, out: &mut String) {
         for part in &self.0 {
             match part {
-                Part::Text(text) => out.push_str(text),
+                ReplacementPart::Text(text) => out.push_str(text),
                 // A group that took no part in the match writes nothing, as in Python.
-                Part::Group(group) => found.group(*group).into_iter().for_each(|text| out.push_str(text)),
+                ReplacementPart::Group(group) => found.group(*group).into_iter().for_each(|text| out.push_str(text)),
             }
         }
     }
@@ -121,14 +114,8 @@ fn group_named(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, pattern: &P
     if chars.next() != Some('<') {
         return Err("`\\g` is followed by `<name>`".to_owned());
     }
-    let mut name = String::new();
-    loop {
-        match chars.next() {
-            Some('>') => break,
-            Some(c) => name.push(c),
-            None => return Err("`>` is missing after the name of a group".to_owned()),
-        }
-    }
+    let name: String = std::iter::from_fn(|| chars.next_if(|c| *c != '>')).collect();
+    chars.next().ok_or("`>` is missing after the name of a group")?;
     let named = pattern.named_groups().iter().find(|(known, _)| **known == *name);
     match (named, name.parse()) {
         (Some((_, group)), _) => Ok(*group as usize),

@@ -98,12 +98,14 @@ impl ExpressionParser {
         token
     }
 
+    fn eat(&mut self, token: &Token) -> bool {
+        let found = self.peek() == token;
+        self.at += usize::from(found);
+        found
+    }
+
     fn expect(&mut self, token: &Token) -> Result<(), String> {
-        if self.peek() != token {
-            return Err(format!("expected {token:?}, not {:?}", self.peek()));
-        }
-        self.at += 1;
-        Ok(())
+        if self.eat(token) { Ok(()) } else { Err(format!("expected {token:?}, not {:?}", self.peek())) }
     }
 
     fn expression(&mut self, power: u8) -> Result<Ast, String> {
@@ -134,11 +136,8 @@ impl ExpressionParser {
             }
             Token::QuotedName(name) => Ast::Field(name),
             Token::Star => {
-                let then = if *self.peek() == Token::RightBracket {
-                    Ast::Current
-                } else {
-                    self.projected(Token::Star.power())?
-                };
+                let is_alone = *self.peek() == Token::RightBracket;
+                let then = if is_alone { Ast::Current } else { self.projected(Token::Star.power())? };
                 Ast::ProjectValues(Box::new(Ast::Current), Box::new(then))
             }
             Token::Filter => self.filter(Ast::Current)?,
@@ -157,8 +156,7 @@ impl ExpressionParser {
                 }
                 (Token::Star, Token::RightBracket) => {
                     self.at += 2;
-                    let then = self.projected(Token::Star.power())?;
-                    Ast::Project(Box::new(Ast::Current), Box::new(then))
+                    self.each(Ast::Current, Token::Star)?
                 }
                 _ => self.list()?,
             },
@@ -177,8 +175,7 @@ impl ExpressionParser {
             Token::Filter => return self.filter(left),
             Token::Flatten => return self.flatten(left),
             Token::LeftBracket => return self.bracket(left),
-            Token::Dot if *self.peek() == Token::Star => {
-                self.at += 1;
+            Token::Dot if self.eat(&Token::Star) => {
                 return Ok(Ast::ProjectValues(Box::new(left), Box::new(self.projected(power)?)));
             }
             Token::Dot => return Ok(Ast::Then(Box::new(left), Box::new(self.after_dot(power)?))),
@@ -202,13 +199,11 @@ impl ExpressionParser {
     fn call(&mut self, left: Ast) -> Result<Ast, String> {
         let Ast::Field(name) = left else { return Err("only a name can be called".to_owned()) };
         let mut arguments = Vec::new();
-        while *self.peek() != Token::RightParen {
+        while !self.eat(&Token::RightParen) {
             arguments.push(self.expression(0)?);
-            if *self.peek() == Token::Comma {
-                self.at += 1;
-            }
+            // Python does not require a comma.
+            self.eat(&Token::Comma);
         }
-        self.at += 1;
         Ok(Ast::Call(name, arguments))
     }
 
@@ -220,16 +215,19 @@ impl ExpressionParser {
     }
 
     fn flatten(&mut self, left: Ast) -> Result<Ast, String> {
-        let then = self.projected(Token::Flatten.power())?;
-        Ok(Ast::Project(Box::new(Ast::Flatten(Box::new(left))), Box::new(then)))
+        self.each(Ast::Flatten(Box::new(left)), Token::Flatten)
+    }
+
+    /// A projection of a list that this token begins.
+    fn each(&mut self, list: Ast, token: Token) -> Result<Ast, String> {
+        Ok(Ast::Project(Box::new(list), Box::new(self.projected(token.power())?)))
     }
 
     fn bracket(&mut self, left: Ast) -> Result<Ast, String> {
         if !matches!(self.peek(), Token::Number(_) | Token::Colon) {
             self.expect(&Token::Star)?;
             self.expect(&Token::RightBracket)?;
-            let then = self.projected(Token::Star.power())?;
-            return Ok(Ast::Project(Box::new(left), Box::new(then)));
+            return self.each(left, Token::Star);
         }
         let index = self.index()?;
         match left {
@@ -246,11 +244,7 @@ impl ExpressionParser {
         let is_slice = matches!(index, Ast::Slice(_));
         steps.push(index);
         let node = Ast::Index(steps);
-        if !is_slice {
-            return Ok(node);
-        }
-        let then = self.projected(Token::Star.power())?;
-        Ok(Ast::Project(Box::new(node), Box::new(then)))
+        if is_slice { self.each(node, Token::Star) } else { Ok(node) }
     }
 
     /// The text after a `[`: `0]` or `1:5:2]`.
@@ -262,18 +256,13 @@ impl ExpressionParser {
         }
         let mut parts = [None; 3];
         let mut part = 0;
-        while *self.peek() != Token::RightBracket {
+        while !self.eat(&Token::RightBracket) {
             match self.next() {
                 Token::Colon if part < 2 => part += 1,
-                Token::Number(number) => {
-                    if let Some(part) = parts.get_mut(part) {
-                        *part = Some(number);
-                    }
-                }
+                Token::Number(number) => parts.get_mut(part).into_iter().for_each(|part| *part = Some(number)),
                 other => return Err(format!("{other:?} is not allowed in a slice")),
             }
         }
-        self.at += 1;
         Ok(Ast::Slice(parts))
     }
 
@@ -281,13 +270,11 @@ impl ExpressionParser {
         let mut items = Vec::new();
         loop {
             items.push(self.expression(0)?);
-            if *self.peek() == Token::RightBracket {
-                break;
+            if self.eat(&Token::RightBracket) {
+                return Ok(Ast::List(items));
             }
             self.expect(&Token::Comma)?;
         }
-        self.at += 1;
-        Ok(Ast::List(items))
     }
 
     fn object(&mut self) -> Result<Ast, String> {
@@ -298,14 +285,9 @@ impl ExpressionParser {
             };
             self.expect(&Token::Colon)?;
             entries.push((name, self.expression(0)?));
-            match self.peek() {
-                Token::Comma => self.at += 1,
-                Token::RightBrace => {
-                    self.at += 1;
-                    return Ok(Ast::Object(entries));
-                }
-                // Python does not require a comma.
-                _ => {}
+            // Python does not require a comma.
+            if !self.eat(&Token::Comma) && self.eat(&Token::RightBrace) {
+                return Ok(Ast::Object(entries));
             }
         }
     }
