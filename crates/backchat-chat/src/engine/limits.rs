@@ -67,7 +67,7 @@ struct Meter {
 
 /// The limit that a render exceeded.
 #[derive(Clone, Copy, Debug)]
-enum Exceeded {
+pub(crate) enum Exceeded {
     Steps,
     Work,
     Time,
@@ -171,15 +171,9 @@ pub(crate) fn look_at_clock() {
     METER.with(Meter::look_at_clock);
 }
 
-/// Fails because the render used up its steps.
-pub(crate) fn too_many_steps() -> Result<()> {
-    METER.with(|meter| meter.exceed(Exceeded::Steps));
-    check()
-}
-
-/// Fails because the output is full.
-pub(crate) fn too_much_text() -> Result<()> {
-    METER.with(|meter| meter.exceed(Exceeded::Output));
+/// Fails because a limit is exceeded that the caller measures.
+pub(crate) fn exceed(limit: Exceeded) -> Result<()> {
+    METER.with(|meter| meter.exceed(limit));
     check()
 }
 

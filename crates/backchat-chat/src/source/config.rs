@@ -21,8 +21,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Candidates, SourceError> {
                 "newer models keep the template in chat_template.jinja: pass that file, or the model folder",
             ),
         };
-        let diagnostic = Diagnostic::error("no-chat-template", message).at(Place::file(file)).help(help);
-        return Err(SourceError::new(diagnostic));
+        return Err(SourceError::about(file, "no-chat-template", message, help));
     }
     Ok(found)
 }

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::{Candidates, DEFAULT, Named, SourceError, config, from_file, read_text, unreadable};
-use backchat_core::diagnostic::{Diagnostic, Place};
 
 const TEMPLATE: &str = "chat_template.jinja";
 const NAMED_TEMPLATES: &str = "additional_chat_templates";
@@ -43,10 +42,8 @@ pub(super) fn read(folder: &Path) -> Result<Candidates, SourceError> {
     if found.templates.is_empty() {
         let message =
             format!("the folder has no chat template: neither {TEMPLATE}, nor one in {TOKENIZER}, nor a .gguf file");
-        let diagnostic = Diagnostic::error("no-chat-template", message)
-            .at(Place::file(folder.display().to_string()))
-            .help("name a model folder that has one; base models often have none");
-        return Err(SourceError::new(diagnostic));
+        let help = "name a model folder that has one; base models often have none";
+        return Err(SourceError::about(&folder.display().to_string(), "no-chat-template", message, help));
     }
     Ok(found)
 }

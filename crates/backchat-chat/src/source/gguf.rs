@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use super::{Candidates, DEFAULT, Named, SourceError};
-use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, Place};
+use backchat_core::diagnostic::LARGEST_FILE;
 use backchat_core::json::{Object, Value};
 
 /// The first bytes of every GGUF file.
@@ -54,15 +54,14 @@ pub(super) fn read(file: File, name: &str) -> std::result::Result<Candidates, So
     let found = result.map_err(|problem| match problem {
         Problem::Io(error) => super::unreadable(name, &error),
         Problem::Format(message, at) => {
-            let diagnostic = Diagnostic::error("invalid-gguf", format!("{message} (at byte {at})"));
-            SourceError::new(diagnostic.at(Place::file(name)).help("check that the download is complete"))
+            let message = format!("{message} (at byte {at})");
+            SourceError::about(name, "invalid-gguf", message, "check that the download is complete")
         }
     })?;
     if found.templates.is_empty() {
-        let diagnostic = Diagnostic::error("no-chat-template", format!("the metadata has no key `{TEMPLATE}`"))
-            .at(Place::file(name))
-            .help("name the original model's folder, or its chat_template.jinja");
-        return Err(SourceError::new(diagnostic));
+        let message = format!("the metadata has no key `{TEMPLATE}`");
+        let help = "name the original model's folder, or its chat_template.jinja";
+        return Err(SourceError::about(name, "no-chat-template", message, help));
     }
     Ok(found)
 }

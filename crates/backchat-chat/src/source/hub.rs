@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::SourceError;
-use backchat_core::diagnostic::{Diagnostic, Place};
 
 /// The revision of a name without one.
 const REVISION: &str = "main";
@@ -54,7 +53,7 @@ fn cache(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 fn snapshot_in(cache: Option<&Path>, name: &str) -> Result<PathBuf, SourceError> {
     let missing = |message: String| {
         let help = format!("check the name, or {}", how_to_fetch(name));
-        SourceError::new(Diagnostic::error("not-in-cache", message).at(Place::file(name)).help(help))
+        SourceError::about(name, "not-in-cache", message, help)
     };
     let Some(cache) = cache else {
         return Err(missing("there is no file of this name, and no folder for the Hugging Face cache is known".into()));

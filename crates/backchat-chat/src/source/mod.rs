@@ -114,6 +114,11 @@ impl SourceError {
         Self { diagnostics: vec![diagnostic], sources: Sources::none() }
     }
 
+    /// A problem of a file as a whole.
+    fn about(file: &str, id: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(Diagnostic::error(id, message).at(Place::file(file)).help(help))
+    }
+
     /// Adds help to the error of a folder without a chat template.
     fn help(mut self, help: String) -> Self {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.id == "no-chat-template") {
@@ -183,8 +188,8 @@ fn from_file(path: &Path, name: &str) -> Result<Candidates, SourceError> {
         return gguf::read(file, name);
     }
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf")) {
-        let diagnostic = Diagnostic::error("invalid-gguf", "this is not a GGUF file: it does not begin with `GGUF`");
-        return Err(SourceError::new(diagnostic.at(Place::file(name)).help("check that the download is complete")));
+        let message = "this is not a GGUF file: it does not begin with `GGUF`";
+        return Err(SourceError::about(name, "invalid-gguf", message, "check that the download is complete"));
     }
     from_text(name, read_text(start.chain(file), name)?)
 }
@@ -228,14 +233,12 @@ fn choose(place: &str, found: Candidates, wanted: Option<&str>) -> Result<Source
             let closest = closest(wanted, names.iter().map(String::as_str));
             let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
             let message = format!("there is no chat template named `{wanted}`{suggestion}");
-            let diagnostic = Diagnostic::error("no-chat-template", message);
-            SourceError::new(diagnostic.at(Place::file(place)).help(format!("there is: {}", list())))
+            SourceError::about(place, "no-chat-template", message, format!("there is: {}", list()))
         })?,
         None => position(DEFAULT).or(if names.len() == 1 { Some(0) } else { None }).ok_or_else(|| {
             let message = "there are several chat templates, and none is the default";
-            let diagnostic = Diagnostic::error("no-chat-template", message);
             let help = format!("choose one with `--template-name`: {}", list());
-            SourceError::new(diagnostic.at(Place::file(place)).help(help))
+            SourceError::about(place, "no-chat-template", message, help)
         })?,
     };
     let for_tools = match wanted {
@@ -265,8 +268,7 @@ fn unreadable(file: &str, error: &io::Error) -> SourceError {
         }
         _ => "check that it is a file you may read",
     };
-    let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
-    SourceError::new(diagnostic.at(Place::file(file)).help(help))
+    SourceError::about(file, "unreadable-file", format!("cannot read the file: {error}"), help)
 }
 
 /// Reads a text that must be UTF-8 and of bounded size.
@@ -274,10 +276,9 @@ fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
     let mut bytes = Vec::new();
     reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
     if bytes.len() as u64 > LARGEST_FILE {
-        let diagnostic =
-            Diagnostic::error("unreadable-file", format!("the file is larger than {} MiB", LARGEST_FILE >> 20));
+        let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
         let help = "a chat template is a small text: check the name";
-        return Err(SourceError::new(diagnostic.at(Place::file(file)).help(help)));
+        return Err(SourceError::about(file, "unreadable-file", message, help));
     }
     text(file, bytes).map_err(|NotText { diagnostic, sources }| SourceError { diagnostics: vec![diagnostic], sources })
 }

@@ -3,7 +3,7 @@
 use minijinja::Value;
 use minijinja::value::Kwargs;
 
-use super::{Kind, Result, error, type_name};
+use super::{Kind, Number, Result, error, type_name};
 
 /// Splits the arguments of the engine into positional ones and keywords.
 pub(crate) fn split(arguments: &[Value]) -> (&[Value], Option<Kwargs>) {
@@ -72,12 +72,16 @@ pub(crate) fn string<'v>(function: &str, value: &'v Value) -> Result<&'v str> {
     }
 }
 
-/// An integer argument, clamped to 64 bits; as in Python, a bool is one.
+/// An integer argument, clamped to 64 bits.
 pub(crate) fn integer(function: &str, value: &Value) -> Result<i64> {
-    match Kind::of(value) {
-        Kind::Bool(value) => Ok(i64::from(value)),
-        Kind::Int(value) => Ok(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })),
-        _ => Err(error(format!("{function}() expects an integer, not '{}'", type_name(value)))),
+    clamped(value).ok_or_else(|| error(format!("{function}() expects an integer, not '{}'", type_name(value))))
+}
+
+/// The value of an integer, clamped to 64 bits; as in Python, a bool is one.
+pub(super) fn clamped(value: &Value) -> Option<i64> {
+    match Number::of(value) {
+        Some(Number::Int(value)) => Some(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })),
+        _ => None,
     }
 }
 

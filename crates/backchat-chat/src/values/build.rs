@@ -1,5 +1,7 @@
 //! Makes containers and lazy values, none of which nests too deep or has too many parts.
 
+use std::sync::Mutex;
+
 use minijinja::Value;
 use minijinja::value::Tuple;
 
@@ -14,7 +16,7 @@ use crate::engine::read_recorder::Watch;
 /// A list.
 pub(crate) fn list(items: Vec<Value>) -> Result<Value> {
     let extent = measure::checked(&items)?;
-    Ok(Value::from_object(List::new(items, extent)))
+    Ok(Value::from_object(List { items, extent }))
 }
 
 /// A tuple.
@@ -26,25 +28,25 @@ pub(crate) fn tuple(items: Vec<Value>) -> Result<Value> {
 /// A dictionary that the template made.
 pub(crate) fn dict(entries: Entries) -> Result<Value> {
     let extent = measure::checked(entries.values())?;
-    Ok(Value::from_object(Dict::new(entries, extent, None)))
+    Ok(Value::from_object(Dict { entries, extent, watch: None }))
 }
 
 /// A list that came with the conversation, of this extent.
 pub(crate) fn given_list(items: Vec<Value>, extent: Extent) -> Result<Value> {
     measure::check(extent)?;
-    Ok(Value::from_object(List::new(items, extent)))
+    Ok(Value::from_object(List { items, extent }))
 }
 
 /// A dictionary that came with the conversation, of this extent; with a watch, it reports lookups.
 pub(crate) fn given_dict(entries: Entries, extent: Extent, watch: Option<Watch>) -> Result<Value> {
     measure::check(extent)?;
-    Ok(Value::from_object(Dict::new(entries, extent, watch)))
+    Ok(Value::from_object(Dict { entries, extent, watch }))
 }
 
 /// A generator of these items.
 pub(crate) fn generator(items: Vec<Value>) -> Result<Value> {
     let extent = measure::checked(&items)?;
-    Ok(Value::from_object(Generator::new(items, extent)))
+    Ok(Value::from_object(Generator { items: Mutex::new(items.into()), extent }))
 }
 
 /// `dict.keys()`, `dict.values()` or `dict.items()`.
@@ -56,5 +58,5 @@ pub(crate) fn view(dict: &Dict, side: Side) -> Result<Value> {
         Side::Items => dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect(),
     };
     let extent = measure::checked(&items)?;
-    Ok(Value::from_object(View::new(items, side, extent)))
+    Ok(Value::from_object(View { items, side, extent }))
 }

@@ -11,23 +11,14 @@ use super::extent::Extent;
 use crate::engine::limits;
 use crate::engine::read_recorder::Watch;
 
-/// An immutable Python list.
+/// An immutable Python list. Only [`build`](super::build) makes one: it measures the items.
 #[derive(Debug)]
 pub(crate) struct List {
-    items: Vec<Value>,
-    extent: Extent,
+    pub(super) items: Vec<Value>,
+    pub(super) extent: Extent,
 }
 
 impl List {
-    /// A list of this extent; [`build::list`](super::build::list) measures it.
-    pub(super) fn new(items: Vec<Value>, extent: Extent) -> Self {
-        Self { items, extent }
-    }
-
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
-    }
-
     pub(crate) fn items(&self) -> &[Value] {
         &self.items
     }
@@ -69,24 +60,15 @@ impl Key {
     }
 }
 
-/// An immutable Python dictionary; a watched one reports lookups.
+/// An immutable Python dictionary; a watched one reports lookups. Only [`build`](super::build) makes one.
 #[derive(Debug)]
 pub(crate) struct Dict {
-    entries: Entries,
-    extent: Extent,
-    watch: Option<Watch>,
+    pub(super) entries: Entries,
+    pub(super) extent: Extent,
+    pub(super) watch: Option<Watch>,
 }
 
 impl Dict {
-    /// A dictionary of this extent; [`build::dict`](super::build::dict) measures it.
-    pub(super) fn new(entries: Entries, extent: Extent, watch: Option<Watch>) -> Self {
-        Self { entries, extent, watch }
-    }
-
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

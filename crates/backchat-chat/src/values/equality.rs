@@ -42,8 +42,8 @@ fn equal_lazy(a: &Value, b: &Value) -> Option<bool> {
         return Some(a.len() == b.len() && (0..a.len().min(2)).all(|index| a.get(index) == b.get(index)));
     }
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<View>(), b.downcast_object_ref::<View>()) {
-        let sets = a.side() != Side::Values && b.side() != Side::Values && a.items().len() == b.items().len();
-        return Some(std::ptr::eq(a, b) || sets && same_members(a.items(), b.items()));
+        let sets = a.side != Side::Values && b.side != Side::Values && a.items.len() == b.items.len();
+        return Some(std::ptr::eq(a, b) || sets && same_members(&a.items, &b.items));
     }
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<Generator>(), b.downcast_object_ref::<Generator>()) {
         return Some(std::ptr::eq(a, b));

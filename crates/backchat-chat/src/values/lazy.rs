@@ -9,23 +9,15 @@ use minijinja::value::{Enumerator, Object, ObjectRepr};
 use super::error::{Result, error};
 use super::extent::Extent;
 
-/// The result of a filter such as `map` or `select`: always true, without a length, empty after one pass.
+/// The result of a filter such as `map` or `select`: always true, without a length, empty after one pass. Only
+/// [`build`](super::build) makes one, and a view.
 #[derive(Debug)]
 pub(crate) struct Generator {
-    items: Mutex<VecDeque<Value>>,
-    extent: Extent,
+    pub(super) items: Mutex<VecDeque<Value>>,
+    pub(super) extent: Extent,
 }
 
 impl Generator {
-    /// A generator of this extent; [`build::generator`](super::build::generator) measures it.
-    pub(super) fn new(items: Vec<Value>, extent: Extent) -> Self {
-        Self { items: Mutex::new(items.into()), extent }
-    }
-
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
-    }
-
     fn take(&self) -> Vec<Value> {
         std::mem::take(&mut *self.items.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
@@ -70,29 +62,12 @@ pub(crate) enum Side {
 /// The result of `keys()`, `values()` and `items()`.
 #[derive(Debug)]
 pub(crate) struct View {
-    items: Vec<Value>,
-    side: Side,
-    extent: Extent,
+    pub(super) items: Vec<Value>,
+    pub(super) side: Side,
+    pub(super) extent: Extent,
 }
 
 impl View {
-    /// A view of these items; [`build::view`](super::build::view) takes them from a dictionary.
-    pub(super) fn new(items: Vec<Value>, side: Side, extent: Extent) -> Self {
-        Self { items, side, extent }
-    }
-
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
-    }
-
-    pub(super) fn side(&self) -> Side {
-        self.side
-    }
-
-    pub(crate) fn items(&self) -> &[Value] {
-        &self.items
-    }
-
     pub(crate) fn type_name(&self) -> &'static str {
         match self.side {
             Side::Keys => "dict_keys",

@@ -47,17 +47,17 @@ fn around<'v>(items: impl IntoIterator<Item = &'v Value>) -> Extent {
 fn extent(value: &Value) -> Extent {
     let Some(object) = value.as_object() else { return Extent::SCALAR };
     if let Some(list) = object.downcast_ref::<List>() {
-        list.extent()
+        list.extent
     } else if let Some(dict) = object.downcast_ref::<Dict>() {
-        dict.extent()
+        dict.extent
     } else if let Some(items) = object.downcast_ref::<Vec<Value>>() {
         around(items)
     } else if let Some(items) = object.downcast_ref::<Tuple>() {
         around(items.iter())
     } else if let Some(generator) = object.downcast_ref::<Generator>() {
-        generator.extent()
+        generator.extent
     } else if let Some(view) = object.downcast_ref::<View>() {
-        view.extent()
+        view.extent
     } else if let Some(namespace) = object.downcast_ref::<Namespace>() {
         namespace.extent()
     } else if let Some(group) = object.downcast_ref::<Group>() {

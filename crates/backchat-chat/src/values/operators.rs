@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use minijinja::Value;
-use minijinja::value::Tuple;
 
+use super::arguments::clamped;
 use super::build;
 use super::entries::Key;
 use super::equality::equal;
@@ -54,21 +54,22 @@ pub(crate) fn add(a: &Value, b: &Value) -> Result<Value> {
             limits::charge_bytes(a.len() + b.len())?;
             Ok(Value::from([a, b].concat()))
         }
-        (Kind::List(a), Kind::List(b)) => {
-            limits::items(a.len() + b.len())?;
-            limits::charge_units(a.len() + b.len())?;
-            build::list([a, b].concat())
-        }
-        (Kind::Tuple(a), Kind::Tuple(b)) => {
-            limits::items(a.len() + b.len())?;
-            limits::charge_units(a.len() + b.len())?;
-            build::tuple([a, b].concat())
-        }
+        (Kind::List(a), Kind::List(b)) => joined(a, b, build::list),
+        (Kind::Tuple(a), Kind::Tuple(b)) => joined(a, b, build::tuple),
         (Kind::Str(_), _) if !matches!(Kind::of(b), Kind::Undefined) => {
             Err(error(format!("can only concatenate str (not \"{}\") to str", type_name(b))))
         }
         _ => arithmetic("+", a, b, i128::checked_add, |a, b| a + b),
     }
+}
+
+/// A list or a tuple.
+type Sequence = fn(Vec<Value>) -> Result<Value>;
+
+fn joined(a: &[Value], b: &[Value], build: Sequence) -> Result<Value> {
+    limits::items(a.len() + b.len())?;
+    limits::charge_units(a.len() + b.len())?;
+    build([a, b].concat())
 }
 
 /// `a - b`
@@ -86,23 +87,17 @@ pub(crate) fn mul(a: &Value, b: &Value) -> Result<Value> {
     match (Kind::of(repeated), times(number)) {
         (Kind::Str(text), Some(times)) => {
             limits::size(text.len().saturating_mul(times))?;
-            let text = text.repeat(times);
-            Ok(if repeated.is_safe() { Value::from_safe_string(text) } else { Value::from(text) })
+            Ok(markup::like(repeated, text.repeat(times)))
         }
-        (Kind::List(items), Some(times)) => {
-            limits::items(items.len().saturating_mul(times))?;
-            build::list(repeated_items(items, times))
-        }
-        (Kind::Tuple(items), Some(times)) => {
-            limits::items(items.len().saturating_mul(times))?;
-            build::tuple(repeated_items(items, times))
-        }
+        (Kind::List(items), Some(times)) => repeated_items(items, times, build::list),
+        (Kind::Tuple(items), Some(times)) => repeated_items(items, times, build::tuple),
         _ => arithmetic("*", a, b, i128::checked_mul, |a, b| a * b),
     }
 }
 
-fn repeated_items(items: &[Value], times: usize) -> Vec<Value> {
-    std::iter::repeat_n(items, times).flatten().cloned().collect()
+fn repeated_items(items: &[Value], times: usize, build: Sequence) -> Result<Value> {
+    limits::items(items.len().saturating_mul(times))?;
+    build(std::iter::repeat_n(items, times).flatten().cloned().collect())
 }
 
 fn zero(value: &Value) -> bool {
@@ -181,31 +176,19 @@ pub(crate) fn pos(a: &Value) -> Result<Value> {
     }
 }
 
-/// `a ~ b ~ …`
-pub(crate) fn concat<'v>(parts: impl Iterator<Item = &'v Value>) -> Result<Value> {
+/// `a ~ b ~ …`; where text is escaped and one of the parts is markup, the others are made so.
+pub(crate) fn concat(parts: &[Value], escapes: bool) -> Result<Value> {
+    let is_markup = escapes && parts.iter().any(Value::is_safe);
     let mut out = String::new();
     for part in parts {
-        write_str(&mut out, part);
-        limits::size(out.len())?;
-    }
-    Ok(Value::from(out))
-}
-
-/// `a ~ b ~ …` where text is escaped: if one of the parts is markup, the others are made so.
-pub(crate) fn concat_escaped<'v>(parts: impl Iterator<Item = &'v Value> + Clone) -> Result<Value> {
-    if !parts.clone().any(Value::is_safe) {
-        return concat(parts);
-    }
-    let mut out = String::new();
-    for part in parts {
-        if part.is_safe() {
-            write_str(&mut out, part)
-        } else {
+        if is_markup && !part.is_safe() {
             markup::escape_into(&mut out, &to_str(part))
+        } else {
+            write_str(&mut out, part)
         }
         limits::size(out.len())?;
     }
-    Ok(Value::from_safe_string(out))
+    Ok(if is_markup { Value::from_safe_string(out) } else { Value::from(out) })
 }
 
 /// The order of two values; `None` if they have none, as with NaN. Fails for types that Python does not order.
@@ -279,9 +262,10 @@ pub(crate) fn slice(value: &Value, bounds: [&Value; 3]) -> Result<Value> {
     for (part, bound) in parts.iter_mut().zip(bounds) {
         *part = match Kind::of(bound) {
             Kind::None => None,
-            Kind::Bool(value) => Some(i64::from(value)),
-            Kind::Int(value) => Some(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })),
-            _ => return Err(error("slice indices must be integers or None or have an __index__ method")),
+            _ => match clamped(bound) {
+                None => return Err(error("slice indices must be integers or None or have an __index__ method")),
+                index => index,
+            },
         };
     }
     let [start, stop, step] = parts;
@@ -304,9 +288,9 @@ pub(crate) fn slice(value: &Value, bounds: [&Value; 3]) -> Result<Value> {
         Kind::List(items) => {
             build::list(indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect())
         }
-        Kind::Tuple(items) => Ok(Value::from(Tuple::from(
-            indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect::<Vec<_>>(),
-        ))),
+        Kind::Tuple(items) => {
+            build::tuple(indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect())
+        }
         Kind::Object(_) if let Some(range) = value.downcast_object_ref::<Range>() => {
             let len = i64::try_from(range.len()).unwrap_or(i64::MAX);
             let (first, end) = slice_bounds(start, stop, step, len);

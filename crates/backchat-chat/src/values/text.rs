@@ -108,7 +108,7 @@ fn write_object(out: &mut String, value: &Value, object: &minijinja::value::DynO
         out.push_str(&long.0);
     } else if let Some(view) = value.downcast_object_ref::<View>() {
         out.push_str(view.type_name());
-        write_items(out, "([", view.items(), "])");
+        write_items(out, "([", &view.items, "])");
     } else if let Some(range) = value.downcast_object_ref::<Range>() {
         let _ = match range.step {
             1 => write!(out, "range({}, {})", range.start, range.stop),

@@ -95,8 +95,14 @@ pub(super) fn map(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value
     build::generator(mapped)
 }
 
-/// Keeps the items for which the test answers `wanted`; `pick` gives the value to test.
-fn keep(value: &Value, pick: Getter, test: &[Value], keywords: Option<Kwargs>, wanted: bool) -> Result<Value> {
+/// Keeps the items for which the test answers `wanted`, or that of their attribute, which is the first argument.
+fn keep(value: &Value, arguments: &[Value], by_attribute: bool, wanted: bool) -> Result<Value> {
+    let (mut test, keywords) = split(arguments);
+    let mut pick = Getter::default();
+    if by_attribute {
+        let [attribute, rest @ ..] = test else { return Err(error("Missing parameter for attribute name")) };
+        (pick, test) = (Getter::new(attribute, None)?, rest);
+    }
     let (name, arguments) = match test {
         [] => (None, Vec::new()),
         [name, rest @ ..] => (Some(to_str(name).into_owned()), with_keywords(rest, keywords)),
@@ -116,25 +122,17 @@ fn keep(value: &Value, pick: Getter, test: &[Value], keywords: Option<Kwargs>, w
 }
 
 pub(super) fn select(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    let (test, keywords) = split(arguments);
-    keep(value, Getter::default(), test, keywords, true)
+    keep(value, arguments, false, true)
 }
 
 pub(super) fn reject(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    let (test, keywords) = split(arguments);
-    keep(value, Getter::default(), test, keywords, false)
-}
-
-fn by_attribute(value: &Value, arguments: &[Value], wanted: bool) -> Result<Value> {
-    let (positional, keywords) = split(arguments);
-    let [attribute, test @ ..] = positional else { return Err(error("Missing parameter for attribute name")) };
-    keep(value, Getter::new(attribute, None)?, test, keywords, wanted)
+    keep(value, arguments, false, false)
 }
 
 pub(super) fn selectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    by_attribute(value, arguments, true)
+    keep(value, arguments, true, true)
 }
 
 pub(super) fn rejectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    by_attribute(value, arguments, false)
+    keep(value, arguments, true, false)
 }

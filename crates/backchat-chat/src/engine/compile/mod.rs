@@ -33,14 +33,7 @@ const CALLER: &str = "caller";
 
 /// Compiles a template.
 pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
-    let mut compiler = Compiler {
-        functions: Vec::new(),
-        around: Vec::new(),
-        asked: IndexSet::default(),
-        blocks: HashMap::new(),
-        marks: false,
-        escapes: 0,
-    };
+    let mut compiler = Compiler::default();
     compiler.function(None, &Vec::new(), &[], body, true);
     Program {
         functions: compiler.functions.into_iter().map(Arc::new).collect(),
@@ -50,6 +43,7 @@ pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
     }
 }
 
+#[derive(Default)]
 struct Compiler<'s> {
     functions: Vec<Function>,
     /// The enclosing functions, innermost last.

@@ -131,8 +131,7 @@ impl<'r> Evaluator<'r> {
             }
             ExpressionKind::Concat(parts) => {
                 let parts = self.values(parts)?;
-                let join = if self.run.escapes() { operators::concat_escaped } else { operators::concat };
-                limits::charged(join(parts.iter()))
+                limits::charged(operators::concat(&parts, self.run.escapes()))
             }
             ExpressionKind::Condition(condition) => {
                 if self.truth(&condition.test)? {

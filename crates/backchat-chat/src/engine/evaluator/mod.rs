@@ -17,7 +17,7 @@ use std::mem;
 use minijinja::Value;
 
 use super::context::Context;
-use super::limits;
+use super::limits::{self, Exceeded};
 use super::program::{Body, Function, FunctionId, Name, Otherwise, Program, Scope, Slot, Upvalue};
 use super::run::Run;
 use crate::jinja::syntax::tree::Span;
@@ -123,7 +123,7 @@ impl<'r> Evaluator<'r> {
             limits::look_at_clock();
             limits::check()?;
         }
-        if self.steps > limits::STEPS { limits::too_many_steps() } else { Ok(()) }
+        if self.steps > limits::STEPS { limits::exceed(Exceeded::Steps) } else { Ok(()) }
     }
 
     /// Enters one level of nesting.

@@ -5,7 +5,7 @@ use std::mem;
 use minijinja::Value;
 
 use super::Evaluator;
-use crate::engine::limits;
+use crate::engine::limits::{self, Exceeded};
 use crate::jinja::syntax::tree::Span;
 use crate::origin::Origin;
 use crate::values::text::to_str;
@@ -15,7 +15,7 @@ use crate::values::{Result, markup};
 const SHORT_TEXT: usize = 64;
 
 /// The text so far, and the spans of generation blocks in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Output {
     text: String,
     /// The nesting depth of capturing blocks.
@@ -31,14 +31,7 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(room: usize, traces: bool) -> Self {
-        Self {
-            text: String::with_capacity(room),
-            captures: 0,
-            counted: (0, 0),
-            reached: None,
-            spans: Vec::new(),
-            origins: traces.then(Vec::new),
-        }
+        Self { text: String::with_capacity(room), origins: traces.then(Vec::new), ..Self::default() }
     }
 
     pub(super) fn into_parts(self) -> (String, Vec<(usize, usize)>, Vec<Origin>) {
@@ -47,7 +40,7 @@ impl Output {
 
     fn push(&mut self, text: &str) -> Result<()> {
         if self.text.len() + text.len() > limits::MAX_TEXT {
-            return limits::too_much_text();
+            return limits::exceed(Exceeded::Output);
         }
         self.text.push_str(text);
         Ok(())

@@ -296,29 +296,17 @@ fn number(source: &str, at: usize) -> Option<(TokenKind, usize)> {
         [b'0', b'x' | b'X', ..] => Some(u8::is_ascii_hexdigit),
         _ => None,
     };
-    if let Some(is_digit) = radix {
-        let mut end = 2;
-        loop {
-            let skip = usize::from(bytes.get(end) == Some(&b'_'));
-            if !bytes.get(end + skip).is_some_and(is_digit) {
-                break;
-            }
-            end += skip + 1;
-        }
-        if end > 2 {
-            return Some((TokenKind::Int, end));
-        }
-    }
-    if bytes.first() == Some(&b'0') {
-        Some((TokenKind::Int, run(bytes, |b| *b == b'0')))
-    } else {
-        Some((TokenKind::Int, decimal(bytes)))
-    }
+    let prefixed = radix.map(|is_digit| run(bytes, 2, is_digit)).filter(|end| *end > 2);
+    let length = match bytes.first() {
+        Some(b'0') => prefixed.unwrap_or_else(|| run(bytes, 0, |b| *b == b'0')),
+        _ => decimal(bytes),
+    };
+    Some((TokenKind::Int, length))
 }
 
-/// The length of a run of digits with single underscores between them.
-fn run(bytes: &[u8], is_digit: impl Fn(&u8) -> bool) -> usize {
-    let mut end = 0;
+/// The end of the digits from a place on, with single underscores between them or after a prefix.
+fn run(bytes: &[u8], start: usize, is_digit: impl Fn(&u8) -> bool) -> usize {
+    let mut end = start;
     loop {
         let skip = usize::from(end > 0 && bytes.get(end) == Some(&b'_'));
         if !bytes.get(end + skip).is_some_and(&is_digit) {
@@ -329,7 +317,7 @@ fn run(bytes: &[u8], is_digit: impl Fn(&u8) -> bool) -> usize {
 }
 
 fn decimal(bytes: &[u8]) -> usize {
-    run(bytes, u8::is_ascii_digit)
+    run(bytes, 0, u8::is_ascii_digit)
 }
 
 /// The length of a number with a fraction or an exponent.

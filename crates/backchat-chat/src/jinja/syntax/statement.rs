@@ -46,6 +46,7 @@ fn check_loop(target: &Target<'_>, at: Range<usize>) -> Result<()> {
     Ok(())
 }
 
+#[derive(Default)]
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
@@ -68,18 +69,7 @@ pub(super) struct Parser<'s> {
 
 impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str) -> Result<Self> {
-        Ok(Self {
-            tokens: Lexer::tokenize(source)?,
-            at: 0,
-            last_end: 0,
-            depth: 0,
-            links: 0,
-            tallest: 0,
-            in_branch: 0,
-            in_loop: false,
-            loops: 0,
-            blocks: HashSet::new(),
-        })
+        Ok(Self { tokens: Lexer::tokenize(source)?, ..Self::default() })
     }
 
     pub(super) fn current(&self) -> Token<'s> {
