@@ -61,28 +61,26 @@ impl Value {
         }
     }
 
-    /// The value of an integer that fits into 64 bits.
-    pub fn as_i64(&self) -> Option<i64> {
+    fn as_number(&self) -> Option<&Number> {
         match self {
-            Value::Number(number) => number.as_i64(),
+            Value::Number(number) => Some(number),
             _ => None,
         }
+    }
+
+    /// The value of an integer that fits into 64 bits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_number()?.as_i64()
     }
 
     /// The value of an integer from 0 that fits into 64 bits.
     pub fn as_u64(&self) -> Option<u64> {
-        match self {
-            Value::Number(number) => number.as_u64(),
-            _ => None,
-        }
+        self.as_number()?.as_u64()
     }
 
     /// The double nearest to a number.
     pub fn as_f64(&self) -> Option<f64> {
-        match self {
-            Value::Number(number) => Some(number.as_f64()),
-            _ => None,
-        }
+        self.as_number().map(Number::as_f64)
     }
 
     /// Whether it is `null`.

@@ -146,7 +146,8 @@ fn is_escaped(c: char) -> bool {
     matches!(c, '"' | '\\' | '\0'..='\x1F' | '\x7F'..='\u{9F}' | '\u{2028}' | '\u{2029}')
 }
 
-fn escape(c: char, out: &mut impl Write) -> fmt::Result {
+/// Writes the escape of a character: a letter if it has one, else a code, or two beyond U+FFFF.
+pub fn escape(c: char, out: &mut impl Write) -> fmt::Result {
     match c {
         '"' => out.write_str("\\\""),
         '\\' => out.write_str("\\\\"),
@@ -155,6 +156,6 @@ fn escape(c: char, out: &mut impl Write) -> fmt::Result {
         '\t' => out.write_str("\\t"),
         '\x08' => out.write_str("\\b"),
         '\x0C' => out.write_str("\\f"),
-        other => write!(out, "\\u{:04x}", u32::from(other)),
+        other => other.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}")),
     }
 }

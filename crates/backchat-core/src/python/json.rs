@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::number;
-use crate::json::Number;
+use crate::json::{Number, escape};
 
 /// Appends a string in quotes; with `ensure_ascii`, everything except printable ASCII is escaped.
 pub fn write_string(out: &mut String, text: &str, ensure_ascii: bool) {
@@ -14,17 +14,8 @@ pub fn write_string(out: &mut String, text: &str, ensure_ascii: bool) {
         let (plain, escaped) = rest.split_at(at);
         out.push_str(plain);
         let mut chars = escaped.chars();
-        match chars.next() {
-            Some('"') => out.push_str("\\\""),
-            Some('\\') => out.push_str("\\\\"),
-            Some('\n') => out.push_str("\\n"),
-            Some('\r') => out.push_str("\\r"),
-            Some('\t') => out.push_str("\\t"),
-            Some('\u{8}') => out.push_str("\\b"),
-            Some('\u{c}') => out.push_str("\\f"),
-            Some(c) => write_escape(out, c),
-            None => {}
-        }
+        // Writing to a string does not fail.
+        let _ = chars.next().map_or(Ok(()), |c| escape(c, out));
         rest = chars.as_str();
     }
     out.push_str(rest);

@@ -177,15 +177,11 @@ pub fn write_exponent(out: &mut String, exponent: i32) {
 
 /// Appends `repr()` of a double: the shortest digits that read back, an exponent from 1e16 up and below 1e-4.
 pub fn write_float(out: &mut String, value: f64) {
-    if !value.is_finite() {
-        out.push_str(if value.is_nan() {
-            "nan"
-        } else if value > 0.0 {
-            "inf"
-        } else {
-            "-inf"
-        });
-        return;
+    match value {
+        nan if nan.is_nan() => return out.push_str("nan"),
+        f64::INFINITY => return out.push_str("inf"),
+        f64::NEG_INFINITY => return out.push_str("-inf"),
+        _ => {}
     }
     let (digits, exponent) = scientific(value, None);
     if value != 0.0 && !(-4..16).contains(&exponent) {

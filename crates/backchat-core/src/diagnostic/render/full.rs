@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use super::{position, style_of};
-use crate::diagnostic::{Diagnostic, Place, Severity, Sources, escape};
+use crate::diagnostic::{Diagnostic, Place, Sources, escape};
 use crate::text::slice;
 
 /// How many characters of a long line are shown before, inside and after the place.
@@ -25,28 +25,10 @@ pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources, color: bool)
     out
 }
 
-/// The styles of one diagnostic; without color they write nothing.
-struct Styles {
-    severity: Style,
-    second: Style,
-    frame: Style,
-    bold: Style,
-}
-
-impl Styles {
-    fn new(severity: Severity, color: bool) -> Self {
-        if !color {
-            let plain = Style::new();
-            return Self { severity: plain, second: plain, frame: plain, bold: plain };
-        }
-        let frame = AnsiColor::Blue.on_default().bold();
-        Self { severity: style_of(severity), second: frame, frame, bold: Style::new().bold() }
-    }
-}
-
 fn write(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut String) -> fmt::Result {
-    let styles = Styles::new(diagnostic.severity, color);
-    let Styles { severity, second, frame, bold } = styles;
+    let paint = |style: Style| if color { style } else { Style::new() };
+    let (severity, bold) = (paint(style_of(diagnostic.severity)), paint(Style::new().bold()));
+    let frame = paint(AnsiColor::Blue.on_default().bold());
     let (name, message) = (diagnostic.severity.name(), escape(&diagnostic.message));
     writeln!(out, "{severity}{name}[{}]{severity:#}{bold}: {message}{bold:#}", diagnostic.id)?;
 
@@ -55,14 +37,11 @@ fn write(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut Stri
     let margin = widest.map_or(0, |line| line.to_string().len());
     if let Some(place) = &diagnostic.place {
         let label = place.path.as_deref().map(|path| format!("at {path}"));
-        Excerpt { place, arrow: "-->", mark: "^", style: severity, frame, margin }.write(
-            label.as_deref(),
-            sources,
-            out,
-        )?;
+        let excerpt = Excerpt { place, arrow: "-->", mark: "^", style: severity, frame, margin };
+        excerpt.write(label.as_deref(), sources, out)?;
     }
     for label in &diagnostic.labels {
-        let excerpt = Excerpt { place: &label.place, arrow: ":::", mark: "-", style: second, frame, margin };
+        let excerpt = Excerpt { place: &label.place, arrow: ":::", mark: "-", style: frame, frame, margin };
         excerpt.write(Some(&label.message), sources, out)?;
     }
     if let Some(help) = &diagnostic.help {

@@ -10,9 +10,8 @@ pub(super) fn render(diagnostics: &[Diagnostic]) -> String {
 
 fn command(diagnostic: &Diagnostic) -> String {
     let name = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
         Severity::Note => "notice",
+        other => other.name(),
     };
     let mut properties = Vec::new();
     let mut message = String::new();

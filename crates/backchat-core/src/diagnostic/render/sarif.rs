@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnostic, Fix, Place, Severity, Sources, line_column};
+use crate::diagnostic::{Diagnostic, Fix, Place, Sources, line_column};
 use crate::json::{Object, Value};
 use crate::text::uri_path;
 
@@ -32,17 +32,15 @@ pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources) -> String {
 }
 
 fn result(diagnostic: &Diagnostic, sources: &Sources) -> Value {
-    let level = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Note => "note",
-    };
     let text = match &diagnostic.help {
         Some(help) => format!("{}. Help: {help}", diagnostic.message),
         None => diagnostic.message.clone(),
     };
-    let mut out =
-        Object::from([("ruleId", diagnostic.id.into()), ("level", level.into()), ("message", message(&text))]);
+    let mut out = Object::from([
+        ("ruleId", diagnostic.id.into()),
+        ("level", diagnostic.severity.name().into()),
+        ("message", message(&text)),
+    ]);
     if let Some(place) = &diagnostic.place {
         out.insert("locations", Value::List(vec![Value::Object(location(place, sources))]));
     }
