@@ -276,7 +276,6 @@ pub fn render_watched(
     }
 }
 
-/// The state of one render.
 fn begin(options: &RenderOptions, watch: bool) -> Result<Run, RenderError> {
     let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
     Ok(Run::new(now, watch, options.origins))

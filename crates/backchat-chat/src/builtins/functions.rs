@@ -17,10 +17,8 @@ use crate::values::measure;
 use crate::values::namespace::Namespace;
 use crate::values::{Kind, Result, error, items_of, text, type_name};
 
-/// A function of the arguments of its call.
 pub(crate) type Function = fn(&Run, &[Value]) -> Result<Value>;
 
-/// Every function.
 pub(crate) static FUNCTIONS: Table<Function> = Table(&[
     ("cycler", cycler),
     ("dict", dict),

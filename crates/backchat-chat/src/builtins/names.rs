@@ -51,14 +51,11 @@ pub(crate) const STR: &[&str] = &[
     "zfill",
 ];
 
-/// Methods of `list`.
 pub(crate) const LIST: &[&str] =
     &["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"];
 
-/// Methods of `tuple`.
 pub(crate) const TUPLE: &[&str] = &["count", "index"];
 
-/// Methods of `dict`.
 pub(crate) const DICT: &[&str] =
     &["clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"];
 

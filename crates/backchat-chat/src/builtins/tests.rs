@@ -16,7 +16,6 @@ use crate::values::{Kind, Result, operators};
 /// A test: the value first, then the arguments.
 pub(crate) type Test = fn(&Value, &[Value]) -> Result<bool>;
 
-/// Every test.
 pub(crate) static TESTS: Table<Test> = Table(&[
     ("!=", |value, arguments| other(arguments).map(|other| !equal(value, &other))),
     ("<", |value, arguments| ordered("<", value, arguments)),

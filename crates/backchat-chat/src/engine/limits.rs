@@ -65,7 +65,6 @@ struct Meter {
     budget: Cell<Option<Duration>>,
 }
 
-/// The limit that a render exceeded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exceeded {
     Steps,
@@ -120,7 +119,6 @@ pub(crate) fn end() {
     });
 }
 
-/// Whether the render has exceeded a limit.
 pub(crate) fn is_exceeded() -> bool {
     METER.with(|meter| meter.exceeded.get().is_some())
 }

@@ -11,7 +11,6 @@ pub use std::time::Instant;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub use web_time::Instant;
 
-/// The local time.
 pub(crate) fn local_now() -> DateTime {
     jiff::Zoned::now().datetime()
 }

@@ -4,7 +4,6 @@ use super::{Candidates, DEFAULT, Named, SourceError};
 use backchat_core::diagnostic::{Diagnostic, Place, Sources};
 use backchat_core::json::{self, Object, Path, Value};
 
-/// The key that holds the template or templates.
 const KEY: &str = "chat_template";
 
 /// Reads the templates and the special tokens of a config, of which there must be a template.
@@ -31,7 +30,6 @@ fn is_response_template(text: &str) -> bool {
     json::read(text).is_ok_and(|value| value.get("fields").is_some_and(|fields| fields.as_object().is_some()))
 }
 
-/// Reads the templates and the special tokens of a config.
 pub(super) fn parse(file: &str, text: &str) -> Result<Candidates, SourceError> {
     let failed = |diagnostic: Diagnostic| SourceError {
         diagnostics: vec![diagnostic],

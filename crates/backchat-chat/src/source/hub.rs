@@ -19,7 +19,6 @@ pub(super) fn is_name(name: &str) -> bool {
     matches!(name.split_once('/'), Some((org, name)) if is_part(org) && is_part(name) && !is_file(name))
 }
 
-/// The cached snapshot of a model.
 pub(super) fn snapshot(name: &str) -> Result<PathBuf, SourceError> {
     snapshot_in(cache(|name| env::var_os(name).map(PathBuf::from)).as_deref(), name)
 }

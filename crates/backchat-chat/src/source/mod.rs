@@ -37,7 +37,6 @@ pub struct Source {
     tokens_beside: Vec<(String, &'static str)>,
 }
 
-/// One of several templates.
 #[derive(Clone, Debug, PartialEq)]
 struct Named {
     name: String,
@@ -222,7 +221,6 @@ fn from_text(file: &str, text: String) -> Result<Candidates, SourceError> {
     Ok(Candidates { templates: vec![template], special_tokens: Object::new() })
 }
 
-/// Takes one of the templates found.
 fn choose(place: &str, found: Candidates, wanted: Option<&str>) -> Result<Source, SourceError> {
     let Candidates { mut templates, special_tokens } = found;
     let names: Vec<String> = templates.iter().map(|named| named.name.clone()).collect();

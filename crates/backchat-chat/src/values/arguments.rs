@@ -54,17 +54,21 @@ pub(crate) fn positional<const N: usize>(
     }
 }
 
+/// The only argument of a function without keyword arguments.
+pub(crate) fn only(function: &str, name: &str, arguments: &[Value]) -> Result<Value> {
+    let [value] = positional(function, [name], arguments)?;
+    required(function, name, value)
+}
+
 /// Refuses any argument.
 pub(crate) fn none(function: &str, arguments: &[Value]) -> Result<()> {
     bind(function, [], arguments).map(|_| ())
 }
 
-/// A required argument.
 pub(crate) fn required(function: &str, name: &str, value: Option<Value>) -> Result<Value> {
     value.ok_or_else(|| error(format!("{function}() missing the argument '{name}'")))
 }
 
-/// A string argument.
 pub(crate) fn string<'v>(function: &str, value: &'v Value) -> Result<&'v str> {
     match Kind::of(value) {
         Kind::Str(text) => Ok(text),
@@ -85,7 +89,6 @@ pub(super) fn clamped(value: &Value) -> Option<i64> {
     }
 }
 
-/// An optional integer argument.
 pub(crate) fn integer_or(function: &str, value: &Option<Value>, default: i64) -> Result<i64> {
     value.as_ref().map_or(Ok(default), |value| integer(function, value))
 }

@@ -13,13 +13,11 @@ use super::lazy::{Generator, Side, View};
 use super::measure;
 use crate::engine::read_recorder::Watch;
 
-/// A list.
 pub(crate) fn list(items: Vec<Value>) -> Result<Value> {
     let extent = measure::checked(&items)?;
     Ok(Value::from_object(List { items, extent }))
 }
 
-/// A tuple.
 pub(crate) fn tuple(items: Vec<Value>) -> Result<Value> {
     measure::checked(&items)?;
     Ok(Value::from(Tuple::from(items)))
@@ -43,7 +41,6 @@ pub(crate) fn given_dict(entries: Entries, extent: Extent, watch: Option<Watch>)
     Ok(Value::from_object(Dict { entries, extent, watch }))
 }
 
-/// A generator of these items.
 pub(crate) fn generator(items: Vec<Value>) -> Result<Value> {
     let extent = measure::checked(&items)?;
     Ok(Value::from_object(Generator { items: Mutex::new(items.into()), extent }))

@@ -73,7 +73,6 @@ impl Dict {
         self.entries.len()
     }
 
-    /// The value of a key.
     pub(crate) fn get(&self, key: &Value) -> Option<Value> {
         match key.as_str() {
             Some(key) => self.get_str(key),
@@ -86,7 +85,6 @@ impl Dict {
         self.entries.get(key)
     }
 
-    /// The value of a key that is a string.
     pub(crate) fn get_str(&self, key: &str) -> Option<Value> {
         if !limits::spend_key(key) {
             return None;

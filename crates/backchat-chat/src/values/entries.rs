@@ -73,12 +73,10 @@ impl Entries {
         self.list.iter().map(|(_, value)| value)
     }
 
-    /// The value of a key.
     pub(crate) fn get(&self, key: &Key) -> Option<&Value> {
         self.value(self.place(key)?)
     }
 
-    /// The value of a key that is a string.
     pub(crate) fn get_str(&self, key: &str) -> Option<&Value> {
         let is_key = |known: &Key| known.as_value().as_str() == Some(key);
         if self.index.is_empty() {

@@ -24,7 +24,6 @@ pub(crate) struct Style<'s> {
 }
 
 impl Style<'_> {
-    /// The value as JSON.
     pub(crate) fn dumps(&self, value: &Value) -> Result<String> {
         let mut out = String::with_capacity(SHORT);
         self.write(&mut out, value, 0)?;

@@ -22,7 +22,6 @@ impl Generator {
         std::mem::take(&mut *self.items.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 
-    /// Takes the next item.
     pub(crate) fn next(&self) -> Option<Value> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }

@@ -71,12 +71,12 @@ const MAX_ROOM: usize = 4096;
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn read(text: &str) -> Result<Value, Error> {
-    Reader::new(text).document()
+    JsonReader::new(text).document()
 }
 
 /// Reads one JSON value, and whether an object in it has a key twice.
 pub fn read_noting_duplicates(text: &str) -> Result<(Value, bool), Error> {
-    let mut reader = Reader::new(text);
+    let mut reader = JsonReader::new(text);
     let value = reader.document()?;
     Ok((value, reader.has_duplicates))
 }
@@ -95,21 +95,21 @@ pub fn read_noting_duplicates(text: &str) -> Result<(Value, bool), Error> {
 /// # Ok::<(), backchat::json::Error>(())
 /// ```
 pub fn read_with_places(text: &str) -> Result<(Value, Places), Error> {
-    let mut reader = Reader { places: Some(Vec::new()), ..Reader::new(text) };
+    let mut reader = JsonReader { places: Some(Vec::new()), ..JsonReader::new(text) };
     let value = reader.document()?;
     Ok((value, reader.taken_places()))
 }
 
 /// The value that begins at a byte of a larger text, and the byte at which it ends.
 pub fn value_at(text: &str, start: usize) -> Option<(Value, usize)> {
-    let mut reader = Reader { at: start, ..Reader::new(text) };
+    let mut reader = JsonReader { at: start, ..JsonReader::new(text) };
     let value = reader.value().ok()?;
     Some((value, reader.at))
 }
 
 /// Reads the value that begins at a byte of a larger text; its places are those in the larger text.
 pub fn read_with_places_at(text: &str, start: usize) -> Result<(Value, Places), Error> {
-    let mut reader = Reader { at: start, places: Some(Vec::new()), ..Reader::new(text) };
+    let mut reader = JsonReader { at: start, places: Some(Vec::new()), ..JsonReader::new(text) };
     let value = reader.value()?;
     Ok((value, reader.taken_places()))
 }
@@ -128,7 +128,7 @@ pub struct Entry {
 /// The bytes of a document's value and, if it is an object, its entries in the order of the text. The whole text is
 /// checked, and nothing of the values is kept.
 pub fn read_entries(text: &str) -> Result<(Range<usize>, Option<Vec<Entry>>), Error> {
-    let mut reader = Reader { entries: Some(Vec::new()), ..Reader::new(text) };
+    let mut reader = JsonReader { entries: Some(Vec::new()), ..JsonReader::new(text) };
     reader.begin()?;
     let start = reader.at;
     let is_object = reader.peek() == Some(b'{');
@@ -138,7 +138,7 @@ pub fn read_entries(text: &str) -> Result<(Range<usize>, Option<Vec<Entry>>), Er
     Ok((start..end, reader.entries.filter(|_| is_object)))
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     at: usize,
     /// The places of values read and not yet taken up by the list or object around them.
@@ -190,7 +190,7 @@ impl Open {
     }
 }
 
-impl<'t> Reader<'t> {
+impl<'t> JsonReader<'t> {
     fn new(text: &'t str) -> Self {
         Self { text, at: 0, places: None, entries: None, has_duplicates: false }
     }

@@ -68,9 +68,8 @@ pub(super) fn is_list(node: &Node) -> bool {
 pub(super) fn json_args(parser: &Parser) -> Value {
     let mut args = Object::new();
     if parser.name.as_str() != Some("json") {
-        args.insert("unquoted_keys", true.into());
-        let pair = vec![STRING_MARK.into(), STRING_MARK.into()];
-        args.insert("string_delims", Value::List(vec![Value::List(pair)]));
+        let pair = Value::List(vec![STRING_MARK.into(), STRING_MARK.into()]);
+        args.extend([("unquoted_keys", true.into()), ("string_delims", Value::List(vec![pair]))]);
     }
     if parser.allow_non_json {
         args.insert("allow_non_json", true.into());
@@ -175,7 +174,6 @@ fn json_end(bracket: char, repeats: bool) -> Mark {
     Mark::unwritten(format!(r"(?<=\{bracket})(?={after})"))
 }
 
-/// Calls that are JSON.
 fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> Result<Calls, Loss> {
     let around = match (&node.regex, is_list) {
         (Some(_), true) => [context.lead.as_str(), context.close.first().map_or("", Mark::sample)],
@@ -241,7 +239,6 @@ fn written_parts(head: &[PatternPart], is_name: &dyn Fn(usize, Option<&str>) -> 
     Some(CallSyntax::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() })
 }
 
-/// Calls whose name and arguments patterns take apart.
 fn from_parts(item: &Node, inside: &[PatternPart], context: Context) -> Result<Calls, Loss> {
     let function = item
         .children()
@@ -276,7 +273,6 @@ struct TakenApart<'n> {
     context: Context,
 }
 
-/// The pattern of a call's name.
 struct NameHeader {
     /// The text before the name, with the name, and its end.
     header: String,
@@ -448,11 +444,8 @@ fn body(node: &Node) -> Result<Body, Loss> {
     let pattern = source_of(&outline, &|_, name| name.map(str::to_owned)).ok_or_else(|| cannot("x-regex-key-value"))?;
     let value_parser = match &node.additional {
         Additional::Parsed(value) => value.parser.as_ref().map(|parser| {
-            let mut spec = Object::new();
-            spec.insert("name", "json".into());
-            if let args @ Value::Object(_) = json_args(parser) {
-                spec.insert("args", args);
-            }
+            let mut spec = Object::from([("name", "json".into())]);
+            spec.extend(Some(json_args(parser)).filter(|args| !args.is_null()).map(|args| ("args", args)));
             Value::Object(spec)
         }),
         _ => None,

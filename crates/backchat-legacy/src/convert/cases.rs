@@ -30,7 +30,6 @@ pub(super) struct Meaning {
     pub calls: Vec<(&'static str, Value)>,
 }
 
-/// A piece of an output.
 struct OutputPiece {
     text: String,
     meant: Option<(String, String)>,

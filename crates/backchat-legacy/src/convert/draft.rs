@@ -38,7 +38,6 @@ pub(super) fn implicit(plan: &Plan) -> Option<&TextField> {
     fields.clone().find(|field| field.name == "content").or_else(|| fields.next())
 }
 
-/// The template in one style.
 pub(super) fn draft(plan: &Plan, anchor: &(&'static str, Value), style: &Style) -> Value {
     let implicit = implicit(plan).map(|field| field.name.as_str());
     let mut fields = Object::new();
@@ -174,7 +173,6 @@ fn outside(plan: &Plan, field: &TextField, style: &Style) -> Value {
     Value::Object(entries)
 }
 
-/// The pattern that opens a call.
 fn call_open(field: &CallField) -> String {
     let calls = &field.calls;
     let open = if calls.open.is_empty() { String::new() } else { either(&calls.open) };

@@ -113,7 +113,6 @@ pub(super) fn group<'p>(parts: &'p [PatternPart], is: &dyn Fn(usize, Option<&str
     Some((group, context))
 }
 
-/// The group of that name.
 pub(super) fn named<'p>(parts: &'p [PatternPart], wanted: &str) -> Option<Surrounded<'p>> {
     group(parts, &|_, name| name == Some(wanted))
 }

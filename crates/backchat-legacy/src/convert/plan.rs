@@ -7,7 +7,6 @@ use crate::schema::{Node, Schema, Substitution};
 use backchat_core::json::{Object, Value};
 use backchat_parser::pattern::PatternPart;
 
-/// A field of text.
 #[derive(Clone, Debug)]
 pub(super) struct TextField {
     pub name: String,
@@ -20,7 +19,6 @@ pub(super) struct TextField {
     pub content: Option<(&'static str, Value)>,
 }
 
-/// A field of calls.
 #[derive(Clone, Debug)]
 pub(super) struct CallField {
     pub name: String,

@@ -25,7 +25,6 @@ impl Schema {
     }
 }
 
-/// Reads a text with a node.
 pub(crate) fn parse_node(node: &Node, text: &str) -> Result<Value, SchemaError> {
     let steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
     let room = ROOM + ROOM_PER_BYTE * text.len();

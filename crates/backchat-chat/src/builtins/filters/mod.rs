@@ -20,7 +20,6 @@ use crate::values::{Kind, Result, error, operators};
 /// A filter: the value first, then the arguments.
 pub(crate) type Filter = fn(&Run, &Value, &[Value]) -> Result<Value>;
 
-/// Every filter.
 pub(crate) static FILTERS: Table<Filter> = Table(&[
     ("abs", number::abs),
     ("attr", attr),

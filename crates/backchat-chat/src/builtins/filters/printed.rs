@@ -1,15 +1,13 @@
 //! Filters that no prompt needs. They exist so that a template that names one compiles, and fail instead of answering
 //! differently from Jinja2.
 
-use std::fmt::Write;
-
 use minijinja::Value;
 
 use crate::engine::limits;
 use crate::engine::run::Run;
 use crate::values::arguments::{bind, truth_or};
 use crate::values::build;
-use crate::values::entries::{Entries, Key};
+use crate::values::entries::Key;
 use crate::values::markup;
 use crate::values::measure;
 use crate::values::text::{to_str, write_repr};
@@ -44,11 +42,8 @@ fn sorted(value: &Value) -> Result<Value> {
                 return Err(error("pprint of keys that are not strings is not supported"));
             }
             entries.sort_by_key(|(key, _)| key.value());
-            let mut ordered = Entries::default();
-            for (key, value) in entries {
-                ordered.insert(key, sorted(value)?);
-            }
-            build::dict(ordered)
+            let ordered = entries.into_iter().map(|(key, value)| Ok((key, sorted(value)?)));
+            build::dict(ordered.collect::<Result<_>>()?)
         }
         _ => Ok(value.clone()),
     }
@@ -85,8 +80,7 @@ pub(super) fn xmlattr(run: &Run, value: &Value, arguments: &[Value]) -> Result<V
             out.push(' ');
         }
         markup::escape_into(&mut out, name);
-        // Writing to a string does not fail.
-        let _ = write!(out, "=\"");
+        out.push_str("=\"");
         match value.is_safe() {
             true => out.push_str(&to_str(value)),
             false => markup::escape_into(&mut out, &to_str(value)),

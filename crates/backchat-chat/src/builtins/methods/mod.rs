@@ -9,7 +9,7 @@ use minijinja::value::{Object, ObjectRepr};
 
 use crate::builtins::names;
 use crate::engine::limits;
-use crate::values::arguments::{integer_or, none, positional, required};
+use crate::values::arguments::{integer_or, none, only, positional, required};
 use crate::values::build;
 use crate::values::containers::Dict;
 use crate::values::entries;
@@ -55,8 +55,7 @@ fn sequence(value: &Value, items: &[Value], name: &str, arguments: &[Value]) -> 
     match name {
         "copy" => none(name, arguments).map(|()| Some(value.clone())),
         "count" => {
-            let [wanted] = positional(name, ["value"], arguments)?;
-            let wanted = required(name, "value", wanted)?;
+            let wanted = only(name, "value", arguments)?;
             Ok(Some(Value::from(items.iter().filter(|item| equality::equal(item, &wanted)).count())))
         }
         "index" => {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use minijinja::Value;
 
 use crate::engine::limits;
-use crate::values::arguments::{bind, integer, integer_or, none, positional, required, string, truth_or};
+use crate::values::arguments::{bind, integer, integer_or, none, only, positional, required, string, truth_or};
 use crate::values::build;
 use crate::values::markup;
 use crate::values::{Kind, Result, error, format, items_of};
@@ -14,7 +14,6 @@ use backchat_core::python::printable::is_printable;
 use backchat_core::python::space::is_space;
 use backchat_core::python::text;
 
-/// Calls a method of a string.
 pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Option<Value>> {
     let like = |text: String| Ok(Some(markup::like(value, text)));
     let answer = |truth: bool| none(name, arguments).map(|()| Some(Value::from(truth)));
@@ -42,16 +41,14 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
             }))
         }
         "join" => {
-            let [parts] = positional(name, ["iterable"], arguments)?;
-            let parts = items_of(&required(name, "iterable", parts)?)?;
+            let parts = items_of(&only(name, "iterable", arguments)?)?;
             let parts: Vec<Value> = parts.iter().map(|part| markup::escaped_for(value, part)).collect();
             join(text, &parts).map(|joined| Some(markup::like(value, joined)))
         }
         "find" | "rfind" | "index" | "rindex" | "count" => search(text, name, arguments).map(Some),
         "partition" | "rpartition" => partition(value, text, name, arguments).map(Some),
         "removeprefix" | "removesuffix" => {
-            let [affix] = positional(name, ["affix"], arguments)?;
-            let affix = required(name, "affix", affix)?;
+            let affix = only(name, "affix", arguments)?;
             let affix = string(name, &affix)?;
             let rest = if name == "removeprefix" { text.strip_prefix(affix) } else { text.strip_suffix(affix) };
             Ok(Some(markup::part(value, rest.unwrap_or(text))))
@@ -67,11 +64,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
             let width = integer(name, &required(name, "width", width)?)?;
             like(justify(text, name, width, fill.as_ref())?)
         }
-        "zfill" => {
-            let [width] = positional(name, ["width"], arguments)?;
-            let width = integer(name, &required(name, "width", width)?)?;
-            like(zfill(text, width)?)
-        }
+        "zfill" => like(zfill(text, integer(name, &only(name, "width", arguments)?)?)?),
         "expandtabs" => {
             let [size] = bind(name, ["tabsize"], arguments)?;
             like(expand_tabs(text, integer_or(name, &size, 8)?)?)
@@ -211,8 +204,7 @@ fn search(text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
 }
 
 fn partition(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
-    let [separator] = positional(name, ["sep"], arguments)?;
-    let separator = required(name, "sep", separator)?;
+    let separator = only(name, "sep", arguments)?;
     let separator = string(name, &separator)?;
     if separator.is_empty() {
         return Err(error("empty separator"));

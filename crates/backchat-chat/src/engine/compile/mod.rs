@@ -31,7 +31,6 @@ const VARARGS: &str = "varargs";
 const KWARGS: &str = "kwargs";
 const CALLER: &str = "caller";
 
-/// Compiles a template.
 pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
     let mut compiler = Compiler::default();
     compiler.function(None, &Vec::new(), &[], body, true);

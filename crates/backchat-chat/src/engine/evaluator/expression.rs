@@ -154,7 +154,6 @@ impl<'r> Evaluator<'r> {
         Ok(values)
     }
 
-    /// Whether an expression counts as true.
     pub(super) fn truth(&mut self, expression: &'r Expression) -> Result<bool> {
         self.step()?;
         match &expression.kind {
@@ -198,7 +197,6 @@ impl<'r> Evaluator<'r> {
         Ok(true)
     }
 
-    /// The value of a name.
     pub(super) fn name(&self, name: &'r Name) -> Value {
         match (self.known(name), &name.otherwise) {
             (Some(value), _) => value.clone(),
@@ -255,7 +253,6 @@ impl<'r> Evaluator<'r> {
         self.call(&called, &arguments)
     }
 
-    /// The callee of a call by name.
     pub(super) fn callee(&self, name: &'r Name) -> Result<Value> {
         match (self.known(name), &name.otherwise) {
             (None, Otherwise::Context(asked)) => {

@@ -48,7 +48,6 @@ struct Activation {
     around: usize,
 }
 
-/// Runs a program once.
 pub(crate) struct Evaluator<'r> {
     program: &'r Program,
     context: &'r Context,
@@ -84,7 +83,6 @@ impl<'r> Evaluator<'r> {
         }
     }
 
-    /// Runs the template itself.
     pub(crate) fn template(&mut self) -> Result<()> {
         self.function(0, 0, |_, _| Ok(()))?;
         // A lookup cannot fail: once a limit is exceeded, it finds nothing.
@@ -110,7 +108,6 @@ impl<'r> Evaluator<'r> {
         result
     }
 
-    /// Counts one step of work.
     fn step(&mut self) -> Result<()> {
         self.steps_of(1)
     }
@@ -126,7 +123,6 @@ impl<'r> Evaluator<'r> {
         if self.steps > limits::STEPS { limits::exceed(Exceeded::Steps) } else { Ok(()) }
     }
 
-    /// Enters one level of nesting.
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == limits::LEVELS {
             return Err(error("the template calls and nests too deep"));

@@ -77,7 +77,6 @@ impl<'r> Evaluator<'r> {
         Ok(())
     }
 
-    /// Prints a value.
     pub(super) fn print(&mut self, value: &Value) -> Result<()> {
         let text = to_str(value);
         if self.run.escapes() && !value.is_safe() {

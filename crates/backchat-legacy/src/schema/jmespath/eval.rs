@@ -84,7 +84,6 @@ impl Evaluator {
         })
     }
 
-    /// The items for which the condition holds.
     fn select(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, String> {
         let mut kept = Vec::new();
         for item in items {
