@@ -24,7 +24,7 @@ pub struct Subject<'t> {
     /// The tokenizer of the model, if its markers are to be looked up.
     pub tokens: Option<Arc<Tokens>>,
     pub(super) warnings: &'t [Diagnostic],
-    marks: Vec<Marks>,
+    marks: Vec<Markers>,
     document: Option<Arc<Document<'t>>>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct PartialTemplate<'s> {
 
 /// Texts that the delimiters of a field match as a whole.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct Markers {
     pub open: Vec<String>,
     pub close: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl PartialTemplate<'_> {
     }
 }
 
-impl Marks {
+impl Markers {
     fn of(field: &Field) -> Self {
         let marks = |delimiter: &Option<Delimiter>| delimiter.as_ref().map(whole_matches).unwrap_or_default();
         Self { open: marks(&field.open), close: marks(&field.close) }
@@ -108,7 +108,7 @@ impl Marks {
 impl<'t> Subject<'t> {
     /// A template without a file: findings have paths, not lines.
     pub fn new(template: &'t Template, targets: &'t [&'static Target]) -> Self {
-        let marks = template.fields().iter().map(Marks::of);
+        let marks = template.fields().iter().map(Markers::of);
         Self { template, targets, stop: None, tokens: None, warnings: &[], marks: marks.collect(), document: None }
     }
 
@@ -176,7 +176,7 @@ impl<'t> Subject<'t> {
     }
 
     /// The fields with texts that their delimiters match.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&'t Field, &Marks)> {
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'t Field, &Markers)> {
         self.template.fields().iter().zip(&self.marks)
     }
 

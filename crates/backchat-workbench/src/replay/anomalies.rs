@@ -80,13 +80,13 @@ impl Recording {
     /// The suspicious events if there is no expected message: regions that are malformed, that replace a value, that
     /// run to the end of the output because their close never comes, or whose text contains something like a delimiter.
     pub fn suspicious_events(&self) -> Vec<usize> {
-        let mut marks = Marks::new(&self.template);
+        let mut markers = Markers::new(&self.template);
         let mut looks_wrong = |index: usize, close: &Closed| {
             let body = self.slice(close.body());
             close.value.is_err()
                 || self.replaced_by(index).is_some()
                 || self.ran_out(close)
-                || (self.is_text(close) && marks.left_in(body).is_some())
+                || (self.is_text(close) && markers.left_in(body).is_some())
         };
         let closes = self.closes.iter().enumerate().filter(|(index, close)| looks_wrong(*index, close));
         closes.map(|(_, close)| close.event as usize).collect()
@@ -95,20 +95,20 @@ impl Recording {
     /// Text left in a finished region that looks like a delimiter of the template, exactly or approximately.
     pub fn leftover(&self, event: usize) -> Option<&str> {
         let close = self.closed(event).filter(|close| self.is_text(close))?;
-        Marks::new(&self.template).left_in(self.slice(close.body()))
+        Markers::new(&self.template).left_in(self.slice(close.body()))
     }
 
-    /// The field whose delimiter is most similar to a mark, and whether it closes the field.
-    pub(super) fn delimiter_like(&self, mark: &str) -> Option<(usize, bool)> {
+    /// The field whose delimiter is most similar to a marker, and whether it closes the field.
+    pub(super) fn delimiter_like(&self, marker: &str) -> Option<(usize, bool)> {
         let delimiters = self.template.fields().iter().enumerate().flat_map(|(index, field)| {
             let opens = field.open.iter().map(move |delimiter| (index, false, delimiter));
             opens.chain(field.close.iter().map(move |delimiter| (index, true, delimiter)))
         });
         let distances = delimiters.flat_map(|(index, closes, delimiter)| {
             let written = written(delimiter);
-            let near: Vec<usize> = marks(&written)
-                .filter(|known| is_close(known, mark))
-                .map(|known| strsim::damerau_levenshtein(known, mark))
+            let near: Vec<usize> = markers(&written)
+                .filter(|known| is_close(known, marker))
+                .map(|known| strsim::damerau_levenshtein(known, marker))
                 .collect();
             near.into_iter().map(move |distance| (distance, index, closes))
         });
@@ -137,43 +137,44 @@ fn extended(before: Option<String>, join: &str, part: &str) -> String {
     before.map_or_else(|| part.to_owned(), |before| before + join + part)
 }
 
-/// The marks that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
-struct Marks<'t> {
+/// The markers that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
+struct Markers<'t> {
     known: Vec<String>,
-    /// Marks that were found in a text and are not among these.
+    /// Markers that were found in a text and are not among these.
     others: HashSet<&'t str>,
 }
 
-/// The longest mark, in bytes.
-const LONGEST_MARK: usize = 64;
+/// The longest marker, in bytes.
+const LONGEST_MARKER: usize = 64;
 
-/// The most marks of a text that are examined.
-const MOST_MARKS: usize = 10_000;
+/// The most markers of a text that are examined.
+const MOST_MARKERS: usize = 10_000;
 
-impl<'t> Marks<'t> {
+impl<'t> Markers<'t> {
     fn new(template: &Template) -> Self {
         let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
-        let known = delimiters.flat_map(|delimiter| marks(&written(delimiter)).map(str::to_owned).collect::<Vec<_>>());
+        let known =
+            delimiters.flat_map(|delimiter| markers(&written(delimiter)).map(str::to_owned).collect::<Vec<_>>());
         Self { known: known.collect(), others: HashSet::new() }
     }
 
-    /// The first mark of a text that is one of these, or nearly.
+    /// The first marker of a text that is one of these, or nearly.
     fn left_in(&mut self, text: &'t str) -> Option<&'t str> {
-        let mut left = marks(text).take(if self.known.is_empty() { 0 } else { MOST_MARKS });
-        left.find(|mark| {
-            if self.others.contains(mark) {
+        let mut left = markers(text).take(if self.known.is_empty() { 0 } else { MOST_MARKERS });
+        left.find(|marker| {
+            if self.others.contains(marker) {
                 return false;
             }
-            let is_left = self.known.iter().any(|known| is_close(known, mark));
-            if !is_left && self.others.len() < MOST_MARKS {
-                self.others.insert(mark);
+            let is_left = self.known.iter().any(|known| is_close(known, marker));
+            if !is_left && self.others.len() < MOST_MARKERS {
+                self.others.insert(marker);
             }
             is_left
         })
     }
 }
 
-/// The text of a delimiter in which marks are searched.
+/// The text of a delimiter in which markers are searched.
 fn written(delimiter: &Delimiter) -> String {
     match delimiter {
         Delimiter::Literals { literals, .. } => literals.join("\n"),
@@ -182,7 +183,7 @@ fn written(delimiter: &Delimiter) -> String {
     }
 }
 
-/// Whether two marks are equal up to one typo per four characters.
+/// Whether two markers are equal up to one typo per four characters.
 fn is_close(one: &str, other: &str) -> bool {
     let (first, second) = (one.chars().count(), other.chars().count());
     let most = first.max(second) / 4;
@@ -192,7 +193,7 @@ fn is_close(one: &str, other: &str) -> bool {
 }
 
 /// The markers in a text.
-fn marks(text: &str) -> impl Iterator<Item = &str> {
+fn markers(text: &str) -> impl Iterator<Item = &str> {
     let starts = text.match_indices(['<', '[']);
     starts.filter_map(move |(at, open)| {
         let rest = text.get(at..)?;
@@ -200,11 +201,11 @@ fn marks(text: &str) -> impl Iterator<Item = &str> {
         let end = rest
             .char_indices()
             .skip(1)
-            .take_while(|(at, _)| *at < LONGEST_MARK)
+            .take_while(|(at, _)| *at < LONGEST_MARKER)
             .find(|(_, c)| *c == close || c.is_whitespace() || matches!(c, '<' | '[' | '"' | '\'' | ','))?;
-        let mark = rest.get(..=end.0).filter(|_| end.1 == close)?;
-        let has_word = mark.chars().filter(|c| c.is_alphabetic()).count() > 1;
-        let is_loud = open == "<" || !mark.chars().any(char::is_lowercase);
-        (has_word && is_loud).then_some(mark)
+        let marker = rest.get(..=end.0).filter(|_| end.1 == close)?;
+        let has_word = marker.chars().filter(|c| c.is_alphabetic()).count() > 1;
+        let is_loud = open == "<" || !marker.chars().any(char::is_lowercase);
+        (has_word && is_loud).then_some(marker)
     })
 }

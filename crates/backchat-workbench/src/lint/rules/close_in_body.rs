@@ -28,11 +28,14 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for field in subject.template.fields() {
         let Some(close) = field.close.as_ref().filter(|_| field.open.is_some()) else { continue };
-        let body = match &field.content {
-            ContentSpec::Json(_) => JSON_BODY.to_owned(),
-            ContentSpec::Text { .. } => TEXT_BODY.to_owned(),
-            ContentSpec::XmlInline(args) => args.tag_pattern.examples().concat(),
-            ContentSpec::KvLines(args) => kv_body(args.line_sep.as_deref(), args.kv_sep.as_deref().unwrap_or(":")),
+        let (body, what) = match &field.content {
+            ContentSpec::Json(_) => (JSON_BODY.to_owned(), "JSON"),
+            ContentSpec::Text { .. } => (TEXT_BODY.to_owned(), "plain text"),
+            ContentSpec::XmlInline(args) => (args.tag_pattern.examples().concat(), "its own tags"),
+            ContentSpec::KvLines(args) => {
+                let (line, pair) = (args.line_sep.as_deref().unwrap_or("\n"), args.kv_sep.as_deref().unwrap_or(":"));
+                (format!("key{pair} one two{line}other{pair} 3{line}last{pair} x, y{line}"), "its own lines")
+            }
             _ => continue,
         };
         // A close at the end of the text, or an empty one, is covered by another rule.
@@ -40,20 +43,9 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let Some(inside) = inside.filter(|inside| inside.span().1 < body.len() && !inside.text().is_empty()) else {
             continue;
         };
-        let what = match field.content {
-            ContentSpec::Json(_) => "JSON",
-            ContentSpec::Text { .. } => "plain text",
-            ContentSpec::XmlInline(_) => "its own tags",
-            _ => "its own lines",
-        };
         let message = format!("{} closes the region, and may occur inside {what}", Value::from(inside.text()));
         let path = Subject::delimiter_path(field, Side::Close);
         found.push(rule.finding(message).at(subject.place(&path)).help("close with a marker that no body contains"));
     }
     found
-}
-
-fn kv_body(line_sep: Option<&str>, kv_sep: &str) -> String {
-    let line_sep = line_sep.unwrap_or("\n");
-    format!("key{kv_sep} one two{line_sep}other{kv_sep} 3{line_sep}last{kv_sep} x, y{line_sep}")
 }

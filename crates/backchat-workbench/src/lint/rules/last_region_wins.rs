@@ -1,7 +1,7 @@
 //! RT004: a later region of a field replaces an earlier one, found by running it.
 
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::subject::{Marks, Subject};
+use crate::lint::subject::{Markers, Subject};
 use crate::lint::trial_parse::read_whole;
 use backchat_core::diagnostic::{Diagnostic, Severity};
 use backchat_core::json::Value;
@@ -43,14 +43,14 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
 }
 
 /// A text in which the field opens twice, and the value it then has.
-fn reopened(subject: &Subject<'_>, field: &Field, marks: &Marks) -> Option<(String, Value)> {
+fn reopened(subject: &Subject<'_>, field: &Field, marks: &Markers) -> Option<(String, Value)> {
     let (open, close) = (marks.open.first()?, marks.close.first()?);
     let [earlier, later] = WORDS;
     lost(subject, field, format!("{open}{earlier}{close}{open}{later}{close}"))
 }
 
 /// A text with words before and after a region of another field, and the value of the field outside.
-fn around(subject: &Subject<'_>, field: &Field, other: &Field, marks: &Marks) -> Option<(String, Value)> {
+fn around(subject: &Subject<'_>, field: &Field, other: &Field, marks: &Markers) -> Option<(String, Value)> {
     if other.name == field.name {
         return None;
     }

@@ -1,7 +1,7 @@
 //! RT003: white space after a close replaces the content before the region, found by running it.
 
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::subject::{Marks, REASONING, Side, Subject};
+use crate::lint::subject::{Markers, REASONING, Side, Subject};
 use crate::lint::trial_parse::read_whole;
 use backchat_core::diagnostic::{Diagnostic, Edit, Severity};
 use backchat_core::json::{Path, Value};
@@ -57,7 +57,7 @@ fn ends_the_turn(implicit: &Field, close: &str) -> bool {
 }
 
 /// Whether content before a region is gone once a newline comes after it.
-fn loses_after(template: &Template, implicit: &Field, marks: &Marks) -> bool {
+fn loses_after(template: &Template, implicit: &Field, marks: &Markers) -> bool {
     let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { return false };
     let content =
         |text: &str| read_whole(template, text).and_then(|answer| answer.message.ok()?.get(&implicit.name).cloned());
@@ -73,7 +73,7 @@ fn fix(
     subject: &Subject<'_>,
     field: &Field,
     path: &Path,
-    marks: &Marks,
+    marks: &Markers,
     implicit: &Field,
 ) -> Option<(String, Vec<Edit>)> {
     let close = field.close.as_ref()?;
