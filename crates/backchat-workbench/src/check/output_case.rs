@@ -213,11 +213,8 @@ impl<'c> Check<'c> {
         let message = match (wanted, found) {
             (None, Some(found)) => format!("the output has a problem that the case does not expect: {found}"),
             (Some(wanted), None) => format!("`{wanted}` is expected, but the output has no problem"),
-            (wanted, found) => format!(
-                "`{}` is expected, but the problem is `{}`",
-                wanted.map_or("", String::as_str),
-                found.map_or("", String::as_str)
-            ),
+            (Some(wanted), Some(found)) => format!("`{wanted}` is expected, but the problem is `{found}`"),
+            (None, None) => return,
         };
         let span = expected.map_or(self.case.span.clone(), |error| error.span.clone());
         let diagnostic = self.diagnostic(Severity::Error, "check-problem", message, span);
@@ -247,10 +244,9 @@ impl<'c> Check<'c> {
     }
 
     fn truncations(&mut self, parser: &Parser, whole: &Reading) -> bool {
-        let broken = truncation::check(parser, &self.case.output, whole, || !self.is_over());
-        if let Some(broken) = broken {
-            let count = characters(&self.case.output, broken.length);
-            let message = format!("the output cut off after character {count} gives {}", broken.what);
+        if let Some((at, what)) = truncation::check(parser, &self.case.output, whole, || !self.is_over()) {
+            let count = characters(&self.case.output, at);
+            let message = format!("the output cut off after character {count} gives {what}");
             let diagnostic = self.diagnostic(Severity::Error, "check-truncated", message, self.case.span.clone());
             self.found.push(diagnostic.help(self.open(WHOLE, count, Mode::Stable)));
         }

@@ -1,13 +1,11 @@
 //! The expectation that a case would get if it were blessed: `None` if it is unchanged.
 
-use std::borrow::Cow;
-
 use super::compare::fits;
 use super::fixture::{Actual, ActualChat, Case, ChatCase, FixtureFile, rewrite, section_text};
 use super::output_case::OUT_OF_TIME;
 use super::suite::{Entry, Meaning, Report, Status};
 use backchat_core::diagnostic::Severity;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::Value;
 
 /// Which expectations are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +94,7 @@ impl Pending<'_> {
         let both = said.into_iter().zip(new).map(|((name, expected), (_, found))| (name, expected, found));
         both.filter(|(_, expected, found)| expected != found)
             .map(|(name, expected, found)| {
-                let aligned = match (&expected, &found) {
-                    (Some(expected), Some(found)) => Some(in_order_of(expected, found).into_owned()),
-                    _ => found,
-                };
+                let aligned = found.map(|found| in_order_of(expected.as_ref(), &found));
                 let text = |value: Option<Value>| value.map_or_else(String::new, |value| section_text(name, &value));
                 PendingSection { name, expected: text(expected), found: text(aligned) }
             })
@@ -136,28 +131,19 @@ fn new_expectation(case: &Case, meaning: &Actual, which: Which) -> Option<Actual
 }
 
 /// A value with the keys of its objects in the order of another's, so that only what differs shows as a difference.
-fn in_order_of<'v>(model: &Value, value: &'v Value) -> Cow<'v, Value> {
+fn in_order_of(model: Option<&Value>, value: &Value) -> Value {
     match (model, value) {
-        (Value::Object(model), Value::Object(entries)) => {
+        (Some(Value::Object(model)), Value::Object(entries)) => {
             let known = model.keys().filter_map(|key| Some((key, entries.get(key)?)));
             let new = entries.iter().filter(|(key, _)| !model.contains_key(key));
-            let ordered: Object = known
-                .chain(new)
-                .map(|(key, value)| {
-                    let ordered = model.get(key).map_or(Cow::Borrowed(value), |model| in_order_of(model, value));
-                    (key, ordered.into_owned())
-                })
-                .collect();
-            Cow::Owned(Value::Object(ordered))
+            let ordered = known.chain(new).map(|(key, value)| (key, in_order_of(model.get(key), value)));
+            Value::Object(ordered.collect())
         }
-        (Value::List(model), Value::List(items)) => {
-            let ordered = items.iter().enumerate().map(|(index, item)| match model.get(index) {
-                Some(model) => in_order_of(model, item).into_owned(),
-                None => item.clone(),
-            });
-            Cow::Owned(Value::List(ordered.collect()))
+        (Some(Value::List(model)), Value::List(items)) => {
+            let ordered = items.iter().enumerate().map(|(index, item)| in_order_of(model.get(index), item));
+            Value::List(ordered.collect())
         }
-        _ => Cow::Borrowed(value),
+        _ => value.clone(),
     }
 }
 
@@ -179,7 +165,7 @@ mod tests {
             (r#"{"a": 1}"#, "[2]", "[2]"),
         ] {
             let [model, value] = [model, value].map(|text| json::read(text).unwrap());
-            assert_eq!(in_order_of(&model, &value).to_string(), shown);
+            assert_eq!(in_order_of(Some(&model), &value).to_string(), shown);
         }
     }
 }

@@ -154,13 +154,10 @@ impl Loaded {
             if let Some(TemplateSource::File(file)) = entry.case().map(|case| &case.template)
                 && !loaded.templates.contains_key(file)
             {
-                let template = match source::open(&file.display().to_string()) {
-                    Ok(source) => Ok(source.into()),
-                    Err(error) => {
-                        loaded.sources.extend(error.sources);
-                        Err(error.diagnostics)
-                    }
-                };
+                let template = source::open(&file.display().to_string()).map(Into::into).map_err(|error| {
+                    loaded.sources.extend(error.sources);
+                    error.diagnostics
+                });
                 loaded.templates.insert(file.clone(), template);
             }
             if let Some(file) = entry.chat_template()
@@ -190,12 +187,20 @@ impl Loaded {
 
     /// The response template that reads a case; `None` if that does not load or is a schema.
     pub(crate) fn template_of(&self, case: &Case) -> Option<Template> {
+        match self.reader(case, Place::default()).ok()?.into_owned() {
+            TemplateOrSchema::Template(template) => Some(template),
+            TemplateOrSchema::Schema(_) => None,
+        }
+    }
+
+    /// What reads a case, or the error if it does not load.
+    fn reader(&self, case: &Case, place: Place) -> Result<Cow<'_, TemplateOrSchema>, Vec<Diagnostic>> {
         match &case.template {
-            TemplateSource::File(file) => match self.templates.get(file)?.as_ref().ok()? {
-                TemplateOrSchema::Template(template) => Some(template.clone()),
-                TemplateOrSchema::Schema(_) => None,
-            },
-            TemplateSource::Inline(value) => Template::from_value(value).ok().map(|loaded| loaded.template),
+            TemplateSource::File(file) => of_file(&self.templates, file, "the template", place).map(Cow::Borrowed),
+            TemplateSource::Inline(value) => inline_reader(value).map(Cow::Owned).map_err(|mut problems| {
+                problems.retain(|problem| problem.severity == Severity::Error);
+                not_run("the template of", &case.id, place, &problems)
+            }),
         }
     }
 
@@ -304,21 +309,8 @@ fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<
 fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings) -> Result<Verdict, Vec<Diagnostic>> {
     let text = &file.text;
     let place = || case.place(text, case.span.clone());
-    let inline;
-    let template = match &case.template {
-        TemplateSource::File(file) => of_file(&loaded.templates, file, "the template", place())?,
-        TemplateSource::Inline(value) => match inline_reader(value) {
-            Ok(reader) => {
-                inline = reader;
-                &inline
-            }
-            Err(mut problems) => {
-                problems.retain(|problem| problem.severity == Severity::Error);
-                return Err(not_run("the template of", &case.id, place(), &problems));
-            }
-        },
-    };
-    let template = match template {
+    let reader = loaded.reader(case, place())?;
+    let template = match &*reader {
         TemplateOrSchema::Template(template) => template,
         TemplateOrSchema::Schema(schema) => return Ok(check_schema_case(case, text, schema, settings)),
     };
@@ -327,7 +319,7 @@ fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings
 }
 
 fn inline_reader(value: &Value) -> Result<TemplateOrSchema, Vec<Diagnostic>> {
-    if backchat_legacy::schema::source::holds_schema(value) {
+    if source::holds_schema(value) {
         return Schema::from_value(value).map(|loaded| TemplateOrSchema::Schema(loaded.schema));
     }
     let loaded = Template::from_value(value);

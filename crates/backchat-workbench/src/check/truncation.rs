@@ -11,18 +11,13 @@ use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Parser};
 
-/// The problem of a truncated text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The length of what was read, in bytes.
-    pub length: usize,
-    /// The problem.
-    pub what: String,
-}
-
-/// Cuts a text after every character and returns the first cut with a problem. `goes_on` says whether there is time
-/// left.
-pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Violation> {
+/// The first byte at which cutting a text off is a problem, and why. `goes_on` says whether there is time left.
+pub fn check(
+    parser: &Parser,
+    text: &str,
+    full: &Reading,
+    mut goes_on: impl FnMut() -> bool,
+) -> Option<(usize, String)> {
     let regions = Regions::new(full);
     let mut parser = parser.clone();
     let mut events = parser.initial_events().to_vec();
@@ -32,7 +27,7 @@ pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMu
         }
         let short = Reading::finish(parser.clone(), events.clone());
         if let Some(what) = regions.violated_by(&short) {
-            return Some(Violation { length: at, what });
+            return Some((at, what));
         }
         let chunk = slice(text, at..at + c.len_utf8());
         if parser.feed_into(chunk, &mut |event| join(&mut events, event)).is_err() {
