@@ -37,7 +37,7 @@ pub(super) fn candidates(template: &Value, draft: &Value) -> Vec<Candidate> {
     let empty = Object::new();
     let fields = |of: &Object| of.get("fields").and_then(Value::as_object).cloned();
     let (old_fields, new_fields) = (fields(old).unwrap_or_default(), fields(new).unwrap_or_default());
-    let put_fields = |fields: Object| with(old, "fields", Value::Object(fields));
+    let put_fields = |fields: Object| Value::Object(with(old, "fields", Value::Object(fields)));
     let root = Path::root();
     let place = root.key("fields");
 
@@ -52,18 +52,18 @@ pub(super) fn candidates(template: &Value, draft: &Value) -> Vec<Candidate> {
                 let changes = values(&place, known, wanted, &[]);
                 let count = changes.len();
                 for (place, message, changed) in changes {
-                    let template = put_fields(with_object(&old_fields, name, changed));
-                    found.push(Candidate { place, message, template: Value::Object(template), size: 0 });
+                    let template = put_fields(with(&old_fields, name, Value::Object(changed)));
+                    found.push(Candidate { place, message, template, size: 0 });
                 }
                 if count > 1 {
                     let message = format!("write the field `{name}` as it is derived");
-                    let template = Value::Object(put_fields(with(&old_fields, name, field.clone())));
+                    let template = put_fields(with(&old_fields, name, field.clone()));
                     found.push(Candidate { place, message, template, size: 1 });
                 }
             }
             None => {
                 let message = format!("add the field `{name}`");
-                let template = Value::Object(put_fields(with(&old_fields, name, field.clone())));
+                let template = put_fields(with(&old_fields, name, field.clone()));
                 found.push(Candidate { place, message, template, size: 1 });
             }
         }
@@ -71,7 +71,7 @@ pub(super) fn candidates(template: &Value, draft: &Value) -> Vec<Candidate> {
     for name in old_fields.keys().filter(|name| !new_fields.contains_key(name)) {
         let mut kept = old_fields.clone();
         kept.shift_remove(name);
-        let template = Value::Object(put_fields(kept));
+        let template = put_fields(kept);
         let message = format!("remove the field `{name}`");
         found.push(Candidate { place: place.key(name), message, template, size: 1 });
     }
@@ -122,10 +122,6 @@ fn with(object: &Object, key: &str, value: Value) -> Object {
     let mut changed = object.clone();
     changed.insert(key, value);
     changed
-}
-
-fn with_object(object: &Object, key: &str, value: Object) -> Object {
-    with(object, key, Value::Object(value))
 }
 
 /// The value of a template at a path.

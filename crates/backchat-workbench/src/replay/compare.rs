@@ -27,14 +27,9 @@ pub fn first_difference(first: &Recording, second: &Recording) -> Option<Differe
         };
         return Some(Difference { row, first: shows(first), second: shows(second) });
     }
-    let same = match (&first.outcome, &second.outcome) {
-        (Outcome::Finished { missing: one }, Outcome::Finished { missing: other }) => {
-            one == other && first.message(first.end()) == second.message(second.end())
-        }
-        (Outcome::Open, Outcome::Open) => true,
-        (Outcome::Failed(one), Outcome::Failed(other)) => one == other,
-        _ => false,
-    };
+    let has_message = matches!(first.outcome, Outcome::Finished { .. });
+    let same_message = || first.message(first.end()) == second.message(second.end());
+    let same = first.outcome == second.outcome && (!has_message || same_message());
     (!same).then(|| Difference { row: rows, first: first.end(), second: second.end() })
 }
 

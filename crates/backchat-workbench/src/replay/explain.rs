@@ -2,6 +2,7 @@
 
 use super::moment::Moment;
 use super::recording::{Held, Kind, Outcome, Pending, Recording};
+use backchat_core::diagnostic::escape;
 use backchat_parser::template::Delimiter;
 
 /// The longest text quoted in a sentence, in characters.
@@ -13,13 +14,12 @@ const LISTED: usize = 3;
 /// A text quoted for a sentence: on one line, escaped, its middle omitted if it is long.
 pub fn quoted(text: &str) -> String {
     let length = text.chars().count();
-    let escaped = |text: &str| backchat_core::diagnostic::escape(text).into_owned();
     if length <= LONGEST {
-        return format!("`{}`", escaped(text));
+        return format!("`{}`", escape(text));
     }
     let head: String = text.chars().take(LONGEST / 2).collect();
     let tail: String = text.chars().skip(length - LONGEST / 2 + 1).collect();
-    format!("`{}…{}`", escaped(&head), escaped(&tail))
+    format!("`{}…{}`", escape(&head), escape(&tail))
 }
 
 impl Recording {
@@ -29,7 +29,7 @@ impl Recording {
         if moment == self.end()
             && let Outcome::Failed(error) = &self.outcome
         {
-            return format!("failed: {}", quote_whole(&error.to_string()));
+            return format!("failed: {}", escape(&error.to_string()));
         }
         if moment.event <= before {
             return match moment {
@@ -56,7 +56,7 @@ impl Recording {
     /// An event, in words.
     pub fn event_in_words(&self, event: usize) -> String {
         let Some(seen) = self.event(event) else { return String::new() };
-        let field = quote_whole(self.field_name(seen.field));
+        let field = escape(self.field_name(seen.field));
         let delimiter = self.slice(seen.span.clone());
         match seen.kind {
             Kind::Open if delimiter.is_empty() && self.is_implicit(seen.field) => {
@@ -68,7 +68,7 @@ impl Recording {
             Kind::Close => {
                 let closed = match (delimiter.is_empty(), self.opens_next(event)) {
                     (false, _) => format!("{} closed `{field}`", quoted(delimiter)),
-                    (true, Some(next)) => format!("the opening of `{}` ended `{field}`", quote_whole(next)),
+                    (true, Some(next)) => format!("the opening of `{}` ended `{field}`", escape(next)),
                     (true, None) if self.is_unclosed(event) => {
                         format!(
                             "the output ended, and the close of `{field}` never came: {}",
@@ -87,7 +87,7 @@ impl Recording {
             }
             Kind::Malformed => {
                 let reason = seen.value.and_then(Result::err).unwrap_or("");
-                format!("`{field}` ended and gives no value: {}", quote_whole(reason))
+                format!("`{field}` ended and gives no value: {}", escape(reason))
             }
         }
     }
@@ -144,7 +144,7 @@ impl Recording {
         let Some(held) = self.held(moment).filter(|held| !held.pending.is_empty()) else {
             return vec![self.why(moment)];
         };
-        let head = format!("holding `{}`", quote_whole(self.slice(held.span.clone())));
+        let head = format!("holding `{}`", escape(self.slice(held.span.clone())));
         let could = self.pending_in_words(&held).into_iter().map(|words| format!("could become {words}"));
         std::iter::once(head).chain(could).collect()
     }
@@ -154,7 +154,7 @@ impl Recording {
         let mut pending: Vec<&Pending> = held.pending.iter().collect();
         pending.sort_by_key(|pending| (pending.start(), pending.field()));
         let words = pending.into_iter().map(|pending| {
-            let name = quote_whole(self.field_name(pending.field()));
+            let name = escape(self.field_name(pending.field()));
             let what = if pending.closes { "close" } else { "opening" };
             let came = self.slice(pending.start()..held.span.end);
             format!("the {what} of `{name}` ({})", self.rest_in_words(pending, came))
@@ -186,7 +186,7 @@ impl Recording {
     pub fn watched_in_words(&self, moment: Moment) -> String {
         let region = self.region(moment).and_then(|region| self.field(region.field));
         if let Some(field) = region.filter(|field| field.open.is_some()) {
-            let name = quote_whole(&field.name);
+            let name = escape(&field.name);
             return match &field.close {
                 Some(close) => format!("inside `{name}` only its close counts: {}", delimiter_in_words(close)),
                 None => format!("`{name}` has no close and runs to the end of the output"),
@@ -194,12 +194,12 @@ impl Recording {
         }
         let opens = self.template.fields().iter().filter_map(|field| field.open.as_ref().map(|open| (field, open)));
         let opens: Vec<String> = opens
-            .map(|(field, open)| format!("{} to open `{}`", delimiter_in_words(open), quote_whole(&field.name)))
+            .map(|(field, open)| format!("{} to open `{}`", delimiter_in_words(open), escape(&field.name)))
             .collect();
         let implicit = self.template.implicit_field();
         let closes = implicit.and_then(|field| Some((field, field.close.as_ref()?)));
-        let closes = closes
-            .map(|(field, close)| format!("{} to close `{}`", delimiter_in_words(close), quote_whole(&field.name)));
+        let closes =
+            closes.map(|(field, close)| format!("{} to close `{}`", delimiter_in_words(close), escape(&field.name)));
         match opens.into_iter().chain(closes).collect::<Vec<_>>() {
             watched if watched.is_empty() => "no delimiter is looked for".to_owned(),
             watched => format!("looking for {}", watched.join(", ")),
@@ -211,7 +211,7 @@ impl Recording {
             Outcome::Failed(_) => "the parser cannot go on after this".to_owned(),
             Outcome::Open => "more of the output may come".to_owned(),
             Outcome::Finished { missing } if !missing.is_empty() => {
-                let names: Vec<String> = missing.iter().map(|name| format!("`{}`", quote_whole(name))).collect();
+                let names: Vec<String> = missing.iter().map(|name| format!("`{}`", escape(name))).collect();
                 format!("the message is complete, but required fields are absent: {}", names.join(", "))
             }
             Outcome::Finished { .. } => match self.malformed_count() {
@@ -236,8 +236,4 @@ fn delimiter_in_words(delimiter: &Delimiter) -> String {
         Some(literals) => literals.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(" or "),
         None => format!("pattern {}", quoted(delimiter.pattern().source())),
     }
-}
-
-fn quote_whole(text: &str) -> std::borrow::Cow<'_, str> {
-    backchat_core::diagnostic::escape(text)
 }

@@ -209,16 +209,14 @@ const LONGEST_ROW: u64 = 1 << 16;
 pub fn holds_cases(name: &str) -> bool {
     let (path, case) = fixture::split_id(name);
     let path = Path::new(path);
-    let is_file = |path: &Path| {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        matches!(extension, Some(fixture::EXTENSION | fixture::ROWS_EXTENSION))
-    };
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let is_file = matches!(extension, Some(fixture::EXTENSION | fixture::ROWS_EXTENSION));
     match path.is_dir() {
         true => {
             !path.join("tokenizer_config.json").is_file()
                 && fixture_files(&[path.to_owned()]).is_ok_and(|files| !files.is_empty())
         }
-        false => case.is_some() || is_file(path),
+        false => case.is_some() || is_file,
     }
 }
 

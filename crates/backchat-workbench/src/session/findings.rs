@@ -297,9 +297,7 @@ impl Session {
             (false, None) => "lint finds nothing wrong; without a chat template (--chat-template) nothing is proved",
         }
     }
-}
 
-impl Session {
     /// Shows the output without policies and with all of them, side by side; or again as it was read.
     pub fn switch_recovery(&mut self) {
         if self.playback.showing == Showing::Recovery {

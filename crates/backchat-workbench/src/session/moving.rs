@@ -111,9 +111,7 @@ impl Session {
             self.say(format!("character {offset} came in a chunk that ends at {reached}"));
         }
     }
-}
 
-impl Session {
     pub fn toggle_play(&mut self, now: Instant) {
         if self.playback.clock.is_playing() {
             return self.playback.clock.stop();
@@ -125,11 +123,7 @@ impl Session {
     }
 
     pub fn change_speed(&mut self, faster: bool) {
-        if faster {
-            self.playback.clock.faster()
-        } else {
-            self.playback.clock.slower()
-        }
+        self.playback.clock.change_speed(faster);
         self.say(format!("{} chunks a second", self.playback.clock.speed()));
     }
 

@@ -176,12 +176,8 @@ impl Clock {
         self.due = None;
     }
 
-    pub fn faster(&mut self) {
-        self.speed = (self.speed + 1).min(SPEEDS.len() - 1);
-    }
-
-    pub fn slower(&mut self) {
-        self.speed = self.speed.saturating_sub(1);
+    pub fn change_speed(&mut self, faster: bool) {
+        self.speed = if faster { (self.speed + 1).min(SPEEDS.len() - 1) } else { self.speed.saturating_sub(1) };
     }
 
     /// Chunks a second.
@@ -236,9 +232,9 @@ mod tests {
         clock.play(start);
         assert_eq!(clock.due(start), 0);
         assert_eq!(clock.due(start + Duration::from_millis(1005)), 15);
-        (0..20).for_each(|_| clock.slower());
+        (0..20).for_each(|_| clock.change_speed(false));
         assert_eq!(clock.speed(), 1);
-        (0..20).for_each(|_| clock.faster());
+        (0..20).for_each(|_| clock.change_speed(true));
         assert_eq!(clock.speed(), 1000);
         assert_eq!(clock.due(start + Duration::from_secs(60)), MOST_AT_ONCE);
         clock.stop();

@@ -8,7 +8,7 @@ use super::App;
 use super::fuzzy::ranked;
 use super::overlay::Overlay;
 use super::palette::{Command, commands};
-use super::picker::{Picked, Picker};
+use super::picker::Picker;
 
 impl App {
     /// The outputs that match the filter, the best first. Verdicts match as well.
@@ -31,7 +31,7 @@ impl App {
             let after = (picker.selected + 1..found.len()).chain(0..=picker.selected);
             let failed = |row: &usize| found.get(*row).is_some_and(|output| self.session.has_failed(*output));
             picker.selected = after.into_iter().find(failed).unwrap_or(picker.selected);
-        } else if picker.key(key, found.len(), self.layout.drawn.overlay_page()) == Picked::Taken {
+        } else if picker.key(key, found.len(), self.layout.drawn.overlay_page()) {
             match found.get(picker.selected) {
                 Some(output) => return self.session.open(*output),
                 None => self.session.say(format!("no output fits {:?}", picker.typed)),
@@ -42,7 +42,7 @@ impl App {
 
     pub(super) fn palette_key(&mut self, mut picker: Picker, key: KeyEvent) -> Option<Effect> {
         let found = commands(&picker.typed);
-        if picker.key(key, found.len(), self.layout.drawn.overlay_page()) == Picked::Taken {
+        if picker.key(key, found.len(), self.layout.drawn.overlay_page()) {
             match found.get(picker.selected) {
                 Some(command) => return self.perform(*command),
                 None => self.session.say("no action fits that"),

@@ -9,26 +9,17 @@ pub struct Picker {
     pub selected: usize,
 }
 
-/// The effect of a key on a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picked {
-    /// The filter or the selection changed, if anything did.
-    Stays,
-    /// The selected row is chosen.
-    Taken,
-}
-
 impl Picker {
     /// A list with this row selected.
     pub fn at(selected: usize) -> Self {
         Self { typed: String::new(), selected }
     }
 
-    /// Handles a key; `rows` match, and `page` of them are on the screen.
-    pub fn key(&mut self, key: KeyEvent, rows: usize, page: usize) -> Picked {
+    /// Handles a key; true if it chooses the selected row. `rows` match, and `page` of them are on the screen.
+    pub fn key(&mut self, key: KeyEvent, rows: usize, page: usize) -> bool {
         let at = self.selected;
         match (key.code, key.modifiers - KeyModifiers::SHIFT) {
-            (KeyCode::Enter, _) => return Picked::Taken,
+            (KeyCode::Enter, _) => return true,
             (KeyCode::Down, _) | (KeyCode::Char('n' | 'j'), KeyModifiers::CONTROL) => self.selected = at + 1,
             (KeyCode::Up, _) | (KeyCode::Char('p' | 'k'), KeyModifiers::CONTROL) => {
                 self.selected = at.saturating_sub(1);
@@ -43,7 +34,7 @@ impl Picker {
             _ => {}
         }
         self.selected = self.selected.min(rows.saturating_sub(1));
-        Picked::Stays
+        false
     }
 
     /// Adds text and selects the best match.

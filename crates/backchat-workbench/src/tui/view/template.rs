@@ -23,10 +23,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let at = |path: &Path| places.as_ref().and_then(|places| places.at(path)).map(span);
     let acting = app.session.acting();
     let field = acting.as_ref().and_then(|(name, _)| at(&root.key(name)));
-    let acted: Vec<Range<usize>> = match &acting {
-        Some((name, keys)) => keys.iter().filter_map(|key| at(&root.key(name).key(key))).collect(),
-        None => Vec::new(),
-    };
+    let acted = acting.iter().flat_map(|(name, keys)| keys.iter().map(|key| root.key(name).key(key)));
+    let acted: Vec<Range<usize>> = acted.filter_map(|path| at(&path)).collect();
     let waiting: Vec<Range<usize>> = waiting(app).iter().filter_map(at).collect();
     let index = acting
         .as_ref()

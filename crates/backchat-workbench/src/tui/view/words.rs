@@ -12,27 +12,25 @@ use crate::session::Side;
 /// How many rows the explanation has: enough to say why text is held, or to describe two sides, within limits. It
 /// shrinks only at either end of the output, so that the layout does not jump between steps.
 pub fn height(area: Rect, app: &mut App) -> u16 {
+    let (sides, drawn) = (&app.session.playback.sides, &mut app.layout.drawn.words);
     let most = match area.height {
         ..6 => return 1,
-        height => (height / 5).min(5) + if app.session.playback.sides.len() > 1 { 2 } else { 1 },
+        height => (height / 5).min(5) + if sides.len() > 1 { 2 } else { 1 },
     };
     let least = match (area.width, area.height) {
         (160.., _) | (_, 6..20) => 2,
         _ => 3,
     };
     let is_at_an_end = |side: &Side| [side.recording.start(), side.recording.end()].contains(&side.moment);
-    if app.layout.drawn.words.0 != area || app.session.playback.sides.iter().all(is_at_an_end) {
-        app.layout.drawn.words = (area, least);
+    if drawn.0 != area || sides.iter().all(is_at_an_end) {
+        *drawn = (area, least);
     }
     let width = width(area);
-    let rows = |side| said(side, app.session.playback.sides.len(), width).iter().map(Vec::len).sum::<usize>();
-    if app.session.playback.sides.len() > 1
-        || app.session.playback.sides.iter().any(|side| side.recording.held(side.moment).is_some())
-    {
-        let needed = u16::try_from(app.session.playback.sides.iter().map(rows).sum::<usize>()).unwrap_or(u16::MAX);
-        app.layout.drawn.words.1 = app.layout.drawn.words.1.max(needed.min(most));
+    if sides.len() > 1 || sides.iter().any(|side| side.recording.held(side.moment).is_some()) {
+        let rows: usize = sides.iter().flat_map(|side| said(side, sides.len(), width)).map(|rows| rows.len()).sum();
+        drawn.1 = drawn.1.max(u16::try_from(rows).unwrap_or(u16::MAX).min(most));
     }
-    app.layout.drawn.words.1
+    drawn.1
 }
 
 /// The columns beside the mark.
