@@ -445,8 +445,8 @@ fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str)
     let last = segmentation.last(post).filter(|mark| segmentation.is_distinctive(mark))?.to_owned();
     let others = post.trim_end().strip_suffix(last.as_str())?;
     let is_lone = others.trim().is_empty() && post.trim() == last;
-    if mark.is_empty() || is_lone && segmentation.marks(open).iter().any(|open| segmentation.share_a_word(open, &last))
-    {
+    let is_about = |open: &&str| segmentation.share_a_word(open, &last, mark);
+    if mark.is_empty() || is_lone && segmentation.marks(open).iter().any(is_about) {
         return None;
     }
     *post = others.to_owned();

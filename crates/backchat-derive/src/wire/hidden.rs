@@ -41,10 +41,8 @@ fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
     // A prompt that closes it at once shows the closing mark too.
     let closed = prompts.iter().find_map(|prompt| {
         let rest = prompt.prefill.split_once(open)?.1;
-        segmentation
-            .marks(rest)
-            .into_iter()
-            .find(|mark| segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, open))
+        let is_about = |mark: &&str| segmentation.share_a_word(mark, open, &prompt.header);
+        segmentation.marks(rest).into_iter().find(|mark| segmentation.is_distinctive(mark) && is_about(mark))
     });
     let close = closed.map(str::to_owned).or_else(|| marks::counterpart(open))?;
     Some(reasoning(open, &close, &Setting::new(), Source::Guessed))

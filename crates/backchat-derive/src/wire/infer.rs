@@ -565,11 +565,12 @@ fn settled(segmentation: Segmentation, mut content: Content, end: &str) -> Conte
     if content.close.is_empty()
         && !open.is_empty()
         && let Some(first) = segmentation.first(end)
-        && end.trim() != first
-        && segmentation.share_a_word(first, open)
+        && let Some(rest) = end.trim().strip_prefix(first)
+        && !rest.is_empty()
+        && segmentation.share_a_word(first, open, rest)
     {
-        let rest = end.trim_start().len() - first.len();
-        content.close = slice(end, ..end.len() - rest).to_owned();
+        let space = end.len() - end.trim_start().len();
+        content.close = slice(end, ..space + first.len()).to_owned();
     }
     content
 }

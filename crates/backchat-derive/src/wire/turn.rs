@@ -35,6 +35,15 @@ pub(crate) struct Leads {
     pub thought: Option<String>,
 }
 
+/// The end of a prompt, from the history's last words on.
+struct PromptEnd {
+    tail: String,
+    /// Where the generation prompt begins in it.
+    begin: usize,
+    /// The marks around the history's last words.
+    others: String,
+}
+
 /// The known facts about turns before the ends of prompts are known.
 struct TurnFacts<'w> {
     leads: Leads,
@@ -114,8 +123,7 @@ impl Turns<'_, '_> {
         (!lead.trim().is_empty() && !written.trim().is_empty()).then(|| written.to_owned())
     }
 
-    /// The end of a prompt, and where the generation prompt begins in it, if it is known.
-    fn prompt_end(&self, after: History, setting: &Setting) -> Option<(String, Option<usize>)> {
+    fn prompt_end(&self, after: History, setting: &Setting) -> Option<PromptEnd> {
         let history = shapes::history(after);
         let text = self.prober.render(&history, setting, true)?;
         let tail = after.rest(&text)?;
@@ -123,15 +131,18 @@ impl Turns<'_, '_> {
         let bare = self.prober.render(&history, setting, false);
         let bare = bare.filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()));
         let generated = bare.and_then(|bare| bare.len().checked_sub(start));
-        Some((tail.to_owned(), generated))
+        let begin = generated.unwrap_or_else(|| self.end_of_turn(after, tail));
+        let (header, _) = text.rsplit_once(after.last_needle())?;
+        let header = self.segmentation.marks(header).into_iter().rfind(|mark| self.segmentation.is_distinctive(mark));
+        let others = [header.unwrap_or_default(), slice(tail, ..begin)].concat();
+        Some(PromptEnd { tail: tail.to_owned(), begin, others })
     }
 
     /// The prompt whose header is the last range that its end shares with the beginning of a turn. One kind of turn
     /// that begins otherwise changes nothing.
     fn aligned_prompt(&self, after: History, setting: &Setting, known: &TurnFacts<'_>) -> Option<Prompt> {
         let TurnFacts { leads, close, .. } = known;
-        let (tail, generated) = self.prompt_end(after, setting)?;
-        let begin = generated.unwrap_or_else(|| self.end_of_turn(after, &tail));
+        let PromptEnd { tail, begin, others } = self.prompt_end(after, setting)?;
         let shared = leads.all.iter().chain(&leads.thought).filter_map(|lead| {
             let (own, _) = align::last_shared(self.segmentation, &tail, lead)?;
             (own.end > begin).then_some(own)
@@ -145,7 +156,8 @@ impl Turns<'_, '_> {
             start..own.end + space(slice(&tail, own.end..))
         });
         // What opens a thought that every turn shows is not a part of the header, as much as both have it.
-        let thought = close.and_then(|close| mark_about(self.segmentation, slice(&tail, header.clone()), close));
+        let own = slice(&tail, header.clone());
+        let thought = close.and_then(|close| mark_about(self.segmentation, own, close, &others));
         let header = header.start..thought.map_or(header.end, |at| header.start + at);
         Some(Prompt {
             after,
@@ -159,13 +171,12 @@ impl Turns<'_, '_> {
 
     fn prompt(&self, after: History, setting: &Setting, known: &TurnFacts<'_>) -> Option<Prompt> {
         let TurnFacts { leads, close, last_only } = known;
-        let (tail, generated) = self.prompt_end(after, setting)?;
+        let PromptEnd { tail, begin, others } = self.prompt_end(after, setting)?;
         let tail = tail.as_str();
         let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
             true => shared,
             false => self.segmentation.shared_start(shared, lead),
         });
-        let begin = generated.unwrap_or_else(|| self.end_of_turn(after, tail));
         let (before, own) = (slice(tail, ..begin), slice(tail, begin..));
         let mut cut = tail.len();
         let surplus = slice(tail, shared.len()..);
@@ -174,11 +185,11 @@ impl Turns<'_, '_> {
         let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
         let thought = match self.segmentation.first(open) {
             Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
-            Some(_) => {
-                close.and_then(|close| mark_about(self.segmentation, surplus, close)).map(|at| shared.len() + at)
-            }
+            Some(_) => close
+                .and_then(|close| mark_about(self.segmentation, surplus, close, &others))
+                .map(|at| shared.len() + at),
             None => close
-                .and_then(|close| mark_about(self.segmentation, own, close))
+                .and_then(|close| mark_about(self.segmentation, own, close, &others))
                 .map(|at| begin + at)
                 // Or it is part of the text that begins only the last turn, if renders show it, too.
                 .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
@@ -216,7 +227,7 @@ impl Turns<'_, '_> {
     /// The text before the first value of a turn that the prompt has not written; `None` if the turn does not begin
     /// with all that the prompt ends with.
     pub(crate) fn own_lead(&self, after: History, answer: &Answer, setting: &Setting) -> Option<String> {
-        let (tail, _) = self.prompt_end(after, setting)?;
+        let PromptEnd { tail, .. } = self.prompt_end(after, setting)?;
         let trace = self.trace(after, answer, setting)?;
         let own = trace.lead().strip_prefix(tail.as_str())?.trim_start();
         (!own.is_empty()).then(|| own.to_owned())
@@ -259,9 +270,9 @@ impl Turns<'_, '_> {
     }
 }
 
-/// The position of the first mark of a text that shares a word with another.
-fn mark_about(segmentation: Segmentation, text: &str, other: &str) -> Option<usize> {
-    let is_about = |mark: &str| segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, other);
+/// The position of the first mark of a text that shares a word with another, which marks of `others` lack.
+fn mark_about(segmentation: Segmentation, text: &str, other: &str, others: &str) -> Option<usize> {
+    let is_about = |mark: &str| segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, other, others);
     segmentation.placed(text).find(|(_, mark)| is_about(mark)).map(|(place, _)| place.start)
 }
 
@@ -395,13 +406,14 @@ mod tests {
 
     #[test]
     fn a_mark_about_a_thing_shares_a_word_with_another() {
-        for (text, other, at) in [
-            ("<|a|>\n<think>", "</think>", Some(6)),
+        for (text, other, others, at) in [
+            ("<|a|>\n<think>", "</think>", "", Some(6)),
+            ("<ns:bot>\n<ns:think>", "</ns:think>", "<ns:end>", Some(9)),
             // Words alone are not marks.
-            ("think <b>", "</think>", None),
-            ("", "</think>", None),
+            ("think <b>", "</think>", "", None),
+            ("", "</think>", "", None),
         ] {
-            assert_eq!(mark_about(Segmentation::Words, text, other), at, "{text:?}");
+            assert_eq!(mark_about(Segmentation::Words, text, other, others), at, "{text:?}");
         }
     }
 }

@@ -107,9 +107,16 @@ impl Segmentation {
         })
     }
 
-    /// Whether two marks share a word, as most pairs of opening and closing marks do.
-    pub fn share_a_word(self, a: &str, b: &str) -> bool {
-        self.words(a).any(|word| self.words(b).any(|other| word.eq_ignore_ascii_case(other)))
+    /// Whether two marks share a word, as most pairs of opening and closing marks do. A word that marks of `others`
+    /// have as well tells nothing, such as a name before every mark, unless `b` has no other.
+    pub fn share_a_word(self, a: &str, b: &str, others: &str) -> bool {
+        let has = |mark: &str, word: &str| self.words(mark).any(|own| own.eq_ignore_ascii_case(word));
+        let others = self.marks(others);
+        let is_own = |word: &&str| !others.iter().any(|mark| has(mark, word));
+        match self.words(b).any(|word| is_own(&word)) {
+            true => self.words(b).filter(is_own).any(|word| has(a, word)),
+            false => self.words(b).any(|word| has(a, word)),
+        }
     }
 
     /// The words of a mark, without those that only distinguish opening and closing.
@@ -394,8 +401,16 @@ mod tests {
 
     #[test]
     fn marks_of_one_thing_share_a_word() {
-        assert!(Segmentation::Words.share_a_word("<think>", "</think>"));
-        assert!(Segmentation::Words.share_a_word("<|begin_of_thought|>", "<|end_of_thought|>"));
-        assert!(!Segmentation::Words.share_a_word("<|start_header|>", "<|start_thought|>"));
+        for (a, b, others, share) in [
+            ("<think>", "</think>", "", true),
+            ("<|begin_of_thought|>", "<|end_of_thought|>", "<|end_of_turn|>", true),
+            ("<|start_header|>", "<|start_thought|>", "", false),
+            // A word of all marks says nothing about two of them.
+            ("<ns:bot>", "</ns:think>", "<ns:end>", false),
+            ("<NS:Think>", "</ns:think>", "<|x|><ns:end>", true),
+            ("<ns>", "</ns>", "<ns:end>", true),
+        ] {
+            assert_eq!(Segmentation::Words.share_a_word(a, b, others), share, "{a} {b} {others}");
+        }
     }
 }

@@ -24,6 +24,27 @@ fn wire(answer: &str) -> WireFormat {
 const CALLS: &str = "{% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}";
 const THOUGHT: &str = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
 
+/// The word that every mark has says nothing about what opens a thought, even where the prompt has text of its own.
+#[test]
+fn a_name_in_every_mark_leaves_the_header_whole() {
+    let answer = format!("{THOUGHT}{{{{ m.content }}}}{CALLS}");
+    let plain =
+        chat_template(&answer).replace("{% if add_generation_prompt %}", "{% if add_generation_prompt %}Be brief.\n");
+    for (tag, mark) in [("", ""), ("ns:", "ns_")] {
+        let named = plain.replace("think>", &format!("{tag}think>")).replace("call>", &format!("{tag}call>"));
+        let named = named.replace("<|", &format!("<|{mark}"));
+        let template = ChatTemplate::compile(&named).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
+        let usage = template_usage::find(&template, &prober, &variables);
+        let aligned = Reading { comparison: Comparison::Aligned, ..Reading::default() };
+        let wire = infer(&prober, &usage, aligned).unwrap();
+        let headers: Vec<_> = wire.prompts.iter().map(|prompt| prompt.header.trim()).collect();
+        assert!(headers.iter().all(|header| *header == format!("<|{mark}assistant|>")), "{headers:?}");
+        assert_eq!(wire.reasoning.unwrap().open, format!("<{tag}think>"));
+    }
+}
+
 #[test]
 fn each_mark_that_ends_a_turn_is_a_stop() {
     let closed = chat_template("{{ m.content }}").replace("<|end|>", "<|shut|>\n<|end|>");
