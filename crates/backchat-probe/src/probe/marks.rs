@@ -112,11 +112,11 @@ impl Segmentation {
     pub fn share_a_word(self, a: &str, b: &str, others: &str) -> bool {
         let has = |mark: &str, word: &str| self.words(mark).any(|own| own.eq_ignore_ascii_case(word));
         let others = self.marks(others);
-        let is_own = |word: &&str| !others.iter().any(|mark| has(mark, word));
-        match self.words(b).any(|word| is_own(&word)) {
-            true => self.words(b).filter(is_own).any(|word| has(a, word)),
-            false => self.words(b).any(|word| has(a, word)),
+        let mut words: Vec<&str> = self.words(b).collect();
+        if words.iter().any(|word| !others.iter().any(|mark| has(mark, word))) {
+            words.retain(|word| !others.iter().any(|mark| has(mark, word)));
         }
+        words.into_iter().any(|word| has(a, word))
     }
 
     /// The words of a mark, without those that only distinguish opening and closing.

@@ -9,11 +9,15 @@ use backchat_chat::ChatTemplate;
 use backchat_core::json::Object;
 
 fn inferred(source: &str) -> Option<WireFormat> {
+    inferred_in(source, Reading::default())
+}
+
+fn inferred_in(source: &str, reading: Reading) -> Option<WireFormat> {
     let template = ChatTemplate::compile(source).unwrap();
     let variables = Object::new();
     let prober = Prober::new(&template, &variables, None).settled()?;
     let usage = template_usage::find(&template, &prober, &variables);
-    infer(&prober, &usage, Reading::default())
+    infer(&prober, &usage, reading)
 }
 
 /// The wire of a template that writes answers with a piece of Jinja about the message `m`.
@@ -33,12 +37,8 @@ fn a_name_in_every_mark_leaves_the_header_whole() {
     for (tag, mark) in [("", ""), ("ns:", "ns_")] {
         let named = plain.replace("think>", &format!("{tag}think>")).replace("call>", &format!("{tag}call>"));
         let named = named.replace("<|", &format!("<|{mark}"));
-        let template = ChatTemplate::compile(&named).unwrap();
-        let variables = Object::new();
-        let prober = Prober::new(&template, &variables, None).settled().unwrap();
-        let usage = template_usage::find(&template, &prober, &variables);
         let aligned = Reading { comparison: Comparison::Aligned, ..Reading::default() };
-        let wire = infer(&prober, &usage, aligned).unwrap();
+        let wire = inferred_in(&named, aligned).unwrap();
         let headers: Vec<_> = wire.prompts.iter().map(|prompt| prompt.header.trim()).collect();
         assert!(headers.iter().all(|header| *header == format!("<|{mark}assistant|>")), "{headers:?}");
         assert_eq!(wire.reasoning.unwrap().open, format!("<{tag}think>"));
