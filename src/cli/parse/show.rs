@@ -1,10 +1,11 @@
 //! Output for people: the message, formatted and colored, and its problems.
 
+use std::fmt::Write;
+
 use super::answer::Recording;
 use super::row_error::RowError;
 use backchat_core::diagnostic::{self, Diagnostic, Place, escape};
-use backchat_core::json::{Object, Value};
-use backchat_core::python::json::write_escape;
+use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Event, Mode, ProblemKind, Span};
 
 const RESET: &str = "\x1b[0m";
@@ -86,11 +87,11 @@ fn quoted(text: &str) -> String {
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if escape(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() {
-            out.push(c);
-        } else {
-            write_escape(&mut out, c);
-        }
+        // Writing to a string does not fail.
+        let _ = match escape(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() {
+            true => out.write_char(c),
+            false => json::escape(c, &mut out),
+        };
     }
     out
 }

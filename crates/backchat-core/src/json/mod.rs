@@ -23,7 +23,7 @@ pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
 pub use read::{Error, ErrorKind, read};
 pub use read::{read_noting_duplicates, read_with_places_at, value_at};
 pub use value::{Object, Value};
-pub(crate) use write::escape;
+pub use write::escape;
 
 /// A list of texts.
 pub fn texts<T: AsRef<str>>(texts: &[T]) -> Value {

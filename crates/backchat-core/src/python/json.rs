@@ -22,19 +22,12 @@ pub fn write_string(out: &mut String, text: &str, ensure_ascii: bool) {
     out.push('"');
 }
 
-/// Appends a character as `\uXXXX`, as a pair of surrogates beyond U+FFFF.
-pub fn write_escape(out: &mut String, c: char) {
-    for unit in c.encode_utf16(&mut [0; 2]) {
-        // Writing to a string does not fail.
-        let _ = write!(out, "\\u{unit:04x}");
-    }
-}
-
 /// JSON text with every character outside ASCII escaped; such characters occur in strings alone.
 pub fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if c.is_ascii() { out.push(c) } else { write_escape(&mut out, c) }
+        // Writing to a string does not fail.
+        let _ = if c.is_ascii() { out.write_char(c) } else { escape(c, &mut out) };
     }
     out
 }
