@@ -24,7 +24,7 @@ pub struct Subject<'t> {
     /// The tokenizer of the model, if its markers are to be looked up.
     pub tokens: Option<Arc<Tokens>>,
     pub(super) warnings: &'t [Diagnostic],
-    marks: Vec<Markers>,
+    markers: Vec<Markers>,
     document: Option<Arc<Document<'t>>>,
 }
 
@@ -84,7 +84,7 @@ impl PartialTemplate<'_> {
         let whole = self.whole;
         let known = |field: &Field| {
             let at = whole.template.fields().iter().position(|other| other.name == field.name)?;
-            whole.marks.get(at).cloned()
+            whole.markers.get(at).cloned()
         };
         Some(Subject {
             template: &self.template,
@@ -92,7 +92,7 @@ impl PartialTemplate<'_> {
             stop: whole.stop.clone(),
             tokens: None,
             warnings: &[],
-            marks: self.template.fields().iter().map(known).collect::<Option<_>>()?,
+            markers: self.template.fields().iter().map(known).collect::<Option<_>>()?,
             document: whole.document.clone(),
         })
     }
@@ -100,16 +100,16 @@ impl PartialTemplate<'_> {
 
 impl Markers {
     fn of(field: &Field) -> Self {
-        let marks = |delimiter: &Option<Delimiter>| delimiter.as_ref().map(whole_matches).unwrap_or_default();
-        Self { open: marks(&field.open), close: marks(&field.close) }
+        let markers = |delimiter: &Option<Delimiter>| delimiter.as_ref().map(whole_matches).unwrap_or_default();
+        Self { open: markers(&field.open), close: markers(&field.close) }
     }
 }
 
 impl<'t> Subject<'t> {
     /// A template without a file: findings have paths, not lines.
     pub fn new(template: &'t Template, targets: &'t [&'static Target]) -> Self {
-        let marks = template.fields().iter().map(Markers::of);
-        Self { template, targets, stop: None, tokens: None, warnings: &[], marks: marks.collect(), document: None }
+        let markers = template.fields().iter().map(Markers::of);
+        Self { template, targets, stop: None, tokens: None, warnings: &[], markers: markers.collect(), document: None }
     }
 
     /// A template with the file it was read from.
@@ -177,7 +177,7 @@ impl<'t> Subject<'t> {
 
     /// The fields with texts that their delimiters match.
     pub(super) fn fields(&self) -> impl Iterator<Item = (&'t Field, &Markers)> {
-        self.template.fields().iter().zip(&self.marks)
+        self.template.fields().iter().zip(&self.markers)
     }
 
     /// Each delimiter of each field.

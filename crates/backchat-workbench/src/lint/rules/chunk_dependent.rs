@@ -94,8 +94,8 @@ fn by_shape(
 
 /// The text that must precede a close for it to count.
 fn before_close(subject: &Subject<'_>, field: &Field) -> String {
-    let marks = subject.fields().find(|(other, _)| other.name == field.name);
-    marks.and_then(|(_, marks)| marks.open.first().cloned()).unwrap_or_default()
+    let markers = subject.fields().find(|(other, _)| other.name == field.name);
+    markers.and_then(|(_, markers)| markers.open.first().cloned()).unwrap_or_default()
 }
 
 /// A parser that knows this delimiter only.
@@ -215,7 +215,8 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
             pieces.extend(halves.into_iter().flat_map(|(beginning, end)| [beginning.to_owned(), end.to_owned()]));
         }
     }
-    let others = subject.fields().flat_map(|(_, marks)| marks.open.iter().take(1).chain(marks.close.iter().take(1)));
+    let others =
+        subject.fields().flat_map(|(_, markers)| markers.open.iter().take(1).chain(markers.close.iter().take(1)));
     let others: Vec<String> = others.cloned().collect();
 
     let mut texts = matches.clone();

@@ -27,8 +27,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let (Some(ends), Some(as_text)) = (ends, text) else { return Vec::new() };
     let mut found = Vec::new();
     let read_as_json = |field: &Field| matches!(field.content, ContentSpec::Json(_));
-    for (field, marks) in subject.fields().filter(|(field, _)| field.open.is_some() && read_as_json(field)) {
-        let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { continue };
+    for (field, markers) in subject.fields().filter(|(field, _)| field.open.is_some() && read_as_json(field)) {
+        let (Some(open), Some(close)) = (markers.open.first(), markers.close.first()) else { continue };
         // A marker with a quote or a line break is written with escapes there, and closes nothing.
         let body = Value::from([("text", close.as_str().into())]);
         let text = format!("{open}{body}{close}");

@@ -27,9 +27,9 @@ const ROUNDS: usize = 60;
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let Some(outside) = parser(subject.template, Mode::Stable) else { return Vec::new() };
     let mut found: Vec<Diagnostic> = Vec::new();
-    let insides = subject.fields().filter_map(|(field, marks)| {
+    let insides = subject.fields().filter_map(|(field, markers)| {
         let mut parser = outside.clone();
-        parser.feed(marks.open.first()?).ok()?;
+        parser.feed(markers.open.first()?).ok()?;
         // A marker may wait until another pattern is decided.
         (parser.current_field() == Some(&field.name)).then_some(parser)
     });

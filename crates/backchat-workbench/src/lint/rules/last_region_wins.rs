@@ -25,10 +25,10 @@ const WORDS: [&str; 2] = ["Earlier", "Later"];
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for (field, marks) in subject.fields().filter(|(field, _)| !field.repeats) {
+    for (field, markers) in subject.fields().filter(|(field, _)| !field.repeats) {
         let shown = match &field.open {
-            Some(_) => reopened(subject, field, marks),
-            None => subject.fields().find_map(|(other, marks)| around(subject, field, other, marks)),
+            Some(_) => reopened(subject, field, markers),
+            None => subject.fields().find_map(|(other, markers)| around(subject, field, other, markers)),
         };
         if let Some((text, value)) = shown {
             let message =
@@ -43,18 +43,18 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
 }
 
 /// A text in which the field opens twice, and the value it then has.
-fn reopened(subject: &Subject<'_>, field: &Field, marks: &Markers) -> Option<(String, Value)> {
-    let (open, close) = (marks.open.first()?, marks.close.first()?);
+fn reopened(subject: &Subject<'_>, field: &Field, markers: &Markers) -> Option<(String, Value)> {
+    let (open, close) = (markers.open.first()?, markers.close.first()?);
     let [earlier, later] = WORDS;
     lost(subject, field, format!("{open}{earlier}{close}{open}{later}{close}"))
 }
 
 /// A text with words before and after a region of another field, and the value of the field outside.
-fn around(subject: &Subject<'_>, field: &Field, other: &Field, marks: &Markers) -> Option<(String, Value)> {
+fn around(subject: &Subject<'_>, field: &Field, other: &Field, markers: &Markers) -> Option<(String, Value)> {
     if other.name == field.name {
         return None;
     }
-    let (open, close) = (marks.open.first()?, marks.close.first()?);
+    let (open, close) = (markers.open.first()?, markers.close.first()?);
     let [earlier, later] = WORDS;
     lost(subject, field, format!("{earlier}{open}{{}}{close}{later}"))
 }

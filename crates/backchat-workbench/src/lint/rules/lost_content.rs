@@ -24,10 +24,10 @@ pub(in crate::lint) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let Some(implicit) = subject.template.implicit_field() else { return Vec::new() };
     let mut found = Vec::new();
-    for (field, marks) in subject.fields().filter(|(field, _)| field.open.is_some() && field.close.is_some()) {
+    for (field, markers) in subject.fields().filter(|(field, _)| field.open.is_some() && field.close.is_some()) {
         // Reasoning comes before the answer, and nothing comes after the marker that ends the turn.
-        let comes_last = marks.close.first().is_some_and(|close| ends_the_turn(implicit, close));
-        if REASONING.contains(&field.name.as_str()) || comes_last || !loses_after(subject.template, implicit, marks) {
+        let comes_last = markers.close.first().is_some_and(|close| ends_the_turn(implicit, close));
+        if REASONING.contains(&field.name.as_str()) || comes_last || !loses_after(subject.template, implicit, markers) {
             continue;
         }
         let path = Subject::delimiter_path(field, Side::Close);
@@ -40,7 +40,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             found.push(finding);
             continue;
         }
-        found.push(match fix(subject, field, &path, marks, implicit) {
+        found.push(match fix(subject, field, &path, markers, implicit) {
             Some((pattern, edits)) => {
                 finding.fix(format!("write `close_pattern` {}", Value::from(pattern.as_str())), edits)
             }
@@ -57,8 +57,8 @@ fn ends_the_turn(implicit: &Field, close: &str) -> bool {
 }
 
 /// Whether content before a region is gone once a newline comes after it.
-fn loses_after(template: &Template, implicit: &Field, marks: &Markers) -> bool {
-    let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { return false };
+fn loses_after(template: &Template, implicit: &Field, markers: &Markers) -> bool {
+    let (Some(open), Some(close)) = (markers.open.first(), markers.close.first()) else { return false };
     let content =
         |text: &str| read_whole(template, text).and_then(|answer| answer.message.ok()?.get(&implicit.name).cloned());
     let is_kept = |after: &str| {
@@ -73,7 +73,7 @@ fn fix(
     subject: &Subject<'_>,
     field: &Field,
     path: &Path,
-    marks: &Markers,
+    markers: &Markers,
     implicit: &Field,
 ) -> Option<(String, Vec<Edit>)> {
     let close = field.close.as_ref()?;
@@ -87,7 +87,7 @@ fn fix(
         written.shift_remove("close");
         written.insert("close_pattern", pattern.as_str().into());
     })?;
-    if loses_after(&fixed, implicit, marks) {
+    if loses_after(&fixed, implicit, markers) {
         return None;
     }
     let edits = subject.replace_entry(path, "close_pattern", &pattern.as_str().into())?;

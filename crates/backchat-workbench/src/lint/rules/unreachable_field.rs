@@ -24,29 +24,30 @@ pub(in crate::lint) static RULE: Rule = Rule {
 const FOLLOWS: [&str; 4] = ["x", " x", "\nx", "{x"];
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
-    let regions =
-        subject.fields().filter_map(|(_, marks)| Some(format!("{}x{}", marks.open.first()?, marks.close.first()?)));
+    let regions = subject
+        .fields()
+        .filter_map(|(_, markers)| Some(format!("{}x{}", markers.open.first()?, markers.close.first()?)));
     let mut contexts: Vec<String> = ["", "x", "\n", "x\n"].map(str::to_owned).to_vec();
     contexts.extend(regions);
-    contexts.extend(subject.fields().filter_map(|(_, marks)| marks.close.first().cloned()));
+    contexts.extend(subject.fields().filter_map(|(_, markers)| markers.close.first().cloned()));
     let mut found = Vec::new();
-    for (field, marks) in subject.fields().filter(|(field, _)| field.open.is_some()) {
+    for (field, markers) in subject.fields().filter(|(field, _)| field.open.is_some()) {
         let sees_behind =
             field.open.as_ref().is_some_and(|open| open.pattern().shape().constructs.contains(&Construct::LookBehind));
-        if marks.open.is_empty() || sees_behind {
+        if markers.open.is_empty() || sees_behind {
             continue;
         }
         let opens = |text: &str| {
             read_whole(subject.template, text)
                 .is_none_or(|answer| answer.regions.iter().any(|(name, _)| *name == field.name))
         };
-        let reached = marks.open.iter().take(12).any(|open| {
+        let reached = markers.open.iter().take(12).any(|open| {
             contexts.iter().any(|before| FOLLOWS.iter().any(|after| opens(&format!("{before}{open}{after}"))))
         });
         if reached {
             continue;
         }
-        let text = marks.open.first().cloned().unwrap_or_default();
+        let text = markers.open.first().cloned().unwrap_or_default();
         let instead = read_whole(subject.template, &format!("{text}x"));
         let winner = instead
             .and_then(|answer| answer.regions.into_iter().map(|(name, _)| name).find(|name| *name != field.name));
