@@ -13,6 +13,9 @@ use backchat_chat::ChatTemplate;
 /// The help for messages and tools that differ from the expected ones.
 const ACCEPT: &str = "correct the case, or accept the messages with `--bless`";
 
+/// The help for a text that is not a render of the chat template.
+const EXACT: &str = "check that the text is exact to the byte and that it was rendered with this chat template";
+
 /// Checks a case of a rendered chat. `text` is that of its file, for the positions of findings. Without a result the
 /// text is not a render of the template.
 pub(super) fn check_chat(
@@ -29,14 +32,13 @@ pub(super) fn check_chat(
     let chat = match unrenderer.unrender(&case.chat.value) {
         Ok(chat) => chat,
         Err(error) => {
-            note(Severity::Error, "check-chat", error.to_string(), case.chat.span.clone(), None);
+            note(Severity::Error, "check-chat", error.to_string(), case.chat.span.clone(), Some(EXACT));
             return (found, None);
         }
     };
     if let Some(at) = chat.differs_at {
         let message = format!("the messages that were read render to a different text from character {at} on");
-        let help = "check that the text is exact to the byte and that it was rendered with this chat template";
-        note(Severity::Error, "check-chat", message, case.chat.span.clone(), Some(help));
+        note(Severity::Error, "check-chat", message, case.chat.span.clone(), Some(EXACT));
     }
     match &case.messages {
         None => {

@@ -1,7 +1,7 @@
 //! Any response template written within the limits of readers, and proved to read the same conversations as before.
 
 use super::super::proof::Proof;
-use super::super::{Options, compiled, no_content};
+use super::super::{Options, compiled, with_proof};
 use super::{ReaderSet, fit};
 use crate::targets::{CONTENT, TOOL_CALLS};
 use backchat_core::diagnostic::Diagnostic;
@@ -27,10 +27,19 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
     if readers.refusals(template).is_empty() {
         return Ok(None);
     }
-    let Some(mut proof) = Proof::new(&chat_template, options) else {
-        return Err(no_content(&chat_template, options));
-    };
-    proof.any_reasoning_name = true;
+    let (rewritten, _) = with_proof(&chat_template, options, |mut proof, options| {
+        proof.any_reasoning_name = true;
+        Some(within_limits(&proof, &readers, template, options))
+    })?;
+    rewritten
+}
+
+fn within_limits(
+    proof: &Proof<'_>,
+    readers: &ReaderSet,
+    template: &Template,
+    options: &Options,
+) -> Result<Option<Rewritten>, Diagnostic> {
     let before = proof.judge(template).failed();
     let named = match readers.limits.reasoning.filter(|_| options.reasoning_field.is_none()) {
         Some(name) => renamed(&template.to_value(), name),
@@ -81,7 +90,12 @@ mod tests {
                              {% if add_generation_prompt %}[assistant]{% endif %}";
         let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close_pattern": "<end>(?=\\s|$)"}}}"#;
         let options = Options { targets: vec![Target::named("smg").unwrap()], ..Options::default() };
-        let rewritten = rewrite(chat_template, &Template::load(text).unwrap().template, &options).unwrap().unwrap();
-        assert_eq!(rewritten.template.get("fields").unwrap().to_string(), r#"{"content": {"close_pattern": "<end>"}}"#);
+        // What a template requires is filled in, as for a derivation.
+        for needs in ["", "{{ raise_exception('no budget') if budget is undefined or budget < 1 }}"] {
+            let source = format!("{needs}{chat_template}");
+            let rewritten = rewrite(&source, &Template::load(text).unwrap().template, &options).unwrap().unwrap();
+            let fields = rewritten.template.get("fields").unwrap().to_string();
+            assert_eq!(fields, r#"{"content": {"close_pattern": "<end>"}}"#);
+        }
     }
 }

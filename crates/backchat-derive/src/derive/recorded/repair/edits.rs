@@ -324,6 +324,14 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_is_known_however_it_is_written() {
+        for (pattern, mark) in [(r"<a\tb>|<c>", "<a\tb>"), (r"<a>|\[b\]", "[b]"), (r"<a\nb>", "<a\nb>")] {
+            assert!(is_branch(pattern, mark), "{pattern}");
+        }
+        assert!(!is_branch("<a>b", "<a>"));
+    }
+
+    #[test]
     fn reasoning_gets_the_marks_around_it() {
         let text = "<plan>Hm.</plan>Yes.<end>";
         let message = r#"{"thinking": "Hm.", "content": "Yes."}"#;
