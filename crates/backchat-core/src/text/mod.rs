@@ -1,4 +1,4 @@
-//! Slices of text at bounds that were found in it, and a cursor over its characters.
+//! Slices of text at bounds that were found in it, its runs of characters, and a cursor over them.
 
 mod cursor;
 
@@ -47,6 +47,28 @@ pub fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
     slice(one, one.len() - length..)
 }
 
+/// A text cut into runs of characters of one kind; a character without a kind is a piece of its own.
+pub fn runs(text: &str, kind: impl Fn(char) -> Option<u8>) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let kind = kind(c);
+        if at > start && (kind.is_none() || kind != before) {
+            pieces.push(slice(text, start..at));
+            start = at;
+        }
+        before = kind;
+    }
+    pieces.extend(Some(slice(text, start..)).filter(|rest| !rest.is_empty()));
+    pieces
+}
+
+/// A letter, a digit or an underscore, which is less than `\w` matches in Python.
+pub fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// A path whose parts are separated by slashes, as a reference in a URI.
 pub fn uri_path(path: &str) -> String {
     path.bytes().fold(String::new(), |out, byte| match byte {
@@ -66,5 +88,13 @@ mod tests {
         assert_eq!([common_start("<é>a", "<é>b"), common_start("é", "è"), common_start("ab", "ab")], ["<é>", "", "ab"]);
         // The last bytes of `é` and `©` are the same.
         assert_eq!([common_end("a<é>", "b<é>"), common_end("é", "©"), common_end("", "ab")], ["<é>", "", ""]);
+    }
+
+    #[test]
+    fn characters_without_a_kind_are_runs_of_their_own() {
+        let words = |text| runs(text, |c| is_word(c).then_some(0)).join("|");
+        assert_eq!(words("été_1 <<a b>>"), "été_1| |<|<|a| |b|>|>");
+        assert_eq!(words("") + &words("-"), "-");
+        assert_eq!(runs("ab  12", |c| Some(c.is_whitespace().into())), ["ab", "  ", "12"]);
     }
 }

@@ -4,7 +4,7 @@ use crate::wire::structure::WireFormat;
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::Value;
 use backchat_core::push_new;
-use backchat_core::text::{common_end, common_start, slice};
+use backchat_core::text::{common_end, common_start, is_word, runs, slice};
 use backchat_probe::diff::{self, DiffTag};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
@@ -49,15 +49,14 @@ pub struct Printed {
     pub text: String,
 }
 
-/// Compares two renders.
 fn changes(without: &str, with: &str) -> Vec<Change> {
     // Only the text between the common ends is worth the work.
     let start = common_start(without, with).len();
     let (a, b) = (slice(without, start..), slice(with, start..));
     let end = common_end(a, b).len();
     let (a, b) = (slice(a, ..a.len() - end), slice(b, ..b.len() - end));
-    let a: Vec<&str> = pieces(a);
-    let b: Vec<&str> = pieces(b);
+    // A change should not split a word.
+    let [a, b] = [a, b].map(|text| runs(text, |c| is_word(c).then_some(0)));
     let join = |pieces: &[&str], range: std::ops::Range<usize>| pieces.get(range).unwrap_or(&[]).concat();
     diff::operations(&a, &b)
         .into_iter()
@@ -69,25 +68,6 @@ fn changes(without: &str, with: &str) -> Vec<Change> {
             printed: Vec::new(),
         })
         .collect()
-}
-
-/// Words and single characters: a change should not split a word.
-fn pieces(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    let mut in_word = false;
-    for (at, c) in text.char_indices() {
-        let word = c.is_alphanumeric() || c == '_';
-        if at > start && !(word && in_word) {
-            pieces.push(slice(text, start..at));
-            start = at;
-        }
-        in_word = word;
-    }
-    if start < text.len() {
-        pieces.push(slice(text, start..));
-    }
-    pieces
 }
 
 /// A render of the evidence, and its name.

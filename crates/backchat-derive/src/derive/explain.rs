@@ -252,7 +252,6 @@ fn places(text: &str, message: &Value) -> Vec<String> {
     places
 }
 
-/// The last part of a prompt.
 fn end_of(prompt: &str) -> String {
     let from = prompt.char_indices().rev().nth(79).map_or(0, |(at, _)| at);
     let rest = slice(prompt, from..);

@@ -72,7 +72,6 @@ pub(super) fn headers(wire: &WireFormat) -> Vec<&str> {
 }
 
 impl History {
-    /// In words.
     pub(super) fn name(self) -> &'static str {
         match self {
             History::User => "a user message",
@@ -84,7 +83,6 @@ impl History {
 }
 
 impl Source {
-    /// In words.
     pub(super) fn name(self) -> &'static str {
         match self {
             Source::Rendered => "rendered",

@@ -160,7 +160,13 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
 
 fn derive_as_asked(source: &str, options: &Options) -> Derivation {
     match compiled(source).and_then(|template| derive_and(&template, options, report::report)) {
-        Ok((derivation, gaps)) => derivation.with_gaps(&gaps),
+        Ok((mut made, gaps)) => {
+            made.missing = gaps.report(made.response_template.as_ref(), &mut made.diagnostics);
+            if made.missing.is_some() {
+                made.status = Status::Partial;
+            }
+            made
+        }
         Err(diagnostic) => Derivation::failed(diagnostic),
     }
 }

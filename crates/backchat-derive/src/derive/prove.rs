@@ -1,6 +1,5 @@
 //! The proof of a response template that was written or edited by hand, against the chat template it is for.
 
-use super::needed::Gaps;
 use super::proof::{Conversation, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
 use super::{Options, Status, compiled, no_content, with_proof};
@@ -62,7 +61,12 @@ fn prove_and<T>(
         })
     });
     match held {
-        Ok(((proven, asked), gaps)) => (proven.with_gaps(&gaps), Some(asked)),
+        Ok(((mut proven, asked), gaps)) => {
+            if gaps.report(None, &mut proven.diagnostics).is_some() {
+                proven.status = Status::Partial;
+            }
+            (proven, Some(asked))
+        }
         Err(diagnostic) => {
             let failed = Proven {
                 status: Status::Failed,
@@ -92,16 +96,6 @@ fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Pr
 }
 
 impl Proven {
-    /// Names the missing variables; without one that the model's turn needs, nothing is proved.
-    fn with_gaps(mut self, gaps: &Gaps) -> Self {
-        let missing = gaps.missing(None);
-        if missing.is_some() {
-            self.status = Status::Partial;
-        }
-        self.diagnostics.splice(0..0, gaps.notes(missing.as_ref()));
-        self
-    }
-
     /// The machine-readable report, in the form of that of `derive`.
     pub fn to_value(&self) -> Value {
         Value::from([

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Job;
 use super::choose::Chosen;
 use super::findings::{Findings, ReportData};
-use super::needed::{Gaps, Missing};
+use super::needed::Missing;
 use super::proof::{Proof, Tried};
 use super::readers::{self, ReaderVerdict};
 use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
@@ -94,16 +94,6 @@ impl Derivation {
         }
     }
 
-    /// Names the missing variables; without one that the model's turn needs, nothing is proved.
-    pub(super) fn with_gaps(mut self, gaps: &Gaps) -> Self {
-        self.missing = gaps.missing(self.response_template.as_ref());
-        if self.missing.is_some() {
-            self.status = Status::Partial;
-        }
-        self.diagnostics.splice(0..0, gaps.notes(self.missing.as_ref()));
-        self
-    }
-
     /// Names the special tokens that came from files next to the chat template.
     pub fn with_tokens_of(mut self, source: &ChatSource) -> Self {
         let found = source.tokens_beside().iter().map(|(name, file)| {
@@ -176,34 +166,38 @@ impl Verdict {
     /// Every failure, loss and unverified claim.
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
+        let mut add = |severity: Severity, id: &'static str, message: String, help: String| {
+            diagnostics.push(Diagnostic::new(severity, id, message).help(help));
+        };
         for failure in &self.failures {
             let help = failure.hint().unwrap_or_else(|| format!("the text: {:?}", shortened(&failure.text, 160)));
-            diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", failure.describe()).help(help));
+            add(Severity::Warning, "derive-unproved", failure.describe(), help);
         }
+        let smallest = |example: &str| format!("the smallest example: {:?}", shortened(example, 160));
         for loss in &self.losses {
             let (id, message) = match loss.is_assumed {
                 true => ("derive-assumed", loss.describe()),
                 false => ("derive-loss", format!("the wire format loses {}", loss.describe())),
             };
-            let help = format!("the smallest example: {:?}", shortened(&loss.example, 160));
-            diagnostics.push(Diagnostic::new(Severity::Note, id, message).help(help));
+            add(Severity::Note, id, message, smallest(&loss.example));
         }
         for claim in &self.unverified {
             let message = format!("not verified: {}", claim.message);
-            let note = Diagnostic::new(Severity::Note, "derive-unverified", message);
-            diagnostics.push(note.help("check it with recorded outputs: --samples FILE"));
+            add(
+                Severity::Note,
+                "derive-unverified",
+                message,
+                "check it with recorded outputs: --samples FILE".to_owned(),
+            );
         }
         if let (Some(tolerance), Some(example)) = (self.tolerance.describe(), self.tolerance.example()) {
-            let help = format!(
-                "if the model writes such outputs, pass them with --samples, for example {:?}",
-                shortened(example, 160)
-            );
-            diagnostics.push(Diagnostic::new(Severity::Note, "derive-tolerance", tolerance).help(help));
+            let example = shortened(example, 160);
+            let help = format!("if the model writes such outputs, pass them with --samples, for example {example:?}");
+            add(Severity::Note, "derive-tolerance", tolerance, help);
         }
         for (policy, example) in &self.policies.refused {
             let message = format!("the policy `{policy}` changes turns that conform: leave it out");
-            let help = format!("the smallest example: {:?}", shortened(example, 160));
-            diagnostics.push(Diagnostic::new(Severity::Warning, "derive-policy", message).help(help));
+            add(Severity::Warning, "derive-policy", message, smallest(example));
         }
         diagnostics
     }
@@ -229,7 +223,7 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let Job { proof, options, readers: set } = job;
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
-    let of_readers = readers::report(set, &wire, &reasoning_field, &attempt);
+    let (readings, of_readers) = readers::report(set, &wire, &reasoning_field, &attempt);
     let meets_readers = attempt.refusals.is_empty() || !set.is_asked;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
@@ -246,7 +240,7 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     };
     let mut diagnostics = inexpressible::find(&wire);
     diagnostics.extend(coverage.diagnostics(&verdict, prober.refuses_calls()));
-    diagnostics.extend(of_readers.diagnostics);
+    diagnostics.extend(of_readers);
     diagnostics.extend(lessons.diagnostics());
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
@@ -267,7 +261,7 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
         findings,
         verdict,
         explained,
-        readers: of_readers.readings,
+        readers: readings,
         diagnostics,
         tried,
         missing: None,

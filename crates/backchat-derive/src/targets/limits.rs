@@ -52,30 +52,6 @@ impl Limits {
         calls_are_functions: false,
     };
 
-    /// The limits of one reader.
-    pub(super) fn of(reader: Reader) -> Self {
-        let served = Self {
-            fields: Some(&SERVED),
-            defaults: Some(&SERVED_DEFAULTS),
-            reasoning: Some(THINKING),
-            joins_text: false,
-            shapes_text: false,
-            repeats_reasoning: false,
-            literal_reasoning: true,
-            calls_are_functions: true,
-            ..Self::NONE
-        };
-        match reader {
-            Reader::Transformers => Self::NONE,
-            Reader::Trl => Self::NONE,
-            Reader::Vllm => served,
-            Reader::Sglang => {
-                Self { repeats_reasoning: true, calls_need_open: true, calls_need_literal_close: true, ..served }
-            }
-            Reader::Smg => Self { looks_around: false, ..Self::NONE },
-        }
-    }
-
     /// The limits of two readers at once.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -92,6 +68,31 @@ impl Limits {
             calls_need_open: self.calls_need_open || other.calls_need_open,
             calls_need_literal_close: self.calls_need_literal_close || other.calls_need_literal_close,
             calls_are_functions: self.calls_are_functions || other.calls_are_functions,
+        }
+    }
+}
+
+impl Reader {
+    /// The limits of a template that this reader accepts and uses.
+    pub fn limits(self) -> Limits {
+        let served = Limits {
+            fields: Some(&SERVED),
+            defaults: Some(&SERVED_DEFAULTS),
+            reasoning: Some(THINKING),
+            joins_text: false,
+            shapes_text: false,
+            repeats_reasoning: false,
+            literal_reasoning: true,
+            calls_are_functions: true,
+            ..Limits::NONE
+        };
+        match self {
+            Reader::Transformers | Reader::Trl => Limits::NONE,
+            Reader::Vllm => served,
+            Reader::Sglang => {
+                Limits { repeats_reasoning: true, calls_need_open: true, calls_need_literal_close: true, ..served }
+            }
+            Reader::Smg => Limits { looks_around: false, ..Limits::NONE },
         }
     }
 }

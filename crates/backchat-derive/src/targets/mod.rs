@@ -130,11 +130,6 @@ impl Reader {
             Self::Sglang => serving::sglang_cautions(template),
         }
     }
-
-    /// The limits of a template that this reader accepts and uses.
-    pub fn limits(self) -> Limits {
-        Limits::of(self)
-    }
 }
 
 impl Target {

@@ -198,7 +198,6 @@ impl Finder<'_, '_> {
         Cut::of([section, open, post, "", section_close])
     }
 
-    /// The text between two calls.
     fn between(&self, two: &Trace, pairs: Option<&Pairs>) -> Option<String> {
         let made = self.calls(2);
         let first = locate(two, 0, made.first()?, pairs)?;
@@ -206,7 +205,6 @@ impl Finder<'_, '_> {
         (first.range.end <= second.range.start).then(|| two.get(first.range.end..second.range.start).to_owned())
     }
 
-    /// The text after the last of several calls.
     fn after_last(&self, trace: &Trace, count: usize, pairs: Option<&Pairs>) -> Option<String> {
         let made = self.calls(count);
         let last = locate(trace, count - 1, made.last()?, pairs)?;
@@ -528,7 +526,6 @@ fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
 }
 
 impl Trace {
-    /// Whether this many calls show.
     fn shows_calls(&self, count: usize) -> bool {
         (0..count).all(|call| self.of_call(call).next().is_some())
     }

@@ -87,7 +87,6 @@ pub(crate) fn message(
     Some(MessageObject { keys, content: key_of(&value, ODD)?, reasoning, calls })
 }
 
-/// The key of an object under which a text is.
 fn key_of(value: &Value, text: &str) -> Option<String> {
     value.as_object()?.iter().find(|(_, value)| value.as_str() == Some(text)).map(|(key, _)| key.to_owned())
 }

@@ -39,15 +39,8 @@ impl Reading {
 
 /// Infers how a chat template writes the model's turn in one reading; `None` if it shows no content.
 pub(crate) fn infer(prober: &Prober, usage: &TemplateUsage, reading: Reading) -> Option<WireFormat> {
-    let Reading { segmentation, comparison } = reading;
-    Inference {
-        plain: prober.offering(None),
-        offering: prober.offering(Some(other_tools(prober.request_shape()))),
-        usage,
-        segmentation,
-        comparison,
-    }
-    .wire()
+    let (plain, offering) = (prober.offering(None), prober.offering(Some(other_tools(prober.request_shape()))));
+    Inference { plain, offering, usage, segmentation: reading.segmentation, comparison: reading.comparison }.wire()
 }
 
 /// The stages of an inference: each is a method, whose arguments are the findings that it needs.
@@ -210,7 +203,6 @@ impl<'t> Inference<'_, 't> {
         taken.map_or_else(|| self.plain.clone(), |shape| self.plain.with_shape(shape))
     }
 
-    /// The marks at which a model stops.
     fn stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
         let mut stops: Vec<String> = Vec::new();
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref()), self.usage.eos_token.as_deref()];

@@ -65,7 +65,6 @@ fn braces(pairs: &mut Pairs, after: &str) {
     pairs.braces = Some((open, after.get(..=end).unwrap_or("}").to_owned()));
 }
 
-/// Values as they are.
 const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
 
 /// Cuts the text before, between and after arguments; a call without arguments decides open questions.
@@ -97,7 +96,7 @@ fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: 
 /// Finds how values are spelled: renders one of each type and compares the texts around them.
 fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     let Some(samples) = Samples::render(turns, setting) else { return };
-    let kinds = Samples::KINDS.into_iter().filter(|kind| *kind != "odd");
+    let kinds = Samples::values().into_iter().map(|(kind, _)| kind).filter(|kind| *kind != "odd");
     pairs.written = kinds.filter_map(|kind| Some((kind, samples.text(kind)?.to_owned()))).collect();
     let Some((open, close)) = samples.text("string").and_then(|text| text.split_once(&shapes::value(0, 0))) else {
         return;
@@ -119,8 +118,11 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     {
         pairs.values.frame = Some((open.to_owned(), close.to_owned()));
     }
-    let is_json = |kind: &str| samples.text(kind).is_none_or(|text| text.contains(&Samples::value(kind).to_string()));
-    let as_json = ["boolean", "null", "array", "object"].into_iter().all(is_json);
+    let is_json = |(kind, value): (&str, Value)| {
+        let is_other = !["string", "integer", "odd"].contains(&kind);
+        !is_other || samples.text(kind).is_none_or(|text| text.contains(&value.to_string()))
+    };
+    let as_json = Samples::values().into_iter().all(is_json);
     pairs.values.others = if as_json { Encoding::Json } else { Encoding::Python };
 }
 
@@ -134,32 +136,30 @@ struct Samples {
 }
 
 impl Samples {
-    /// The types of JSON, and a string with characters that encodings escape.
-    const KINDS: [&str; 7] = ["string", "integer", "boolean", "null", "array", "object", "odd"];
-
-    fn value(kind: &str) -> Value {
-        match kind {
-            "string" => shapes::value(0, 0).into(),
-            "integer" => INTEGER.into(),
-            "boolean" => true.into(),
-            "array" => Value::List(vec![needle::ITEM.into()]),
-            "object" => Value::from([("qzinner", needle::ITEM.into())]),
-            "odd" => ODD.into(),
-            _ => Value::Null,
-        }
+    /// A value of each type of JSON, and a string with characters that encodings escape.
+    fn values() -> [(&'static str, Value); 7] {
+        [
+            ("string", shapes::value(0, 0).into()),
+            ("integer", INTEGER.into()),
+            ("boolean", true.into()),
+            ("null", Value::Null),
+            ("array", Value::List(vec![needle::ITEM.into()])),
+            ("object", Value::from([("qzinner", needle::ITEM.into())])),
+            ("odd", ODD.into()),
+        ]
     }
 
     /// Nothing if no render shows a string.
     fn render(turns: Turns<'_, '_>, setting: &Setting) -> Option<Self> {
-        let shown = |kind: &'static str| -> Option<(&'static str, String)> {
-            let arguments: Object = [(shapes::key(0, 0), Self::value(kind))].into_iter().collect();
+        let shown = |(kind, value): (&'static str, Value)| {
+            let arguments: Object = [(shapes::key(0, 0), value)].into_iter().collect();
             let answer = Answer::calls(vec![call_with(0, arguments)]);
             let trace = turns.trace(History::User, &answer, setting)?;
             // An object of this one argument is a slot of its own.
             let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
             Some((kind, rest.to_owned()))
         };
-        let texts: Vec<_> = Self::KINDS.into_iter().filter_map(shown).collect();
+        let texts: Vec<_> = Self::values().into_iter().filter_map(shown).collect();
         let (_, string) = texts.iter().find(|(kind, _)| *kind == "string")?;
         // The text around every value of any type.
         let mut lead = string.find("Qz").unwrap_or(0);

@@ -54,7 +54,6 @@ pub(crate) fn conversation(after: History, answer: &Answer) -> Vec<Message> {
     messages
 }
 
-/// An answer that is content alone.
 pub(crate) fn content() -> Answer {
     Answer::content(needle::CONTENT)
 }

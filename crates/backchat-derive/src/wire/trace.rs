@@ -30,7 +30,6 @@ pub(crate) enum Whole {
 }
 
 impl SlotKind {
-    /// The call it belongs to.
     pub(crate) fn call(self) -> Option<usize> {
         match self {
             SlotKind::Content | SlotKind::Reasoning => None,
@@ -100,7 +99,6 @@ impl Trace {
         slice(&self.text, range)
     }
 
-    /// The text from a place on.
     pub(crate) fn rest(&self, at: usize) -> &str {
         self.get(at..self.text.len())
     }
@@ -119,7 +117,6 @@ impl Trace {
         })
     }
 
-    /// The first slot of this kind.
     pub(crate) fn slot(&self, kind: SlotKind) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.kind == kind)
     }

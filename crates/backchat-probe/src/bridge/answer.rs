@@ -1,7 +1,7 @@
 //! Parses a sample, and determines how it ends.
 
 use super::Sample;
-use super::refusal::{Refusal, Refused};
+use super::refusal::{Refusal, Refused, check_after_stop};
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::{Finished, Options, ParseError, Parser, ProblemKind, TokenTemplate};
 use backchat_parser::tokens::Placed;
@@ -35,12 +35,7 @@ impl Answer {
     pub fn read(tokens: &TokenTemplate, sample: &Sample<'_>) -> Result<Self, Refused> {
         let is_stop = |id: &u32| sample.stop_ids.contains(id);
         let last = sample.sampled_ids.last().copied();
-        if let Some(stop) = sample.sampled_ids.iter().position(is_stop)
-            && stop + 1 < sample.sampled_ids.len()
-        {
-            let count = sample.sampled_ids.len() - stop - 1;
-            return Err(Refused::new(Refusal::AfterStop, format!("{count} ids follow the stop, at place {stop}")));
-        }
+        check_after_stop(sample.sampled_ids, is_stop, "")?;
         let all = Placed::new(tokens.tokens(), &[sample.prompt_ids, sample.sampled_ids].concat());
         if all.is_cut {
             return Err(Refused::new(Refusal::IncompleteCharacter, "the sample ends inside a character"));

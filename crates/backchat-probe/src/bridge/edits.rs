@@ -7,7 +7,7 @@ use crate::diff::{DiffTag, operations};
 use crate::probe::REASONING_KEYS;
 use backchat_core::diagnostic::escape;
 use backchat_core::json::Value;
-use backchat_core::text::{common_end, common_start, slice};
+use backchat_core::text::{common_end, common_start, is_word, runs, slice};
 
 /// Why a template would write something differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,25 +69,9 @@ pub(super) fn differences(one: &str, other: &str) -> Vec<(Range<usize>, String)>
         .collect()
 }
 
-/// A text split into words, white space and single punctuation characters.
+/// Words, white space, and single punctuation characters.
 fn words(text: &str) -> Vec<&str> {
-    let kind = |c: char| match c {
-        c if c.is_alphanumeric() || c == '_' => 0,
-        c if c.is_whitespace() => 1,
-        _ => 2,
-    };
-    let mut words = Vec::new();
-    let mut start = 0;
-    let mut before = None;
-    for (at, c) in text.char_indices() {
-        if before.is_some_and(|before| before != kind(c) || before == 2) {
-            words.extend(text.get(start..at));
-            start = at;
-        }
-        before = Some(kind(c));
-    }
-    words.extend(text.get(start..).filter(|rest| !rest.is_empty()));
-    words
+    runs(text, |c| if is_word(c) { Some(0) } else { c.is_whitespace().then_some(1) })
 }
 
 /// The edits that make the text of the ids the render; the prompt and the sample are the first bytes of it.
@@ -130,7 +114,6 @@ pub(super) fn between(text: &str, render: &str, answer: &Answer, sampled_end: us
     edits.collect()
 }
 
-/// An edit in words.
 pub(super) fn story(edit: &Edit) -> String {
     let text: String = edit.text.chars().take(60).collect();
     format!(

@@ -97,6 +97,13 @@ pub(super) fn check_messages(new: &[Value]) -> Result<(), Refused> {
     }
 }
 
+/// Refuses ids after the first one that stops.
+pub(super) fn check_after_stop(sampled: &[u32], is_stop: impl Fn(&u32) -> bool, name: &str) -> Result<(), Refused> {
+    let Some(place) = sampled.iter().position(is_stop).filter(|place| place + 1 < sampled.len()) else { return Ok(()) };
+    let count = sampled.len() - place - 1;
+    Err(Refused::new(Refusal::AfterStop, format!("{count} ids follow the stop{name}, at place {place}")))
+}
+
 pub(super) fn not_encoded(error: TokensError) -> Refused {
     Refused::new(Refusal::Seam, format!("the render cannot be encoded: {error}"))
 }

@@ -1,8 +1,8 @@
 //! The end of a turn in the render of all messages, proved with twins: renders in which a needle replaces a text.
 
+use super::Conversation;
 use super::answer::Answer;
-use super::refusal::{Refusal, Refused};
-use super::{Conversation, Sample};
+use super::refusal::{Refusal, Refused, check_after_stop};
 use crate::probe::needle::Needles;
 use crate::probe::{role_of, said, text_part};
 use backchat_core::json::{Value, entries_mut};
@@ -40,7 +40,6 @@ struct TurnEnd {
     stops: Vec<String>,
 }
 
-/// The text after the last needle.
 fn after_last(render: &str, needle: &str) -> Option<String> {
     Some(render.rsplit_once(needle)?.1.to_owned())
 }
@@ -117,7 +116,11 @@ impl Tail {
     pub fn join(&self, conversation: &Conversation<'_>, answer: &Answer) -> Result<Join, Refused> {
         let tokens = conversation.bridge.tokenizer.tokens();
         let turn = self.turn_end(conversation, tokens)?;
-        check_after_stop(&turn, conversation.sample, tokens)?;
+        // Nothing may follow the marker that ends a plain turn.
+        if let Some(usual) = turn.stops.first() {
+            let is_stop = |id: &u32| tokens.added_text(*id).is_some_and(|text| text == usual);
+            check_after_stop(conversation.sample.sampled_ids, is_stop, &format!(" `{usual}`"))?;
+        }
         let at = |place: usize, closes: bool| Ok(Join { place: self.start + place, closes });
         let has_stop = turn.stops.iter().any(|stop| answer.last_marker.as_ref() == Some(stop))
             || turn.stops.iter().any(|stop| answer.text.trim_end().ends_with(stop.as_str()));
@@ -215,19 +218,6 @@ impl Tail {
 
 /// The roles of messages that can follow a model's.
 const ROLES: [&str; 3] = ["user", "tool", "system"];
-
-/// Refuses ids after the marker that ends a plain turn.
-fn check_after_stop(turn: &TurnEnd, sample: &Sample<'_>, tokens: &Tokens) -> Result<(), Refused> {
-    let Some(usual) = turn.stops.first() else { return Ok(()) };
-    let is_stop = |id: &u32| tokens.added_text(*id).is_some_and(|text| text == usual);
-    match sample.sampled_ids.iter().position(is_stop) {
-        Some(place) if place + 1 < sample.sampled_ids.len() => {
-            let count = sample.sampled_ids.len() - place - 1;
-            Err(Refused::new(Refusal::AfterStop, format!("{count} ids follow the stop `{usual}`, at place {place}")))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// Replaces the texts of a message that a model chose: its content, and the texts in the arguments of its calls, or the
 /// name of a call without any.

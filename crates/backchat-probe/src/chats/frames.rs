@@ -119,19 +119,30 @@ pub(super) const SPECIAL: &str = "\"\n<é";
 impl Frames {
     /// Learns from a template under these variables.
     pub fn learn(renderer: &Renderer<'_>, variables: &Object) -> Self {
-        let mut learner = Learner::new(renderer, variables);
+        let learner = Learner { renderer, variables };
         let form = learner.form();
-        lessons(&form).for_each(|(shape, tools, prompt)| learner.render(shape, tools, &form, prompt));
-        let spellings = learner.spellings(&form);
-        let Learner { found, trailing, leading, .. } = learner;
-        let mut frames: Vec<Frame> = found.into_iter().collect();
-        frames.sort();
-        Self { frames, form, spellings, trailing, leading }
+        let mut learned = Self { form, spellings: learner.spellings(&form), ..Self::default() };
+        let mut found = HashSet::new();
+        for (shape, tools, prompt) in lessons(&form) {
+            let script = Script::new(shape, tools, &form, "");
+            let Some(text) = learner.text(&script, prompt) else { continue };
+            let slots = slots(&script, &text);
+            if shape == "UCT" {
+                learned.note_echoes(&slots);
+            }
+            if tools == "b" {
+                learned.note_descriptions(&slots);
+            }
+            found.extend(steps(&script, &slots, &text, prompt));
+        }
+        learned.frames = found.into_iter().collect();
+        learned.frames.sort();
+        learned
     }
 
     /// The form in which a template takes conversations.
     pub fn form(renderer: &Renderer<'_>, variables: &Object) -> Form {
-        Learner::new(renderer, variables).form()
+        Learner { renderer, variables }.form()
     }
 
     /// The same, with all definitions of tools as one opaque text between known literals. `None` if renders show no
@@ -164,26 +175,37 @@ impl Frames {
         shows_tools.then(|| Self { frames, ..self.clone() })
     }
 
+    /// Records the texts after a result that belong to it.
+    fn note_echoes(&mut self, slots: &[Slot]) {
+        let after = slots.iter().skip_while(|slot| slot.state.kind != Kind::Result);
+        self.trailing.extend(after.filter(|slot| slot.state.echo).map(|slot| slot.state.kind));
+    }
+
+    /// Records which descriptions come before the names they describe, from a render with one tool of one parameter.
+    fn note_descriptions(&mut self, slots: &[Slot]) {
+        let place = |kind: Kind| slots.iter().position(|slot| slot.state.kind == kind);
+        for (description, name) in
+            [(Kind::ToolDescription, Kind::ToolName), (Kind::ParameterDescription, Kind::Parameter(0))]
+        {
+            if place(description).zip(place(name)).is_some_and(|(description, name)| description < name) {
+                self.leading.insert(description);
+            }
+        }
+    }
+
     /// The text of a slot as the message had it.
     pub fn decode(&self, kind: Kind, text: &str) -> String {
         self.spellings.get(&kind).copied().unwrap_or(Spelling::Plain).decode(text)
     }
 }
 
+/// Renders conversations to learn from.
 struct Learner<'l> {
     renderer: &'l Renderer<'l>,
     variables: &'l Object,
-    found: HashSet<Frame>,
-    trailing: HashSet<Kind>,
-    leading: HashSet<Kind>,
 }
 
-impl<'l> Learner<'l> {
-    fn new(renderer: &'l Renderer<'l>, variables: &'l Object) -> Self {
-        let (trailing, leading) = (HashSet::new(), HashSet::new());
-        Self { renderer, variables, found: HashSet::new(), trailing, leading }
-    }
-
+impl Learner<'_> {
     fn text(&self, script: &Script, prompt: bool) -> Option<String> {
         self.renderer.text(&context(self.variables, &script.messages, &script.tools, prompt))
     }
@@ -227,38 +249,6 @@ impl<'l> Learner<'l> {
         let shapes = [("UR", ""), ("Ur", ""), ("UrT", "aa"), ("UR", "aa")];
         let mut shown = shapes.iter().filter_map(|(shape, tools)| self.shown(shape, tools, form));
         shown.any(|(_, kinds)| kinds.contains(&Kind::Reasoning))
-    }
-
-    /// Renders a shape and notes every frame in it.
-    fn render(&mut self, shape: &str, tools: &str, form: &Form, prompt: bool) {
-        let script = Script::new(shape, tools, form, "");
-        let Some(text) = self.text(&script, prompt) else { return };
-        let slots = slots(&script, &text);
-        if shape == "UCT" {
-            self.note_echoes(&slots);
-        }
-        if tools == "b" {
-            self.note_descriptions(&slots);
-        }
-        self.found.extend(steps(&script, &slots, &text, prompt));
-    }
-
-    /// Records the texts after a result that belong to it.
-    fn note_echoes(&mut self, slots: &[Slot]) {
-        let after = slots.iter().skip_while(|slot| slot.state.kind != Kind::Result);
-        self.trailing.extend(after.filter(|slot| slot.state.echo).map(|slot| slot.state.kind));
-    }
-
-    /// Records which descriptions come before the names they describe, from a render with one tool of one parameter.
-    fn note_descriptions(&mut self, slots: &[Slot]) {
-        let place = |kind: Kind| slots.iter().position(|slot| slot.state.kind == kind);
-        for (description, name) in
-            [(Kind::ToolDescription, Kind::ToolName), (Kind::ParameterDescription, Kind::Parameter(0))]
-        {
-            if place(description).zip(place(name)).is_some_and(|(description, name)| description < name) {
-                self.leading.insert(description);
-            }
-        }
     }
 
     /// How each kind of text is spelled.

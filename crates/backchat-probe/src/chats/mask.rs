@@ -143,7 +143,6 @@ struct Work<'w> {
     needles: Needles,
     replaced: Vec<Value>,
     texts: Vec<Text>,
-    render: String,
     hits: Vec<Hit>,
     /// The text that opens a user's turn, if the renders of the template show it.
     header: Option<String>,
@@ -166,7 +165,6 @@ impl<'w> Work<'w> {
             needles: Needles::new(real),
             replaced: Vec::new(),
             texts: Vec::new(),
-            render: String::new(),
             hits: Vec::new(),
             header: None,
             prompt: None,
@@ -192,13 +190,8 @@ impl<'w> Work<'w> {
         loop {
             self.needles = Needles::new(real);
             (self.replaced, self.texts) = substitute(self.messages, &mut self.needles, &kept);
-            let aligned = match self.render_with(&self.replaced, None) {
-                Some(render) => {
-                    self.render = render;
-                    align(&self.render, real, &self.texts, &self.needles)
-                }
-                None => Err(None),
-            };
+            let render = self.render_with(&self.replaced, None);
+            let aligned = render.map_or(Err(None), |render| align(&render, real, &self.texts, &self.needles));
             match aligned {
                 Ok(hits) => {
                     self.hits = hits;
@@ -209,7 +202,6 @@ impl<'w> Work<'w> {
                     // Only one text at a time can be found.
                     kept = (0..self.texts.len()).collect();
                     (self.replaced, self.texts) = substitute(self.messages, &mut Needles::new(real), &kept);
-                    self.render = real.to_owned();
                     self.hits = Vec::new();
                     break;
                 }

@@ -1,7 +1,7 @@
 //! Replaces varying text in renders by one placeholder character, so that later comparisons ignore it; in the response
 //! template a pattern of its class matches it.
 
-use backchat_core::text::slice;
+use backchat_core::text::{runs, slice};
 
 /// Represents a number that varies.
 pub const NUMBER: char = '\u{2}';
@@ -140,17 +140,7 @@ impl VaryingPlace {
 
 /// Runs of letters and digits, and every other character alone.
 pub fn tokens(text: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = match rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()) {
-            0 => first.len_utf8(),
-            length => length,
-        };
-        tokens.push(slice(rest, ..length));
-        rest = slice(rest, length..);
-    }
-    tokens
+    runs(text, |c| c.is_alphanumeric().then_some(0))
 }
 
 fn is_word(token: &str) -> bool {

@@ -12,7 +12,6 @@ use super::pattern::{Delimiter, any_of, escape, spaced, written};
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Place, WireFormat};
 use backchat_core::json::{Object, Value};
 
-/// Writes the field.
 pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Object {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     // An object whose key is the name has no path to it.

@@ -7,6 +7,7 @@ use super::frame;
 use super::pattern::escape;
 use crate::wire::marks::Segmentation;
 use crate::wire::structure::WireFormat;
+use backchat_core::text;
 
 /// The header that reasoning, content and calls share.
 #[derive(Debug, PartialEq)]
@@ -64,7 +65,7 @@ fn header(segmentation: Segmentation, text: &str) -> Option<(&str, &str, &str)> 
 }
 
 fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+    !text.is_empty() && text.chars().all(text::is_word)
 }
 
 #[cfg(test)]

@@ -31,16 +31,15 @@ pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &st
     let mut fields = Object::new();
     if let Some(message) = &wire.message {
         message::fields(wire, message, reasoning_field, &mut fields);
-        template.insert("fields", Value::Object(fields));
-        return Value::Object(template);
+    } else {
+        if let Some(field) = reasoning(wire, choices) {
+            fields.insert(reasoning_field, Value::Object(field));
+        }
+        if let Some(calls) = &wire.calls {
+            fields.insert("tool_calls", Value::Object(calls::field(wire, calls, choices)));
+        }
+        fields.insert("content", Value::Object(content(wire, choices)));
     }
-    if let Some(field) = reasoning(wire, choices) {
-        fields.insert(reasoning_field, Value::Object(field));
-    }
-    if let Some(calls) = &wire.calls {
-        fields.insert("tool_calls", Value::Object(calls::field(wire, calls, choices)));
-    }
-    fields.insert("content", Value::Object(content(wire, choices)));
     template.insert("fields", Value::Object(fields));
     Value::Object(template)
 }

@@ -58,7 +58,7 @@ impl Gaps {
     }
 
     /// The missing value that the model's turn needs, if a draft depends on it.
-    pub fn missing(&self, draft: Option<&Value>) -> Option<Missing> {
+    fn missing(&self, draft: Option<&Value>) -> Option<Missing> {
         let quoted =
             |names: Vec<&str>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
         if !self.tokens.is_empty() {
@@ -77,11 +77,14 @@ impl Gaps {
         })
     }
 
-    /// The notes on what is missing, and on the variables that were filled.
-    pub fn notes(&self, missing: Option<&Missing>) -> Vec<Diagnostic> {
-        let is_said = missing.is_some_and(|missing| missing.id == "derive-value-unknown");
+    /// Begins the diagnostics with what is missing and with the variables that were filled. Without the value that it
+    /// returns, which the model's turn needs, nothing is proved.
+    pub fn report(&self, draft: Option<&Value>, diagnostics: &mut Vec<Diagnostic>) -> Option<Missing> {
+        let missing = self.missing(draft);
+        let is_said = missing.as_ref().is_some_and(|missing| missing.id == "derive-value-unknown");
         let filled = (!self.filled.is_empty() && !is_said).then(|| note(&self.filled));
-        missing.map(Missing::diagnostic).into_iter().chain(filled).collect()
+        diagnostics.splice(0..0, missing.as_ref().map(Missing::diagnostic).into_iter().chain(filled));
+        missing
     }
 }
 

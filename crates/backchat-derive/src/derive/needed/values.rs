@@ -45,32 +45,24 @@ pub(super) fn kinds(constants: &[Value]) -> Vec<Value> {
 
 /// Puts a value at a path such as `documents[].title`; `None` if the values on the way are of other kinds.
 pub(super) fn put(variables: &Object, path: &str, value: Value) -> Option<Object> {
-    let mut variables = variables.clone();
-    let mut steps = steps(path).into_iter();
-    let Some(Step::Key(name)) = steps.next() else { return None };
-    let steps: Vec<Step> = steps.collect();
-    match steps.is_empty() {
-        true => drop(variables.insert(name, value)),
-        false => put_below(variables.get_mut(&name)?, &steps, value)?,
-    }
-    Some(variables)
+    let mut filled = Value::Object(variables.clone());
+    let path = path.replace("[]", ".[]");
+    put_below(&mut filled, &path.split('.').collect::<Vec<_>>(), value)?;
+    filled.as_object().cloned()
 }
 
-fn put_below(target: &mut Value, steps: &[Step], value: Value) -> Option<()> {
-    let (first, rest) = steps.split_first()?;
-    match (first, target) {
-        (Step::Key(key), Value::Object(entries)) if rest.is_empty() => {
-            entries.insert(key.clone(), value);
-            Some(())
-        }
-        (Step::Key(key), Value::Object(entries)) => put_below(entries.get_mut(key)?, rest, value),
-        (Step::Element, Value::List(items)) if rest.is_empty() => {
-            *items = vec![value];
-            Some(())
-        }
-        (Step::Element, Value::List(items)) => put_below(items.first_mut()?, rest, value),
-        _ => None,
+/// Puts a value at the end of these keys, of which `[]` is the first element of a list.
+fn put_below(target: &mut Value, keys: &[&str], value: Value) -> Option<()> {
+    let (key, rest) = keys.split_first()?;
+    match (*key, target) {
+        ("[]", Value::List(items)) if rest.is_empty() => *items = vec![value],
+        ("[]", Value::List(items)) => put_below(items.first_mut()?, rest, value)?,
+        ("[]", _) => return None,
+        (key, Value::Object(entries)) if rest.is_empty() => drop(entries.insert(key, value)),
+        (key, Value::Object(entries)) => put_below(entries.get_mut(key)?, rest, value)?,
+        _ => return None,
     }
+    Some(())
 }
 
 /// The places of all values that hold no others, as paths.
@@ -92,21 +84,6 @@ fn leaves_below(path: String, value: &Value, leaves: &mut Vec<String>) {
         }
         _ => leaves.push(path),
     }
-}
-
-enum Step {
-    Key(String),
-    Element,
-}
-
-fn steps(path: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
-    for part in path.split('.') {
-        let key = part.trim_end_matches("[]");
-        steps.push(Step::Key(key.to_owned()));
-        steps.extend((0..part.len().saturating_sub(key.len()) / 2).map(|_| Step::Element));
-    }
-    steps
 }
 
 #[cfg(test)]

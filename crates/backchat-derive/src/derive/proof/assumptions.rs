@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{History, Reach, TestAnswer};
 use super::judge::Judge;
+use super::renders::Scene;
 use super::verdict::{Fate, Loss};
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::diagnostic::shortened;
@@ -116,10 +117,9 @@ impl<'t> Setup<'_, 't> {
         let said = Answer::content(needle::CONTENT);
         let called = Answer { calls: vec![call(0, 1)], ..Answer::default() }.with_reasoning(needle::REASONING);
         let shown = |prober: &Prober<'_>, answer: Option<Answer>| {
-            let mut messages = self.history.messages.clone();
             let is_prompt = answer.is_none();
-            messages.extend(answer.map(Message::Assistant));
-            let text = prober.render(&messages, setting, is_prompt)?;
+            let messages: Vec<Message> = answer.map(Message::Assistant).into_iter().collect();
+            let text = Scene { prober, history: self.history, setting }.render(&messages, is_prompt)?;
             Some(text.get(text.rfind(self.history.last)?..)?.to_owned())
         };
         Outlook([shown(plain, None), shown(plain, Some(said)), shown(offering, Some(called))])

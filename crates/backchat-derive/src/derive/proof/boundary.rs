@@ -328,7 +328,6 @@ impl<'p> Parse<'p> {
     }
 }
 
-/// A part of all calls of a message.
 fn got(part: Part, message: &Object) -> String {
     let parts = calls_of(message).iter().map(|call| {
         let part = match part {

@@ -1,9 +1,10 @@
 //! The cases: conversations rendered, and the last turn cut out of each, byte for byte.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::conversations::{History, Reach, TestAnswer};
-use super::renders::Tokens;
+use super::renders::{Scene, Tokens};
 use super::request::Request;
 use super::turn_start::{Cut, TurnStart, shows};
 use crate::derive::recorded::Prompt;
@@ -36,7 +37,6 @@ pub(in crate::derive) struct Case {
 }
 
 impl Case {
-    /// The conversation with an answer.
     pub fn with(&self, answer: Answer) -> Vec<Message> {
         [self.history.as_slice(), &[Message::Assistant(answer)]].concat()
     }
@@ -76,7 +76,7 @@ pub(super) struct Cutter<'p, 't> {
 /// The findings of one template's cutters: by history, setting and whether tools are offered.
 #[derive(Default)]
 pub(super) struct TurnStarts {
-    known: Vec<(usize, usize, bool, Option<TurnStart>)>,
+    known: HashMap<(usize, usize, bool), Option<Rc<TurnStart>>>,
     /// The opening of reasoning, under any setting.
     openings: Option<Vec<String>>,
 }
@@ -158,8 +158,7 @@ impl<'p, 't> Cutter<'p, 't> {
         let mut prompts: Vec<Prompt> = Vec::new();
         for history in 0..self.histories.len() {
             for setting in 0..self.request.usage.settings.len() {
-                let at = self.turn_start(history, setting, history > 0);
-                let Some(turn_start) = at.and_then(|at| self.turn_starts.known.get(at)?.3.as_ref()) else { continue };
+                let Some(turn_start) = self.turn_start(history, setting, history > 0) else { continue };
                 let end = turn_start.prompted().to_owned();
                 if !prompts.iter().any(|known| known.end == end) {
                     prompts.push(Prompt { text: turn_start.prompt.clone(), end });
@@ -169,47 +168,38 @@ impl<'p, 't> Cutter<'p, 't> {
         prompts
     }
 
-    fn turn_start(&mut self, history: usize, setting: usize, offers: bool) -> Option<usize> {
-        let found =
-            self.turn_starts.known.iter().position(|known| (known.0, known.1, known.2) == (history, setting, offers));
-        let at = match found {
-            Some(at) => at,
-            None => {
-                let prober = if offers { self.offering } else { self.plain };
-                let (known, values) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
-                let turn_start = TurnStart::find(
-                    prober,
-                    known,
-                    values,
-                    &self.tokens,
-                    self.turn_starts.openings.get_or_insert_default(),
-                );
-                self.turn_starts.known.push((history, setting, offers, turn_start));
-                self.turn_starts.known.len() - 1
-            }
-        };
-        self.turn_starts.known.get(at)?.3.as_ref().map(|_| at)
+    /// Renders turns after one of the histories, under one of the settings.
+    fn scene(&self, history: usize, setting: usize, offers: bool) -> Option<Scene<'_, 't>> {
+        let prober = if offers { self.offering } else { self.plain };
+        let (history, setting) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
+        Some(Scene { prober, history, setting })
+    }
+
+    fn turn_start(&mut self, history: usize, setting: usize, offers: bool) -> Option<Rc<TurnStart>> {
+        let key = (history, setting, offers);
+        if let Some(known) = self.turn_starts.known.get(&key) {
+            return known.clone();
+        }
+        let mut openings = self.turn_starts.openings.take().unwrap_or_default();
+        let found = self.scene(history, setting, offers);
+        let found = found.and_then(|scene| TurnStart::find(&scene, &self.tokens, &mut openings)).map(Rc::new);
+        self.turn_starts.openings = Some(openings);
+        self.turn_starts.known.insert(key, found.clone());
+        found
     }
 
     fn case(&mut self, said: &TestAnswer, history: usize, setting: usize) -> Option<Case> {
         let called =
             self.histories.get(history)?.messages.iter().any(|message| matches!(message, Message::Tool { .. }));
         let offers_tools = self.request.always_tools || called || !said.answer.calls.is_empty();
-        let at = self.turn_start(history, setting, offers_tools)?;
-        let turn_start = self.turn_starts.known.get(at)?.3.as_ref()?;
-        let prober = if offers_tools { self.offering } else { self.plain };
-        let (history, setting) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
+        let turn_start = self.turn_start(history, setting, offers_tools)?;
+        let scene = self.scene(history, setting, offers_tools)?;
         let parts = said.answer.content.as_deref().and_then(|content| content.split_once(PART_BREAK));
-        if parts.is_some() && !takes_parts(prober, history, setting) {
+        if parts.is_some() && !takes_parts(&scene) {
             return None;
         }
-        let (piece, whole) = turn_start.cut(
-            prober,
-            history,
-            setting,
-            &said.answer,
-            self.turn_starts.openings.as_deref().unwrap_or(&[]),
-        )?;
+        let openings = self.turn_starts.openings.as_deref().unwrap_or(&[]);
+        let (piece, whole) = turn_start.cut(&scene, &said.answer, openings)?;
         if parts.is_some_and(|(first, second)| !are_marked(&piece.text, first, second)) {
             return None;
         }
@@ -222,9 +212,9 @@ impl<'p, 't> Cutter<'p, 't> {
             return None;
         }
         Some(Case {
-            name: format!("{} {}", said.name, history.name),
+            name: format!("{} {}", said.name, scene.history.name),
             said: said.answer.clone(),
-            setting: setting.clone(),
+            setting: scene.setting.clone(),
             unstopped: turn_start.without_stop(&piece.text, self.tokens.eos).map(str::to_owned),
             drops_content: said.answer.content.is_some() && expected.content.is_none(),
             prefix: piece.prefix,
@@ -232,7 +222,7 @@ impl<'p, 't> Cutter<'p, 't> {
             expected,
             cut: piece.cut,
             prompted: turn_start.prompted().to_owned(),
-            history: history.messages.clone(),
+            history: scene.history.messages.clone(),
             whole,
             offers_tools,
         })
@@ -240,12 +230,9 @@ impl<'p, 't> Cutter<'p, 't> {
 }
 
 /// Whether the template writes content in one part as it writes a text.
-fn takes_parts(prober: &Prober<'_>, history: &History, setting: &Setting) -> bool {
+fn takes_parts(scene: &Scene<'_, '_>) -> bool {
     const TEXT: &str = "Yes, 43 km.";
-    let written = |content: &str| {
-        let messages = [history.messages.as_slice(), &[Message::Assistant(Answer::content(content))]].concat();
-        prober.render(&messages, setting, false)
-    };
+    let written = |content: &str| scene.render(&[Message::Assistant(Answer::content(content))], false);
     let in_parts = written(&format!("{TEXT}{PART_BREAK}"));
     in_parts.is_some() && in_parts == written(TEXT)
 }

@@ -12,6 +12,13 @@ pub(super) struct TestAnswer {
     pub reach: Reach,
 }
 
+impl TestAnswer {
+    pub fn new(name: impl Into<String>, mut answer: Answer, reach: Reach, named_ids: bool) -> Self {
+        name_ids(&mut answer.calls, named_ids, 0);
+        Self { name: name.into(), answer, reach }
+    }
+}
+
 /// How many histories and settings an answer is tried in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
@@ -186,11 +193,9 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
             Reach::Value,
         ),
     ];
-    let mut said: Vec<TestAnswer> = structures
-        .into_iter()
-        .map(|(name, answer, reach)| TestAnswer { name: name.to_owned(), answer, reach })
-        .collect();
-    let mut value = |name: String, answer: Answer| said.push(TestAnswer { name, answer, reach: Reach::Value });
+    let tested = |(name, answer, reach)| TestAnswer::new(name, answer, reach, named_ids);
+    let mut said: Vec<TestAnswer> = structures.map(tested).into();
+    let mut value = |name: String, answer| said.push(TestAnswer::new(name, answer, Reach::Value, named_ids));
     for (name, text) in TEXTS {
         value(name.to_owned(), Answer::content(text));
     }
@@ -208,9 +213,6 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
             Answer::content("Yes, 43 km.").with_reasoning(&thought),
         );
     }
-    for TestAnswer { answer, .. } in &mut said {
-        name_ids(&mut answer.calls, named_ids, 0);
-    }
     said
 }
 
@@ -218,12 +220,10 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<TestAnswer> {
 /// left out, because it would be escaped.
 pub(super) fn separated(between: &str, named_ids: bool) -> TestAnswer {
     let query = format!("Ghent{}Brno", between.trim_matches('"'));
-    let mut answer = called("lookup_city", [("query", query.into())]);
-    name_ids(&mut answer.calls, named_ids, 0);
-    TestAnswer { name: "a call with the text between arguments".to_owned(), answer, reach: Reach::Value }
+    let answer = called("lookup_city", [("query", query.into())]);
+    TestAnswer::new("a call with the text between arguments", answer, Reach::Value, named_ids)
 }
 
-/// A call with these arguments.
 fn called<const N: usize>(name: &str, arguments: [(&str, Value); N]) -> Answer {
     let arguments = arguments.map(|(key, value)| (key.to_owned(), value)).into();
     Answer::calls(vec![Call { id: "a1B2c3D4e".to_owned(), name: name.to_owned(), arguments }])
@@ -243,19 +243,15 @@ pub(super) fn foreign(literals: &[String]) -> Vec<String> {
 
 /// The answers for one draft: its own delimiters, incomplete, and complete where they are harmless.
 pub(super) fn about(marks: &[String], named_ids: bool) -> Vec<TestAnswer> {
-    let mut said = Vec::new();
-    let mut value =
-        |name: &str, answer: Answer| said.push(TestAnswer { name: name.to_owned(), answer, reach: Reach::Value });
     let beginnings: Vec<&str> = marks.iter().filter_map(|mark| beginning(mark)).collect();
-    if !beginnings.is_empty() {
-        let text = format!("These are not complete: {} and no more.", beginnings.join(" , "));
-        value("beginnings of markers", Answer::content(&text));
-        value("a call with beginnings of markers", called("run-sql.v2", [("query", text.into())]));
+    if beginnings.is_empty() {
+        return Vec::new();
     }
-    for TestAnswer { answer, .. } in &mut said {
-        name_ids(&mut answer.calls, named_ids, 0);
-    }
-    said
+    let text = format!("These are not complete: {} and no more.", beginnings.join(" , "));
+    let content = Answer::content(&text);
+    let call = called("run-sql.v2", [("query", text.into())]);
+    let said = [("beginnings of markers", content), ("a call with beginnings of markers", call)];
+    said.map(|(name, answer)| TestAnswer::new(name, answer, Reach::Value, named_ids)).into()
 }
 
 /// The first half of a mark, unless that is already a mark.

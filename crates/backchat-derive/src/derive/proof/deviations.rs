@@ -22,7 +22,7 @@ pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
             tolerance.tried += 1;
             let mut expected = case.expected.clone();
             expected.calls.truncate(expected.calls.len() - deviant.loses);
-            let read = judge.read(case, &deviant.text);
+            let read = judge.read(&case.prefix, &deviant.text);
             match read.is_ok_and(|(message, ..)| judge.is_same(case, &expected, &message)) {
                 true => tolerance.tolerated += 1,
                 false => tolerance.miss(deviant.what, deviant.text),

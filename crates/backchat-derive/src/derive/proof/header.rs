@@ -1,7 +1,7 @@
 //! The header of a turn: how the end of a prompt and the beginning of a turn that shows it agree.
 
 use crate::wire::marks::Segmentation;
-use backchat_core::text::{common_start, slice};
+use backchat_core::text::{common_start, is_word, slice};
 
 /// The longest header that is looked for in a prompt.
 const LONGEST_HEADER: usize = 200;
@@ -98,7 +98,6 @@ pub(super) fn whole_marks(text: &str, end: usize) -> usize {
     }
     let end = open.first().map_or(end, |(_, at)| *at);
     let shown = slice(text, ..end);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     if !text.get(end..).is_some_and(|rest| rest.starts_with(is_word)) {
         return end;
     }

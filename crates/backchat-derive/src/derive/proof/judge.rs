@@ -10,6 +10,7 @@ use super::reading::{
     Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field, with_decoded_arguments,
 };
 use super::verdict::{Failure, Fate, Loss};
+use crate::derive::recorded;
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
@@ -42,7 +43,7 @@ impl<'a, 't> Judge<'a, 't> {
         let mut lost = None;
         let mut whole: Vec<(&str, Object)> = Vec::new();
         for text in [Some(&case.text), case.unstopped.as_ref()].into_iter().flatten() {
-            let (message, events, offset) = match self.read(case, text) {
+            let (message, events, offset) = match self.read(&case.prefix, text) {
                 Ok(read) => read,
                 Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
             };
@@ -91,14 +92,13 @@ impl<'a, 't> Judge<'a, 't> {
         Fate::Failed(Box::new(Failure { boundary, text: text.to_owned(), ..failure }))
     }
 
-    fn parser(&self, case: &Case) -> Result<Parser, ParseError> {
-        let options = Options::default().tools(Some(self.tools.clone()));
-        Parser::new(self.template, &case.prefix, options)
+    fn options(&self) -> Options {
+        Options::default().tools(Some(self.tools.clone()))
     }
 
     /// The messages of a case one character at a time: with the stop token, and without it if it has one.
     fn read_singly(&self, case: &Case) -> Result<Vec<Object>, ParseError> {
-        let mut parser = self.parser(case)?;
+        let mut parser = Parser::new(self.template, &case.prefix, self.options())?;
         let mut unstopped = None;
         for (at, c) in case.text.char_indices() {
             if case.unstopped.as_ref().is_some_and(|text| text.len() == at) {
@@ -111,13 +111,9 @@ impl<'a, 't> Judge<'a, 't> {
     }
 
     /// The message, the events, and how much of the prompt's end the parser read.
-    pub fn read(&self, case: &Case, text: &str) -> Result<(Object, Vec<Event>, usize), ParseError> {
-        let mut parser = self.parser(case)?;
-        let offset = parser.prefix_length();
-        let mut events = parser.initial_events().to_vec();
-        parser.feed_into(text, &mut |event| events.push(event.to_owned()))?;
-        let finished = parser.finish_into(&mut |event| events.push(event.to_owned()))?;
-        Ok((finished.message, events, offset))
+    pub fn read(&self, prefix: &str, text: &str) -> Result<(Object, Vec<Event>, usize), ParseError> {
+        let (finished, offset) = recorded::parse(self.template, prefix, text, self.options(), false)?;
+        Ok((finished.message, finished.events, offset))
     }
 
     /// Whether a message is the expected one of a case.
@@ -127,7 +123,7 @@ impl<'a, 't> Judge<'a, 't> {
 
     /// The regions that the template reads in a case, in bytes of the turn.
     pub fn regions(&self, case: &Case) -> Option<Vec<Region>> {
-        let (_, events, offset) = self.read(case, &case.text).ok()?;
+        let (_, events, offset) = self.read(&case.prefix, &case.text).ok()?;
         let mut regions = boundary::regions(&events);
         regions.retain(|region| region.malformed.is_none());
         for span in regions.iter_mut().flat_map(|region| [&mut region.open, &mut region.body, &mut region.close]) {

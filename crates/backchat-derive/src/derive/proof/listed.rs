@@ -1,11 +1,7 @@
 //! Every conversation of a proof with its result, for reports that show each.
 
-use std::collections::HashSet;
-
-use super::conversations::about;
-use super::judge::Judge;
 use super::verdict::Fate;
-use super::{Proof, marks, reading};
+use super::{Proof, reading};
 use crate::derive::{Options, with_proof};
 use backchat_chat::ChatTemplate;
 use backchat_core::json::{Object, Value};
@@ -51,9 +47,8 @@ pub fn with_conversations<R>(
 impl Proof<'_> {
     /// Every conversation, judged with a response template.
     pub fn listed(&self, template: &Template) -> Vec<Conversation> {
-        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
-        let said = about(&marks(template), self.request.calls.named_ids);
-        let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        let judge = self.judge_with(template);
+        let own = self.cases_about(template);
         let cases: Vec<_> = self.cases.iter().chain(&own).collect();
         let fates: Vec<_> = cases.iter().map(|case| judge.fate(case)).collect();
         let has_failed = |fate: &Fate| matches!(fate, Fate::Failed(_));

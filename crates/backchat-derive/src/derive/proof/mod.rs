@@ -249,15 +249,24 @@ impl<'t> Proof<'t> {
     /// What policies of recovery do to the conversations, for a template that reads every one; with `thorough` also to
     /// each of their cuts.
     pub fn policies(&self, template: &Template, thorough: bool) -> PolicyRounds {
-        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
+        let judge = self.judge_with(template);
         policies::find(&judge, &self.cases, thorough)
+    }
+
+    fn judge_with<'a>(&'a self, template: &'a Template) -> Judge<'a, 't> {
+        Judge::new(template, self.tools.clone(), &self.plain, &self.offering)
+    }
+
+    /// The cases with a template's own delimiters.
+    fn cases_about(&self, template: &Template) -> Vec<Case> {
+        let said = conversations::about(&marks(template), self.request.calls.named_ids);
+        self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()))
     }
 
     /// Parses every case back with a template.
     pub fn judge(&self, template: &Template) -> Verdict {
-        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
-        let said = conversations::about(&marks(template), self.request.calls.named_ids);
-        let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        let judge = self.judge_with(template);
+        let own = self.cases_about(template);
         let mut verdict = Verdict::default();
         let mut passed: Vec<&Case> = Vec::new();
         let mut passed_with_reasoning = 0;

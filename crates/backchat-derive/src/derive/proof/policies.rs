@@ -44,7 +44,6 @@ fn shortest(cases: &[Case]) -> Vec<&Case> {
     case::shortest(cases, |answer| (case::parts(answer), sign(answer)))
 }
 
-/// What a text gave.
 type ParseResult = (Object, Vec<Problem>);
 
 impl Judge<'_, '_> {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::Proof;
 use super::case::{Case, Cutter, TurnStarts};
-use super::conversations::{History, Reach, TestAnswer, call, name_ids, one_tool};
+use super::conversations::{History, Reach, TestAnswer, call, one_tool};
 use super::judge::Judge;
 use super::reading::{message_of, reasoning_field};
 use super::verdict::Fate;
 use backchat_chat::Origin;
 use backchat_core::json::{Object, Value};
-use backchat_parser::parser::{Options, Parser, Tools};
+use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
 use backchat_probe::probe::schema::of_type as typed;
 use backchat_probe::probe::{Answer, Message, Prober};
@@ -121,16 +121,15 @@ impl Proof<'_> {
         let turn_starts = TurnStarts::default();
         let mut cutter = Cutter::new(&self.plain, &offering, &request, vec![history], self.tokens, turn_starts);
         let known_tools = Tools::new(&tools).map(Arc::new).ok()?;
-        let judge = Judge::new(template, known_tools.clone(), &self.plain, &offering);
+        let judge = Judge::new(template, known_tools, &self.plain, &offering);
         let mut turns = Vec::new();
-        for (name, mut answer) in said() {
-            name_ids(&mut answer.calls, request.calls.named_ids, 0);
-            let said = TestAnswer { name: name.to_owned(), answer, reach: Reach::Value };
+        for (name, answer) in said() {
+            let said = TestAnswer::new(name, answer, Reach::Value, request.calls.named_ids);
             let Some(case) = cutter.cases(&[said], &mut HashSet::new()).into_iter().next() else { continue };
             // Without the part that the template drops, this is the case of another answer.
             if !case.drops_content {
                 let prober = if case.offers_tools { &offering } else { &self.plain };
-                turns.push(ReadableTurn { origins: origins(&case, prober), ..turn(name, &case, &judge, &known_tools) });
+                turns.push(ReadableTurn { origins: origins(&case, prober), ..turn(name, &case, &judge) });
             }
         }
         let messages = match request.request_shape.messages(&messages, None) {
@@ -141,15 +140,10 @@ impl Proof<'_> {
     }
 }
 
-fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tools>) -> ReadableTurn {
+fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>) -> ReadableTurn {
     let output = case.unstopped.clone().unwrap_or_else(|| case.text.clone());
     let stop = case.text.strip_prefix(&output).filter(|stop| !stop.is_empty()).map(str::to_owned);
-    let read = |prefix: &str| {
-        let options = Options::default().tools(Some(tools.clone()));
-        let mut parser = Parser::new(judge.template, prefix, options).ok()?;
-        parser.feed(&output).ok()?;
-        Some(parser.finish().ok()?.message)
-    };
+    let read = |prefix: &str| Some(judge.read(prefix, &output).ok()?.0);
     let (loss, is_read) = match judge.fate(case) {
         Fate::Passed => (None, true),
         Fate::Lost(loss) => (Some(loss.message), true),

@@ -36,7 +36,6 @@ impl Part {
         }
     }
 
-    /// The name of the difference.
     pub(super) fn describe(self) -> &'static str {
         match self {
             Part::Content => "content",

@@ -1,10 +1,9 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
-use super::conversations::History;
 use super::header::{Shift, after_opening, aligned, begins_with, loosely_shared, overlap, repeated, whole_marks};
-use super::renders::{self, NEXT, PLAIN, Tokens, Turn, before, begins_call, generated, thought, trailer, turn};
+use super::renders::{self, NEXT, PLAIN, Scene, Tokens, Turn, before, generated};
 use backchat_core::text::{common_start, slice};
-use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, speaks_of_reasoning};
+use backchat_probe::probe::{Answer, Message, Setting, needle, speaks_of_reasoning};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
 pub(super) struct TurnStart {
@@ -69,18 +68,13 @@ pub enum Cut {
 impl TurnStart {
     /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
     /// leaves out the history's last words.
-    pub fn find(
-        prober: &Prober<'_>,
-        history: &History,
-        setting: &Setting,
-        tokens: &Tokens<'_>,
-        openings: &mut Vec<String>,
-    ) -> Option<Self> {
-        let prompt = prober.render(&history.messages, setting, true)?;
+    pub fn find(scene: &Scene<'_, '_>, tokens: &Tokens<'_>, openings: &mut Vec<String>) -> Option<Self> {
+        let Scene { prober, history, setting } = *scene;
+        let prompt = scene.render(&[], true)?;
         let said = prompt.rfind(history.last)? + history.last.len();
         let mut turns = Vec::new();
         for text in PLAIN {
-            turns.push((text, turn(prober, history, setting, &Answer::content(text))?.text));
+            turns.push((text, scene.turn(&Answer::content(text))?.text));
         }
         let (text, first) = turns.first()?;
         let (tail, shift) = aligned(prompt.get(said..)?, before(first, text));
@@ -95,22 +89,22 @@ impl TurnStart {
             stops.push(turn.rsplit_once(*text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
         }
         let generated = generated(prober, &history.messages, setting);
-        if generated.is_empty() && !self::generated(prober, &history.messages, &Setting::new()).is_empty() {
+        if generated.is_empty() && !renders::generated(prober, &history.messages, &Setting::new()).is_empty() {
             // Under an odd setting the template ignores the request for a prompt.
             return None;
         }
         let missing = match generated.is_empty() {
-            true => self::generated(prober, &[Message::User(NEXT.to_owned())], setting),
+            true => renders::generated(prober, &[Message::User(NEXT.to_owned())], setting),
             false => String::new(),
         };
         if first.strip_prefix(tail).is_some_and(|turn| begins_with(turn, &missing)) {
             return None;
         }
         let mut stop = common_start(stops.first()?, stops.last()?).to_owned();
-        let trailer = trailer(prober, history, setting, tokens, &stop, tail).unwrap_or_default();
+        let trailer = scene.trailer(tokens, &stop, tail).unwrap_or_default();
         stop.truncate(stop.len() - trailer.len());
         stop.truncate(next_turn(&stop, &generated));
-        let thought = thought(prober, history, setting);
+        let thought = scene.thought();
         if let Some(thought) = thought.as_deref().filter(|_| !is_exact) {
             shared = common_start(shared, thought);
         }
@@ -119,9 +113,8 @@ impl TurnStart {
         let is_headed = tail.strip_suffix(generated.as_str()).is_some_and(|before| {
             tail.get(before.len()..shared).is_some_and(|header| header.contains(char::is_alphanumeric))
         });
-        let takes_out = |open: &str| renders::takes_out(prober, history, setting, open);
-        let state = match state(tail, shared, is_headed, thought.as_deref(), openings, takes_out) {
-            State::Plain if begins_call(prober, history, setting, tail, shared) => State::Call,
+        let state = match state(tail, shared, is_headed, thought.as_deref(), openings, |open| scene.takes_out(open)) {
+            State::Plain if scene.begins_call(tail, shared) => State::Call,
             state => state,
         };
         let bares_thought = state == State::Plain
@@ -139,15 +132,8 @@ impl TurnStart {
     }
 
     /// Cuts the turn with this answer out of its render; also returns the whole render.
-    pub fn cut(
-        &self,
-        prober: &Prober<'_>,
-        history: &History,
-        setting: &Setting,
-        answer: &Answer,
-        openings: &[String],
-    ) -> Option<(Piece, String)> {
-        let Turn { head, text: turn, whole } = turn(prober, history, setting, answer)?;
+    pub fn cut(&self, scene: &Scene<'_, '_>, answer: &Answer, openings: &[String]) -> Option<(Piece, String)> {
+        let Turn { head, text: turn, whole } = scene.turn(answer)?;
         let shows_reasoning = answer.reasoning.as_deref().is_some_and(|thought| shows(&turn, thought));
         let mut piece = self.split(&head, &turn, shows_reasoning)?;
         if begins_with(&piece.text, &self.missing) {
@@ -308,7 +294,6 @@ fn state(
     }
 }
 
-/// Whether two texts have a word in common.
 fn shares_word(a: &str, b: &str) -> bool {
     let words = |text: &'_ str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_owned).collect()
@@ -340,10 +325,19 @@ pub(super) fn shows(text: &str, said: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::conversations::histories;
+    use std::sync::LazyLock;
+
+    use super::super::conversations::{History, histories};
     use super::*;
     use backchat_chat::ChatTemplate;
     use backchat_core::json::Object;
+    use backchat_probe::probe::Prober;
+
+    static NO_SETTING: LazyLock<Setting> = LazyLock::new(Setting::new);
+
+    fn scene<'p, 't>(prober: &'p Prober<'t>, history: &'p History) -> Scene<'p, 't> {
+        Scene { prober, history, setting: &NO_SETTING }
+    }
 
     /// The start of the turn after a question, with the opening of reasoning as far as it shows.
     fn turn_start(chat_template: &str) -> (Option<TurnStart>, Vec<String>) {
@@ -352,8 +346,7 @@ mod tests {
         let input = backchat_probe::probe::ReasoningInput::Key("reasoning_content".to_owned());
         let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
         let mut openings = Vec::new();
-        let found =
-            TurnStart::find(&prober, &histories(false, false)[0], &Setting::new(), &Tokens::default(), &mut openings);
+        let found = TurnStart::find(&scene(&prober, &histories(false, false)[0]), &Tokens::default(), &mut openings);
         (found, openings)
     }
 
@@ -416,8 +409,8 @@ mod tests {
             let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
             let history = &histories(false, false)[0];
             let mut openings = Vec::new();
-            let turn_start = TurnStart::find(&prober, history, &Setting::new(), &Tokens::default(), &mut openings)?;
-            let (piece, _) = turn_start.cut(&prober, history, &Setting::new(), answer, &openings)?;
+            let turn_start = TurnStart::find(&scene(&prober, history), &Tokens::default(), &mut openings)?;
+            let (piece, _) = turn_start.cut(&scene(&prober, history), answer, &openings)?;
             Some((piece.cut, piece.prefix.rsplit_once("<end>")?.1.to_owned(), piece.text))
         };
         let plain = Answer::content("Yes.");
@@ -440,9 +433,9 @@ mod tests {
             let prober = Prober::new(&template, &variables, None);
             let history = &histories(false, false)[0];
             let tokens = Tokens { bos: None, eos };
-            let turn_start = TurnStart::find(&prober, history, &Setting::new(), &tokens, &mut Vec::new()).unwrap();
+            let turn_start = TurnStart::find(&scene(&prober, history), &tokens, &mut Vec::new()).unwrap();
             let said = Answer::content("Yes.");
-            let (piece, _) = turn_start.cut(&prober, history, &Setting::new(), &said, &[]).unwrap();
+            let (piece, _) = turn_start.cut(&scene(&prober, history), &said, &[]).unwrap();
             (piece.text, turn_start.stop, turn_start.trailer)
         };
         let turns = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
@@ -511,8 +504,8 @@ mod tests {
             let prober = Prober::new(&template, &variables, None);
             let history = &histories(false, false)[0];
             let none = Setting::new();
-            let turn_start = TurnStart::find(&prober, history, &none, &Tokens::default(), &mut Vec::new()).unwrap();
-            let (piece, whole) = turn_start.cut(&prober, history, &none, &answer, &[]).unwrap();
+            let turn_start = TurnStart::find(&scene(&prober, history), &Tokens::default(), &mut Vec::new()).unwrap();
+            let (piece, whole) = turn_start.cut(&scene(&prober, history), &answer, &[]).unwrap();
             assert_eq!((turn_start.prompt.as_str(), piece.text.as_str()), (prefix, text));
             let messages = [history.messages.as_slice(), &[Message::Assistant(answer.clone())]].concat();
             assert_eq!(Some(whole), prober.render(&messages, &none, false));
@@ -527,8 +520,7 @@ mod tests {
             let template = ChatTemplate::compile(source).unwrap();
             let variables = Object::new();
             let prober = Prober::new(&template, &variables, None);
-            let find =
-                |history| TurnStart::find(&prober, history, &Setting::new(), &Tokens::default(), &mut Vec::new());
+            let find = |history| TurnStart::find(&scene(&prober, history), &Tokens::default(), &mut Vec::new());
             histories(false, false).iter().take(2).map(|history| find(history).is_some()).collect::<Vec<_>>()
         };
         assert_eq!(turn_starts(silent), [true, false]);

@@ -1,7 +1,7 @@
 //! Rewrites of a delimiter's pattern without look-arounds, the one that loses least first.
 
 use super::super::compile::{without_doubled_space, written};
-use super::pieces::{Branch, Branches, Item, literal};
+use super::pieces::{Branch, Branches, PatternItem, literal};
 use crate::wire::marks::Segmentation;
 
 /// A rewritten pattern.
@@ -62,7 +62,7 @@ struct Removal {
 fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
     for (i, branch) in branches.0.iter().enumerate() {
         for (j, item) in branch.0.iter().enumerate() {
-            let with = |items: Vec<Item>| {
+            let with = |items: Vec<PatternItem>| {
                 let mut all = branches.clone();
                 if let Some(branch) = all.0.get_mut(i) {
                     branch.0.splice(j..=j, items);
@@ -70,16 +70,17 @@ fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
                 all
             };
             match item {
-                Item::Atom(_) => {}
-                Item::Group { open, inside, repeat } => {
+                PatternItem::Atom(_) => {}
+                PatternItem::Group { open, inside, repeat } => {
                     let Some(changes) = first(inside, closes) else { continue };
                     let wrap = |change: Removal| {
-                        let group = Item::Group { open: open.clone(), inside: change.branches, repeat: repeat.clone() };
+                        let group =
+                            PatternItem::Group { open: open.clone(), inside: change.branches, repeat: repeat.clone() };
                         Removal { branches: with(unwrapped(group)), ..change }
                     };
                     return Some(changes.into_iter().map(wrap).collect());
                 }
-                Item::Look { inside, .. } => return Some(changes(branches, i, j, item, inside, closes, &with)),
+                PatternItem::Look { inside, .. } => return Some(changes(branches, i, j, item, inside, closes, &with)),
             }
         }
     }
@@ -90,10 +91,10 @@ fn changes(
     branches: &Branches,
     i: usize,
     j: usize,
-    look: &Item,
+    look: &PatternItem,
     inside: &Branches,
     closes: bool,
-    with: &dyn Fn(Vec<Item>) -> Branches,
+    with: &dyn Fn(Vec<PatternItem>) -> Branches,
 ) -> Vec<Removal> {
     let mut found = Vec::new();
     let branch = branches.0.get(i).map_or(&[][..], |branch| &branch.0);
@@ -109,7 +110,7 @@ fn changes(
     }
     if closes && look.looks_ahead() {
         if is_alone && let Some(mark) = leading_mark(inside) {
-            let items: Vec<Item> = mark.chars().map(|c| Item::Atom(written(c))).collect();
+            let items: Vec<PatternItem> = mark.chars().map(|c| PatternItem::Atom(written(c))).collect();
             let taken = Some(items.iter().map(ToString::to_string).collect());
             found.push(Removal { branches: with(items), taken, dropped: None, cost: 1 });
         }
@@ -117,7 +118,7 @@ fn changes(
         let endless = without_end(inside);
         for (inside, cost) in [(endless, 2), (Some(inside.clone()), 3)] {
             let Some(inside) = inside else { continue };
-            let group = Item::Group { open: "(?:".to_owned(), inside, repeat: String::new() };
+            let group = PatternItem::Group { open: "(?:".to_owned(), inside, repeat: String::new() };
             found.push(Removal { branches: with(unwrapped(group)), taken: None, dropped: None, cost });
         }
     }
@@ -126,13 +127,12 @@ fn changes(
 
 /// The branches without those that are the end of the text; `None` if no other is left, or none was one.
 fn without_end(inside: &Branches) -> Option<Branches> {
-    let is_end =
-        |branch: &Branch| matches!(branch.0.as_slice(), [Item::Atom(atom)] if ["\\Z", "$"].contains(&atom.as_str()));
+    let is_end = |branch: &Branch| matches!(branch.0.as_slice(), [PatternItem::Atom(atom)] if ["\\Z", "$"].contains(&atom.as_str()));
     let mut left = inside.clone();
     left.0.retain(|branch| !is_end(branch));
     let mut changed = left != *inside;
     for item in left.0.iter_mut().flat_map(|branch| &mut branch.0) {
-        let Item::Group { inside, .. } = item else { continue };
+        let PatternItem::Group { inside, .. } = item else { continue };
         if let Some(without) = without_end(inside) {
             *inside = without;
             changed = true;
@@ -142,9 +142,9 @@ fn without_end(inside: &Branches) -> Option<Branches> {
 }
 
 /// A group that holds one branch and does nothing else is its items.
-fn unwrapped(group: Item) -> Vec<Item> {
+fn unwrapped(group: PatternItem) -> Vec<PatternItem> {
     match group {
-        Item::Group { open, inside: Branches(branches), repeat }
+        PatternItem::Group { open, inside: Branches(branches), repeat }
             if open == "(?:" && repeat.is_empty() && branches.len() == 1 =>
         {
             branches.into_iter().flat_map(|Branch(items)| items).collect()
@@ -167,18 +167,18 @@ fn greedy(branches: &Branches) -> Branches {
     for Branch(items) in &mut out.0 {
         for at in 0..items.len() {
             let next = match items.get(at + 1) {
-                Some(Item::Group { inside, repeat, .. }) if repeat.starts_with('?') => first_character(inside),
+                Some(PatternItem::Group { inside, repeat, .. }) if repeat.starts_with('?') => first_character(inside),
                 _ => None,
             };
             match items.get_mut(at) {
-                Some(Item::Atom(atom)) => stop_before(atom, next),
-                Some(Item::Group { inside, .. } | Item::Look { inside, .. }) => *inside = greedy(inside),
+                Some(PatternItem::Atom(atom)) => stop_before(atom, next),
+                Some(PatternItem::Group { inside, .. } | PatternItem::Look { inside, .. }) => *inside = greedy(inside),
                 None => {}
             }
             // The run may be all that a named group holds.
-            if let Some(Item::Group { inside: Branches(inside), .. }) = items.get_mut(at)
+            if let Some(PatternItem::Group { inside: Branches(inside), .. }) = items.get_mut(at)
                 && let [Branch(held)] = inside.as_mut_slice()
-                && let Some(Item::Atom(atom)) = held.last_mut()
+                && let Some(PatternItem::Atom(atom)) = held.last_mut()
             {
                 stop_before(atom, next);
             }

@@ -77,25 +77,20 @@ impl ReaderSet {
     }
 }
 
-/// The findings about a draft and its readers.
-pub(super) struct ReaderReport {
-    pub readings: Vec<ReaderVerdict>,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
 /// The verdict of each reader on a draft, whose field of reasoning has a name, and the cost of the target.
-pub(super) fn report(readers: &ReaderSet, wire: &WireFormat, name: &str, attempt: &Attempt) -> ReaderReport {
-    let Ok(loaded) = Template::from_value(&attempt.draft) else {
-        return ReaderReport { readings: Vec::new(), diagnostics: Vec::new() };
-    };
+pub(super) fn report(
+    readers: &ReaderSet,
+    wire: &WireFormat,
+    name: &str,
+    attempt: &Attempt,
+) -> (Vec<ReaderVerdict>, Vec<Diagnostic>) {
+    let Ok(loaded) = Template::from_value(&attempt.draft) else { return Default::default() };
     let is_read = |key: &str| key == name || ALIASES.contains(&key) && ALIASES.contains(&name);
     let keys = || wire.reasoning.iter().flat_map(|reasoning| reasoning.keys());
     let renamed = keys().next().filter(|_| readers.renames() && !keys().any(is_read));
     let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
-    ReaderReport {
-        readings: verdicts::readings(&loaded.template, readers),
-        diagnostics: verdicts::diagnostics(readers, &attempt.refusals, &attempt.avoided, &attempt.dropped, renamed),
-    }
+    let diagnostics = verdicts::diagnostics(readers, &attempt.refusals, &attempt.avoided, &attempt.dropped, renamed);
+    (verdicts::readings(&loaded.template, readers), diagnostics)
 }
 
 #[cfg(test)]

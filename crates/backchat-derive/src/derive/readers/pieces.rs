@@ -11,10 +11,10 @@ pub(in crate::derive) struct Branches(pub Vec<Branch>);
 
 /// One item after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::derive) struct Branch(pub Vec<Item>);
+pub(in crate::derive) struct Branch(pub Vec<PatternItem>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::derive) enum Item {
+pub(in crate::derive) enum PatternItem {
     /// One character, class or assertion, and how often it repeats.
     Atom(String),
     /// A group that consumes: its opening, its content, and how often it repeats.
@@ -23,16 +23,16 @@ pub(in crate::derive) enum Item {
     Look { open: String, inside: Branches },
 }
 
-impl Item {
+impl PatternItem {
     /// Whether it looks ahead for a text, not for its absence.
     pub fn looks_ahead(&self) -> bool {
-        matches!(self, Item::Look { open, .. } if open == "(?=")
+        matches!(self, PatternItem::Look { open, .. } if open == "(?=")
     }
 
     /// Whether it only matches white space, or nothing.
     pub fn is_space(&self) -> bool {
         match self {
-            Item::Atom(text) => text.starts_with("\\s") || text.starts_with(' ') || text.starts_with("\\n"),
+            PatternItem::Atom(text) => text.starts_with("\\s") || text.starts_with(' ') || text.starts_with("\\n"),
             _ => false,
         }
     }
@@ -53,11 +53,11 @@ impl Branches {
             let start = branch.0.iter().position(|item| !item.is_space()).unwrap_or(0);
             let end = branch.0.iter().rposition(|item| !item.is_space()).map_or(0, |last| last + 1);
             match branch.0.get(start..end).unwrap_or(&[]) {
-                [Item::Group { open, inside, repeat }] if open == "(?:" && repeat.is_empty() => {
+                [PatternItem::Group { open, inside, repeat }] if open == "(?:" && repeat.is_empty() => {
                     found.extend(inside.literals()?);
                 }
                 // A branch that only looks ahead for the opening of another field ends at that field's text.
-                [Item::Look { .. }] if self.0.len() > 1 => {}
+                [PatternItem::Look { .. }] if self.0.len() > 1 => {}
                 items => {
                     let text: String = items.iter().map(literal).collect::<Option<_>>()?;
                     found.push(Some(text).filter(|text| !text.is_empty())?);
@@ -70,8 +70,8 @@ impl Branches {
 }
 
 /// The character of an atom, if it is exactly one.
-pub(super) fn literal(item: &Item) -> Option<char> {
-    let Item::Atom(atom) = item else { return None };
+pub(super) fn literal(item: &PatternItem) -> Option<char> {
+    let PatternItem::Atom(atom) = item else { return None };
     let mut chars = atom.chars();
     let found = match (chars.next()?, chars.next()) {
         ('\\', Some('n')) => '\n',
@@ -115,11 +115,11 @@ fn read(rest: &mut &str, depth: usize) -> Option<Branches> {
     Some(Branches(branches))
 }
 
-fn atom(rest: &mut &str, length: usize) -> Option<Item> {
+fn atom(rest: &mut &str, length: usize) -> Option<PatternItem> {
     let whole = length + repeat(rest.get(length..)?);
     let (text, after) = rest.split_at_checked(whole)?;
     *rest = after;
-    Some(Item::Atom(text.to_owned()))
+    Some(PatternItem::Atom(text.to_owned()))
 }
 
 /// How long the repeat is that a text begins with.
@@ -156,7 +156,7 @@ fn class(text: &str) -> Option<usize> {
     None
 }
 
-fn group(rest: &mut &str, depth: usize) -> Option<Item> {
+fn group(rest: &mut &str, depth: usize) -> Option<PatternItem> {
     let open = if rest.starts_with("(?P<") {
         rest.get(..=rest.find('>')?)?
     } else {
@@ -176,9 +176,9 @@ fn group(rest: &mut &str, depth: usize) -> Option<Item> {
     *rest = after;
     let repeat = repeat.to_owned();
     match open.as_str() {
-        "(?=" | "(?!" | "(?<=" | "(?<!" if repeat.is_empty() => Some(Item::Look { open, inside }),
+        "(?=" | "(?!" | "(?<=" | "(?<!" if repeat.is_empty() => Some(PatternItem::Look { open, inside }),
         "(?=" | "(?!" | "(?<=" | "(?<!" => None,
-        _ => Some(Item::Group { open, inside, repeat }),
+        _ => Some(PatternItem::Group { open, inside, repeat }),
     }
 }
 
@@ -194,12 +194,12 @@ impl fmt::Display for Branches {
     }
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for PatternItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Item::Atom(text) => f.write_str(text),
-            Item::Group { open, inside, repeat } => write!(f, "{open}{inside}){repeat}"),
-            Item::Look { open, inside } => write!(f, "{open}{inside})"),
+            PatternItem::Atom(text) => f.write_str(text),
+            PatternItem::Group { open, inside, repeat } => write!(f, "{open}{inside}){repeat}"),
+            PatternItem::Look { open, inside } => write!(f, "{open}{inside})"),
         }
     }
 }

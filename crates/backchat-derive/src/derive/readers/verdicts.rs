@@ -66,7 +66,6 @@ pub(in crate::derive) fn readings(template: &Template, readers: &ReaderSet) -> V
     readings.collect()
 }
 
-/// The refusal of a reader: its words and its place.
 fn in_words(refusal: &Refusal) -> String {
     format!("{} (at {})", refusal.words, refusal.place)
 }

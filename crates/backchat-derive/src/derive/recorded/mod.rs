@@ -197,18 +197,29 @@ fn read_as(
     by_character: bool,
 ) -> Result<(Finished, usize), ParseError> {
     let tools = sample.tools.as_ref().and_then(|tools| Tools::new(tools).ok()).map(Arc::new);
-    let mut parser = Parser::new(template, prefix, Options::default().tools(tools).mode(mode))?;
+    parse(template, prefix, &sample.text, Options::default().tools(tools).mode(mode), by_character)
+}
+
+/// Parses a text after a prompt, whole or one character at a time: the result with every event, and how much of the
+/// prompt's end the parser read.
+pub(super) fn parse(
+    template: &Template,
+    prefix: &str,
+    text: &str,
+    options: Options,
+    by_character: bool,
+) -> Result<(Finished, usize), ParseError> {
+    let mut parser = Parser::new(template, prefix, options)?;
     let offset = parser.prefix_length();
     let mut events = parser.initial_events().to_vec();
     let mut feed = |piece: &str| parser.feed_into(piece, &mut |event| events.push(event.to_owned()));
     if by_character {
-        let text = sample.text.as_str();
         text.char_indices().try_for_each(|(at, c)| feed(slice(text, at..at + c.len_utf8())))?;
     } else {
-        feed(&sample.text)?;
+        feed(text)?;
     }
     let mut finished = parser.finish()?;
-    events.extend(finished.events.iter().cloned());
+    events.append(&mut finished.events);
     finished.events = events;
     Ok((finished, offset))
 }

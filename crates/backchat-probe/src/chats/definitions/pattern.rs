@@ -67,14 +67,14 @@ impl<'p> Pattern<'p> {
 
     /// Matches the pattern from the start of a text.
     pub fn follow(&self, text: &str) -> Match {
-        let start = Place { rest: &self.rest, at: 0, bound: &HashMap::new() };
+        let start = PatternPlace { rest: &self.rest, at: 0, bound: &HashMap::new() };
         Walk { pattern: self, text, tries: MOST_TRIES }.literal(self.first, start)
     }
 }
 
 /// A position in a pattern.
 #[derive(Clone, Copy)]
-struct Place<'w> {
+struct PatternPlace<'w> {
     /// The rest of the pattern.
     rest: &'w [(usize, &'w str)],
     /// The position in the text.
@@ -90,14 +90,14 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    fn literal(&mut self, literal: &str, place: Place<'_>) -> Match {
-        let Place { rest, at, bound } = place;
+    fn literal(&mut self, literal: &str, place: PatternPlace<'_>) -> Match {
+        let PatternPlace { rest, at, bound } = place;
         let agreed = common_start(literal, slice(self.text, at..)).len();
         let end = at + agreed;
         let found = Match { score: number(agreed), is_complete: end == self.text.len(), bound: bound.clone() };
         match rest.split_first() {
             Some((slot, rest)) if agreed == literal.len() && !found.is_complete => {
-                let next = self.slot(*slot, Place { rest, at: end, bound });
+                let next = self.slot(*slot, PatternPlace { rest, at: end, bound });
                 Match { score: next.score + found.score, ..next }
             }
             Some(_) => Match { is_complete: false, ..found },
@@ -105,15 +105,15 @@ impl Walk<'_> {
         }
     }
 
-    fn slot(&mut self, (slot, literal): (usize, &str), place: Place<'_>) -> Match {
-        let Place { rest, at, bound } = place;
+    fn slot(&mut self, (slot, literal): (usize, &str), place: PatternPlace<'_>) -> Match {
+        let PatternPlace { rest, at, bound } = place;
         let text = self.text;
         let here = slice(text, at..);
         if let Some(known) = bound.get(&slot).and_then(|known| text.get(known.clone())) {
             if !here.starts_with(known) {
                 return Match { bound: bound.clone(), ..Match::default() };
             }
-            let found = self.literal(literal, Place { at: at + known.len(), ..place });
+            let found = self.literal(literal, PatternPlace { at: at + known.len(), ..place });
             return Match { score: found.score + number(known.len()), ..found };
         }
         let with = |end: usize| {
@@ -126,7 +126,7 @@ impl Walk<'_> {
         if kind == Some(&Slot::Json) {
             let value = here.starts_with(['{', '[', '"']).then(|| json::value_at(text, at)).flatten();
             let Some((_, end)) = value else { return best };
-            let found = self.literal(literal, Place { rest, at: end, bound: &with(end) });
+            let found = self.literal(literal, PatternPlace { rest, at: end, bound: &with(end) });
             return Match { score: found.score + number(end - at), ..found };
         }
         let Some(first) = literal.chars().next() else { return best };
@@ -145,7 +145,7 @@ impl Walk<'_> {
                 continue;
             }
             self.tries -= 1;
-            let found = self.literal(literal, Place { rest, at: at + end, bound: &with(at + end) });
+            let found = self.literal(literal, PatternPlace { rest, at: at + end, bound: &with(at + end) });
             let score = found.score - passed * PASSED_END;
             if score > best.score {
                 best = Match { score, ..found };

@@ -136,7 +136,6 @@ impl Pair {
         Self { from, to, conditional, around: (0, 0), leads: [None; 2] }
     }
 
-    /// Whether it shares nothing with another one.
     fn is_apart(&self, other: &Self) -> bool {
         self.to <= other.from || self.from >= other.to
     }
@@ -441,7 +440,6 @@ fn marks_only_answers(pieces: &[Piece], pair: &Pair, cases: &[Case], traces: &[T
     })
 }
 
-/// The loop over the messages.
 struct MessageLoop {
     /// The piece that opens it.
     block: usize,
@@ -456,7 +454,6 @@ impl MessageLoop {
     }
 }
 
-/// The loop over messages around a place.
 fn message_loop(pieces: &[Piece], at: usize) -> Option<MessageLoop> {
     let body = source::body_at(pieces, at)?;
     body.iter().rev().find_map(|number| {

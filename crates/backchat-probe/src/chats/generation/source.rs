@@ -2,7 +2,6 @@
 
 use backchat_core::text::slice;
 
-/// The kind of a piece of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PieceKind {
     Data,
@@ -54,12 +53,10 @@ impl Piece {
         matches!(self.keyword(), "elif" | "else")
     }
 
-    /// Whether a body ends before it.
     fn closes_body(&self) -> bool {
         self.keyword().starts_with("end") || self.is_branch()
     }
 
-    /// Whether a body begins after it.
     fn opens_body(&self) -> bool {
         matches!(self.keyword(), "if" | "for" | "macro" | "call" | "filter" | "with" | "generation")
             || (self.keyword() == "set" && !self.text.contains('='))

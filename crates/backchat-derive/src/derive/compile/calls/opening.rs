@@ -6,7 +6,7 @@ use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::{Groups, Plan, json_text};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Pairs};
-use backchat_core::text::slice;
+use backchat_core::text::{self, slice};
 
 impl Plan<'_> {
     /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no
@@ -223,7 +223,7 @@ impl Plan<'_> {
     /// Looks ahead that the word that opens content does not follow a call's mark.
     fn no_content(&self) -> String {
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let is_word = |word: &&str| !word.is_empty() && word.chars().all(text::is_word);
         match self.wire.content.open.trim().strip_prefix(own.trim()).filter(is_word) {
             Some(word) if !own.trim().is_empty() => format!("(?!{}(?![\\w.-]))", escape(word)),
             _ => String::new(),
@@ -235,7 +235,6 @@ impl Plan<'_> {
         format!("{}{}", escape(&self.cut.separator), self.begin())
     }
 
-    /// The beginning of a call.
     pub(super) fn begin(&self) -> String {
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let head = self.pieces(&self.calls.body.head, "", &mut unread);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::super::compare::same;
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
+use backchat_core::text::is_word;
 use backchat_probe::probe::{Answer, Call as Called, REASONING_KEYS};
 
 /// The places of a message's parts in a text, in bytes.
@@ -141,11 +142,10 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
 
 /// The first place of a whole word from here on, or the last one.
 fn word(text: &str, from: usize, word: &str, last: bool) -> Option<Range<usize>> {
-    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let is_whole = |at: &usize| {
         let before = text.get(..*at).and_then(|text| text.chars().next_back());
         let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
-        !part_of_word(before) && !part_of_word(after)
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
     };
     let mut found = text.get(from..)?.match_indices(word).map(|(at, _)| from + at).filter(is_whole);
     let at = if last { found.last() } else { found.next() }?;

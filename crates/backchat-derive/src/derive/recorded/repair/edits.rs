@@ -110,7 +110,6 @@ fn reasoning_open(opens: Option<String>, mark: &str, seen: &Sighting<'_>) -> Opt
     })
 }
 
-/// The alternatives of a pattern.
 fn branches(pattern: &str) -> impl Iterator<Item = String> {
     let read = Branches::read(pattern).unwrap_or_default();
     read.0.into_iter().map(|branch| Branches(vec![branch]).to_string())

@@ -140,7 +140,6 @@ pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
     made.collect()
 }
 
-/// A field between two patterns.
 fn delimited(open: &str, close: Option<&str>) -> Object {
     let mut field = Object::from([("open_pattern".to_owned(), open.into())]);
     field.extend(close.map(|close| ("close_pattern".to_owned(), format!("(?:{close})\\s*").into())));
