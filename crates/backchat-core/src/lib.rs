@@ -18,3 +18,12 @@ pub fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
     }
     is_new
 }
+
+/// The items without repeats, each where it comes first.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut list = Vec::new();
+    for item in items {
+        push_new(&mut list, item);
+    }
+    list
+}

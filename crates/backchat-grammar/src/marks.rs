@@ -7,7 +7,7 @@ use super::bans;
 use super::excluded::{Excluded, Forbidden, openings, without};
 use super::notes::{Effect, Note};
 use backchat_derive::derive;
-use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Pairs, WireFormat};
+use backchat_derive::wire::structure::{CallPart, Encoding, KEY_AGAIN, WireFormat};
 use backchat_derive::wire::written::{TurnPart, Written};
 use backchat_parser::pattern::{Regular, of_delimiter};
 use backchat_parser::template::{Delimiter, Template};
@@ -167,17 +167,9 @@ fn opening_marks(wire: &WireFormat, (pattern, is_at_start): &Forbidden) -> Vec<F
     texts.iter().filter(|text| is_mark(text)).map(|text| (Regular::text(text), false)).collect()
 }
 
-/// The arguments of a wire that are written one by one.
-fn pairs(wire: &WireFormat) -> Option<&Pairs> {
-    match &wire.calls.as_ref()?.body.arguments {
-        Arguments::Pairs(pairs) => Some(pairs),
-        _ => None,
-    }
-}
-
 /// The end of a value inside which there are quotes.
 fn nested_end(wire: &WireFormat) -> Option<Forbidden> {
-    let pairs = pairs(wire).filter(|pairs| pairs.values.strings != Encoding::Bare)?;
+    let pairs = wire.pairs().filter(|pairs| pairs.values.strings != Encoding::Bare)?;
     if pairs.key_again {
         return Some((Regular::text(bare_end(wire)?), false));
     }
@@ -187,7 +179,7 @@ fn nested_end(wire: &WireFormat) -> Option<Forbidden> {
 
 /// The texts between quotes where values end at the next key.
 fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Quoted> {
-    let pairs = pairs(wire).filter(|pairs| pairs.cut.close.trim().is_empty())?;
+    let pairs = wire.pairs().filter(|pairs| pairs.cut.close.trim().is_empty())?;
     let Encoding::Quoted { open, close, .. } = &pairs.values.strings else { return None };
     if open != close || open.chars().count() != 1 {
         return None;
@@ -205,7 +197,7 @@ fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Qu
 
 /// The end of a value that has no quotes.
 fn bare_end(wire: &WireFormat) -> Option<&str> {
-    let pairs = pairs(wire)?;
+    let pairs = wire.pairs()?;
     let (close, separator) = (pairs.cut.close.as_str(), pairs.cut.separator.as_str());
     let ends = [close.trim(), close, separator.trim(), separator];
     let end = ends.into_iter().find(|end| !end.is_empty() && !end.contains(KEY_AGAIN));

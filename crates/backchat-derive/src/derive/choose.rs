@@ -9,8 +9,8 @@ use super::compile::{Choices, Topic, compile};
 use super::needed::holds_probe;
 use super::{Attempt, Job, keep};
 use crate::wire::{self, Reading, structure::WireFormat};
+use backchat_core::distinct;
 use backchat_core::json::{Step, Value};
-use backchat_core::push_new;
 use backchat_probe::probe::steady::Varying;
 
 /// How many candidates are proved.
@@ -205,22 +205,17 @@ fn next(waiting: &[Candidate]) -> Option<usize> {
 
 /// The subjects of a candidate's failures and refusals.
 fn topics(attempt: &Attempt) -> Vec<Topic> {
-    let mut topics = Vec::new();
     let boundaries = attempt.verdict.failures.iter().map(|failure| failure.boundary.as_ref());
     let fields = boundaries.map(|boundary| boundary.map(|boundary| boundary.field.clone()));
     let refused = attempt.refusals.iter().filter_map(|refusal| match refusal.place.steps().get(1) {
         Some(Step::Key(field)) => Some(Some(field.to_string())),
         _ => None,
     });
-    for field in fields.chain(refused) {
-        let topic = match field.as_deref() {
-            Some("tool_calls") | None => Topic::Calls,
-            Some("content") => Topic::Content,
-            Some(_) => Topic::Reasoning,
-        };
-        push_new(&mut topics, topic);
-    }
-    topics
+    distinct(fields.chain(refused).map(|field| match field.as_deref() {
+        Some("tool_calls") | None => Topic::Calls,
+        Some("content") => Topic::Content,
+        Some(_) => Topic::Reasoning,
+    }))
 }
 
 #[cfg(test)]

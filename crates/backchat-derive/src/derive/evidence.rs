@@ -2,8 +2,8 @@
 
 use crate::wire::structure::WireFormat;
 use backchat_core::diagnostic::line_column;
+use backchat_core::distinct;
 use backchat_core::json::Value;
-use backchat_core::push_new;
 use backchat_core::text::{common_end, common_start, is_word, runs, slice};
 use backchat_probe::diff::{self, DiffTag};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
@@ -123,11 +123,8 @@ pub(super) fn collect(prober: &Prober, wire: &WireFormat) -> Vec<Evidence> {
         full("a user message without the generation prompt", &user, &base),
         full("the same with the generation prompt", &user, &base).prompted(),
     );
-    let mut settings: Vec<&Setting> = Vec::new();
-    for setting in wire.prompts.iter().map(|prompt| &prompt.setting).filter(|setting| !setting.is_empty()) {
-        push_new(&mut settings, setting);
-    }
-    for (setting, (name, value)) in settings.iter().filter_map(|setting| Some((setting, setting.first()?))) {
+    let settings = distinct(wire.prompts.iter().map(|prompt| &prompt.setting));
+    for (setting, (name, value)) in settings.into_iter().filter_map(|setting| Some((setting, setting.first()?))) {
         let with = format!("the prompt with {name} = {value}");
         let other = full(&with, &user, setting).prompted();
         add("generation_prompts", full("the prompt as it is", &user, &base).prompted(), other);

@@ -7,7 +7,7 @@ use super::evidence::{Change, Evidence, Printed};
 use super::findings::{ReportData, headers};
 use super::proof::Tried;
 use super::report::{Derivation, Status};
-use crate::wire::structure::{Arguments, CallPart, Calls, Place, Prompt, WireFormat};
+use crate::wire::structure::{CallPart, Calls, Place, Prompt, WireFormat};
 use backchat_core::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use backchat_core::json::Value;
 use backchat_core::text::slice;
@@ -339,7 +339,7 @@ fn prompts(page: &mut String, wire: &WireFormat) -> std::fmt::Result {
 }
 
 fn arguments(page: &mut String, wire: &WireFormat) -> std::fmt::Result {
-    let Some(Arguments::Pairs(pairs)) = wire.calls.as_ref().map(|calls| &calls.body.arguments) else { return Ok(()) };
+    let Some(pairs) = wire.pairs() else { return Ok(()) };
     writeln!(page, "### How each type is written\n")?;
     writeln!(page, "| type | after the key |\n|---|---|")?;
     for (kind, text) in &pairs.written {
@@ -391,7 +391,7 @@ mod tests {
     use super::*;
     use crate::derive::by_hand::{ANSWER, CHAT, calls, object_body, pairs, prompt, value, wire};
     use crate::derive::{Options, derive};
-    use crate::wire::structure::History;
+    use crate::wire::structure::{Arguments, History};
 
     #[test]
     fn the_page_holds_the_draft_its_evidence_and_its_proof() {

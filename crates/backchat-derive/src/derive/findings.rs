@@ -4,8 +4,8 @@ use super::compile::Choices;
 use super::evidence::Evidence;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
 use backchat_chat::ChatTemplate;
+use backchat_core::distinct;
 use backchat_core::json::{Object, Value, texts};
-use backchat_core::push_new;
 use backchat_probe::doctor;
 use backchat_probe::probe::steady::readable;
 
@@ -64,11 +64,7 @@ impl Findings {
 
 /// The headers of the model's turn, each once.
 pub(super) fn headers(wire: &WireFormat) -> Vec<&str> {
-    let mut headers: Vec<&str> = Vec::new();
-    for prompt in &wire.prompts {
-        push_new(&mut headers, prompt.header.trim());
-    }
-    headers
+    distinct(wire.prompts.iter().map(|prompt| prompt.header.trim()))
 }
 
 impl History {

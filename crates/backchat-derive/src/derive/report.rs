@@ -1,7 +1,5 @@
 //! The result of a derivation, and its report.
 
-use std::collections::HashSet;
-
 use super::Job;
 use super::choose::Chosen;
 use super::findings::{Findings, ReportData};
@@ -13,6 +11,7 @@ use crate::wire::structure::{Source, WireFormat};
 use backchat_chat::RenderError;
 use backchat_chat::source::Source as ChatSource;
 use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
+use backchat_core::distinct;
 use backchat_core::json::Value;
 use backchat_probe::doctor;
 
@@ -347,9 +346,8 @@ fn special_marks(draft: &Value, options: &Options) -> Vec<String> {
     let mut text = String::new();
     strings(draft, &mut text);
     let plain = text.replace('\\', "");
-    let mut seen = HashSet::new();
-    known.retain(|token| !token.is_empty() && plain.contains(token) && seen.insert(*token));
-    known.into_iter().map(str::to_owned).collect()
+    known.retain(|token| !token.is_empty() && plain.contains(token));
+    distinct(known.into_iter().map(str::to_owned))
 }
 
 fn strings(value: &Value, out: &mut String) {

@@ -27,6 +27,7 @@ mod trl;
 pub use engines::{ENGINES, Engine};
 pub use limits::Limits;
 pub use refusal::{Caution, Reason, Refusal, Role};
+pub(crate) use smg::patterns;
 
 use backchat_parser::template::Template;
 

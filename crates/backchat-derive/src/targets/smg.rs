@@ -96,7 +96,7 @@ fn alone(field: &Field) -> Value {
 }
 
 /// Every pattern that is written as one, with its path and role.
-fn patterns(template: &Template) -> Vec<(Path, String, Role)> {
+pub(crate) fn patterns(template: &Template) -> Vec<(Path, String, Role)> {
     let mut patterns = Vec::new();
     if let Delimiter::Pattern(pattern) = template.start_anchor() {
         patterns.push((Path::root().key("start_anchor_pattern"), pattern.source().to_owned(), Role::Anchor));

@@ -97,12 +97,11 @@ impl Finder<'_, '_> {
     fn find(&self, request_shape: RequestShape) -> Option<Calls> {
         let made = |count: usize| Answer::calls(self.calls(count));
         let one = self.trace(&made(1))?;
-        let first = made(1).calls.into_iter().next()?;
         let pairs = match one.whole(0) {
             Some(_) => None,
             None => Some(pairs::find(self.turns, &self.setting, &one, self.around.end)?),
         };
-        let located = locate(&one, 0, &first, pairs.as_ref())?;
+        let located = self.locate(&one, 0, pairs.as_ref())?;
         let several: Vec<Trace> =
             [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
         let two = several.first();
@@ -113,16 +112,19 @@ impl Finder<'_, '_> {
             None => located.object.is_some() && list_with(&one, 1),
         };
         let mut cuts = Vec::new();
-        match two.and_then(|two| Some((two, self.between(two, pairs.as_ref())?))) {
-            Some((two, mid)) => {
+        let both = two.and_then(|two| {
+            let [first, second] = [0, 1].map(|index| self.locate(two, index, pairs.as_ref()));
+            let (first, second) = (first?.range, second?.range);
+            (first.end <= second.start).then(|| (two.get(first.end..second.start), two.rest(second.end).to_owned()))
+        });
+        match both {
+            Some((mid, mut after)) => {
                 // One call alone may go without the mark that ends several.
-                if let Some(mut after) = self.after_last(two, 2, pairs.as_ref()) {
-                    own_end(self.turns.segmentation, &mut after, &pre, self.around.end);
-                    if after.len() > post.len() && after.starts_with(&post) {
-                        post = after;
-                    }
+                own_end(self.turns.segmentation, &mut after, &pre, self.around.end);
+                if after.len() > post.len() && after.starts_with(&post) {
+                    post = after;
                 }
-                cuts = cut(self.turns.segmentation, &pre, &mid, &post);
+                cuts = cut(self.turns.segmentation, &pre, mid, &post);
             }
             None => {
                 cuts.push(self.lone_cut([&pre, &post], end.as_deref(), &one, &located));
@@ -198,17 +200,9 @@ impl Finder<'_, '_> {
         Cut::of([section, open, post, "", section_close])
     }
 
-    fn between(&self, two: &Trace, pairs: Option<&Pairs>) -> Option<String> {
-        let made = self.calls(2);
-        let first = locate(two, 0, made.first()?, pairs)?;
-        let second = locate(two, 1, made.get(1)?, pairs)?;
-        (first.range.end <= second.range.start).then(|| two.get(first.range.end..second.range.start).to_owned())
-    }
-
-    fn after_last(&self, trace: &Trace, count: usize, pairs: Option<&Pairs>) -> Option<String> {
-        let made = self.calls(count);
-        let last = locate(trace, count - 1, made.last()?, pairs)?;
-        Some(trace.rest(last.range.end).to_owned())
+    /// The bytes of one of the calls.
+    fn locate(&self, trace: &Trace, index: usize, pairs: Option<&Pairs>) -> Option<Located> {
+        locate(trace, index, self.calls(index + 1).last()?, pairs)
     }
 
     fn body(
@@ -222,16 +216,12 @@ impl Finder<'_, '_> {
         let (mut head, tail) = self.pieces(one, 0, located, pairs.as_ref())?;
         // Numbers that increase from call to call are counters.
         if let Some(trace) = several.last() {
-            let made = self.calls(3);
-            let others: Vec<(Vec<CallPart>, Vec<CallPart>)> = (1..3)
-                .filter_map(|index| {
-                    let call = made.get(index)?;
-                    let located = locate(trace, index, call, pairs.as_ref())?;
-                    self.pieces(trace, index, &located, pairs.as_ref())
-                })
-                .collect();
-            if let Some((second, _)) = others.first() {
-                count(&mut head, second);
+            let mut others = (1..3).filter_map(|index| {
+                let located = self.locate(trace, index, pairs.as_ref())?;
+                self.pieces(trace, index, &located, pairs.as_ref())
+            });
+            if let Some((second, _)) = others.next() {
+                count(&mut head, &second);
             }
         } else {
             count_alone(&mut head);

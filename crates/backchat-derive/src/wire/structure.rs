@@ -29,6 +29,11 @@ pub struct WireFormat {
 }
 
 impl WireFormat {
+    /// The arguments of calls, if they are written key by key.
+    pub fn pairs(&self) -> Option<&Pairs> {
+        if let Arguments::Pairs(pairs) = &self.calls.as_ref()?.body.arguments { Some(pairs) } else { None }
+    }
+
     /// The texts that renders write after a stop: the rest of the turn's end, which may be that of turns with calls,
     /// and what follows every turn.
     pub(crate) fn behind(&self, stop: &str) -> Vec<String> {

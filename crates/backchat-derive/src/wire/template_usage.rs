@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::marks::Segmentation;
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, needle};
 
 /// The reads of the template that are known before any probe.
@@ -34,14 +35,7 @@ pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object)
     let mut settings = settings(template, prober, variables);
     let reasoning_inputs = reasoning_inputs(template, prober, &settings);
     let mut seen: Vec<Vec<Option<RenderedTurn>>> = Vec::new();
-    settings.retain(|setting| {
-        let outlook = outlook(prober, &reasoning_inputs, setting);
-        let is_new = !seen.contains(&outlook);
-        if is_new {
-            seen.push(outlook);
-        }
-        is_new
-    });
+    settings.retain(|setting| push_new(&mut seen, outlook(prober, &reasoning_inputs, setting)));
     let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
     TemplateUsage { settings, reasoning_inputs, literals: literals(template), eos_token }
 }

@@ -70,9 +70,7 @@ fn with_time(found: &mut Varying, prober: &Prober<'_>) {
     let user = History::User;
     for (messages, prompt) in [(shapes::history(user), true), (shapes::conversation(user, &shapes::content()), false)] {
         let [one, two] = [&one, &two].map(|prober| shown(prober, &messages, user, &Setting::new(), prompt));
-        if let (Some(one), Some(two)) = (one, two) {
-            found.compare(&tokens(&one), &tokens(&two), &|_| true);
-        }
+        compare(found, one, two, |_| true);
     }
 }
 
@@ -83,9 +81,7 @@ fn with_history(found: &mut Varying, prober: &Prober<'_>) {
     };
     for answer in [None, Some(shapes::content())] {
         let [one, two] = [History::User, History::EarlierTurns].map(|after| tail(after, answer.as_ref()));
-        if let (Some(one), Some(two)) = (one, two) {
-            found.compare(&tokens(&one), &tokens(&two), &is_number);
-        }
+        compare(found, one, two, is_number);
     }
 }
 
@@ -106,9 +102,7 @@ fn with_values(found: &mut Varying, prober: &Prober<'_>, input: Option<&Reasonin
     for (one, two) in said(&str::to_owned).into_iter().zip(said(&longer)) {
         let one = turn(&prober, &history, History::User, &one);
         let two = turn(&prober, &lengthy, History::User, &two).map(|text| text.replace(MORE, ""));
-        if let (Some(one), Some(two)) = (one, two) {
-            found.compare(&tokens(&one), &tokens(&two), &|_| true);
-        }
+        compare(found, one, two, |_| true);
     }
 }
 
@@ -117,11 +111,16 @@ fn with_variables(found: &mut Varying, prober: &Prober<'_>) {
     let shown = |setting: &Setting| shown(prober, &user, History::User, setting, true);
     let Some(usual) = shown(&Setting::new()) else { return };
     for name in prober.switches() {
-        let other =
-            shown(&Setting::from([(name, needle::SETTING.into())])).filter(|other| other.contains(needle::SETTING));
-        if let Some(other) = other {
-            found.compare(&tokens(&usual), &tokens(&other), &|_| true);
-        }
+        let other = shown(&Setting::from([(name, needle::SETTING.into())]));
+        let other = other.filter(|other| other.contains(needle::SETTING));
+        compare(found, Some(usual.clone()), other, |_| true);
+    }
+}
+
+/// Compares two renders, if there are both.
+fn compare(found: &mut Varying, one: Option<String>, two: Option<String>, may_vary: fn(&str) -> bool) {
+    if let (Some(one), Some(two)) = (one, two) {
+        found.compare(&tokens(&one), &tokens(&two), &may_vary);
     }
 }
 

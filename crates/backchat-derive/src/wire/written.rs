@@ -11,9 +11,9 @@ use super::shapes;
 use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
 use super::trace::{Slot, SlotKind, Trace};
 use backchat_core::json::{self, Object, Value};
-use backchat_core::push_new;
 use backchat_core::python;
 use backchat_core::text::{common_end, slice};
+use backchat_core::{distinct, push_new};
 use backchat_probe::probe::{Answer, Prober, Setting, call_with, json_type, needle};
 
 /// How turns are written, found by rendering each kind of answer again.
@@ -107,9 +107,7 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
         end(shape, &written.stops, wire);
     }
     for group in &mut written.groups {
-        for shape in std::mem::take(&mut group.shapes) {
-            push_new(&mut group.shapes, shape);
-        }
+        group.shapes = distinct(std::mem::take(&mut group.shapes));
     }
     if wire.end.trim().is_empty() {
         written.blank_end.clone_from(&wire.end);
@@ -159,12 +157,10 @@ fn changed_json(prober: &Prober, wire: &WireFormat) -> Option<String> {
 
 /// The turns after each end of a prompt.
 fn groups(prober: &Prober, wire: &WireFormat) -> Vec<Group> {
-    let mut settings: Vec<Setting> = vec![Setting::new()];
-    let known = wire.prompts.iter().map(|prompt| &prompt.setting);
+    let usual = Setting::new();
+    let known = [&usual].into_iter().chain(wire.prompts.iter().map(|prompt| &prompt.setting));
     let parts = wire.reasoning.iter().map(|reasoning| &reasoning.setting);
-    for setting in known.chain(parts).chain(wire.calls.iter().map(|calls| &calls.setting)) {
-        push_new(&mut settings, setting.clone());
-    }
+    let settings = distinct(known.chain(parts).chain(wire.calls.iter().map(|calls| &calls.setting)));
     let mut groups: Vec<Group> = Vec::new();
     let other = other_tools(wire.request_shape);
     for after in [History::User, History::ToolResult] {
@@ -336,6 +332,7 @@ fn samples() -> [Value; 7] {
 /// Writes a value of each type alone and examines the text around it.
 fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec<Spelling> {
     let mut found: Vec<(Spelling, String)> = Vec::new();
+    let is_python = wire.pairs().is_some_and(|pairs| pairs.values.others == Encoding::Python);
     let key = shapes::key(0, 0);
     for value in samples() {
         let Some(trace) = turned([(key.clone(), value.clone())].into_iter().collect()) else { continue };
@@ -349,7 +346,7 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec
         let spelled = plain.into_iter().find_map(|(text, python)| Some((rest.split_once(&text)?, python)));
         let Some(((before, after), python)) = spelled else { continue };
         let (before, after) = (before.to_owned(), after.to_owned());
-        let python = python || matches!(value, Value::Number(_)) && wire_is_python(wire);
+        let python = python || matches!(value, Value::Number(_)) && is_python;
         found.push((Spelling { kind: json_type(&value), before, after: String::new(), python }, after));
     }
     // The text after every value is not part of its spelling.
@@ -362,13 +359,6 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec
             spelling
         })
         .collect()
-}
-
-fn wire_is_python(wire: &WireFormat) -> bool {
-    wire.calls.as_ref().is_some_and(|calls| match &calls.body.arguments {
-        Arguments::Pairs(pairs) => pairs.values.others == Encoding::Python,
-        _ => false,
-    })
 }
 
 /// The text around and between the members of an object that is not JSON.

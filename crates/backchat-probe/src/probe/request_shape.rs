@@ -1,6 +1,6 @@
 //! The forms in which chat templates accept conversations, and the remedies for one that refuses them all.
 
-use backchat_core::push_new;
+use backchat_core::distinct;
 
 /// One way of passing a conversation; templates refuse some, or read only some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,13 +77,8 @@ impl RequestShape {
         let (system, ids) = (RequestShape { system: true, ..self }, RequestShape { long_ids: true, ..self });
         let with_system = offers.map(|shape| RequestShape { system: true, ..shape });
         let with_ids = [offers[0], offers[1], system].map(|shape| RequestShape { long_ids: true, ..shape });
-        let mut all = Vec::new();
-        for shape in offers.into_iter().chain([system, ids]).chain(with_system).chain(with_ids) {
-            if shape != self {
-                push_new(&mut all, shape);
-            }
-        }
-        all
+        let all = offers.into_iter().chain([system, ids]).chain(with_system).chain(with_ids);
+        distinct(all.filter(|shape| *shape != self))
     }
 
     /// This request in every form, and then its remedies in every form.

@@ -6,7 +6,6 @@ mod opening;
 use super::Choices;
 use super::channels::Channels;
 use super::choices::{CallRegion, Guard};
-use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, written};
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Place, WireFormat};
@@ -121,8 +120,7 @@ impl Plan<'_> {
             self.close(&mut field, "", close);
         } else if !close.chars().all(|c| "]})".contains(c)) {
             // A fence occurs in JSON only inside a string.
-            let stops = self.stops().filter(|stop| frame::is_sure(self.wire.segmentation, stop)).map(escape);
-            let patterns = [spaced(close)].into_iter().chain(stops).collect();
+            let patterns = [spaced(close)].into_iter().chain(self.wire.sure_stops().map(escape)).collect();
             Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
         } else {
             // Punctuation that JSON also uses closes the list only after its bracket, where the turn can end.
@@ -193,12 +191,7 @@ impl Plan<'_> {
         let mut open = self.before_call(opens);
         if !self.choices.exact_space
             && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
-            && self
-                .wire
-                .segmentation
-                .marks(opens)
-                .last()
-                .is_some_and(|mark| frame::is_closed_mark(self.wire.segmentation, mark))
+            && self.wire.segmentation.marks(opens).last().is_some_and(|mark| self.wire.is_closed_mark(mark))
         {
             open.push_str("\\s*");
         }

@@ -3,9 +3,7 @@
 //! A template writes only the words that its messages need. Models that know the header also write others, and put
 //! the name of a call before it or inside: the draft reads each order.
 
-use super::frame;
 use super::pattern::escape;
-use crate::wire::marks::Segmentation;
 use crate::wire::structure::WireFormat;
 use backchat_core::text;
 
@@ -21,7 +19,7 @@ pub(super) struct Channels<'w> {
 impl<'w> Channels<'w> {
     /// Finds it; `None` if one of the parts has no such header, or two have the same word.
     pub fn find(wire: &'w WireFormat) -> Option<Self> {
-        let header = |text| header(wire.segmentation, text);
+        let header = |text| header(wire, text);
         let (before, thought, after) = header(wire.reasoning.as_ref()?.open.trim())?;
         let (first, said, last) = header(wire.content.open.trim())?;
         let called = wire.calls.as_ref()?.body.head.iter().find_map(|piece| {
@@ -56,10 +54,11 @@ impl<'w> Channels<'w> {
 }
 
 /// A word between two marks.
-fn header(segmentation: Segmentation, text: &str) -> Option<(&str, &str, &str)> {
-    let is_mark = |mark: &str| frame::is_token(segmentation, mark);
-    match segmentation.marks(text).as_slice() {
-        [before, word, after] if is_mark(before) && is_mark(after) && is_word(word) => Some((before, word, after)),
+fn header<'t>(wire: &WireFormat, text: &'t str) -> Option<(&'t str, &'t str, &'t str)> {
+    match wire.segmentation.marks(text).as_slice() {
+        [before, word, after] if wire.is_token(before) && wire.is_token(after) && is_word(word) => {
+            Some((before, word, after))
+        }
         _ => None,
     }
 }

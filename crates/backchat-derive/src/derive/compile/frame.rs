@@ -1,20 +1,57 @@
 //! The text around calls and at the end of turns, as marks that other parts must leave alone or swallow.
 
-use crate::wire::marks::{self, Segmentation};
+use crate::wire::marks;
+use crate::wire::structure::WireFormat;
 
-/// Whether a text can safely be read as the end of content: no words of prose, no signs of Markdown, JSON and code
-/// alone.
-pub(super) fn is_distinct(segmentation: Segmentation, text: &str) -> bool {
-    let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
-    let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
-    segmentation.is_distinctive(text)
-        || is_tag(text)
-        || is_nameless_closer(text)
-        || text.chars().count() >= 3
-            && is_sign(text.chars().next())
-            && is_sign(text.chars().next_back())
-            && !text.contains(char::is_whitespace)
-            && !text.chars().all(plain)
+impl WireFormat {
+    /// Whether a text can safely be read as the end of content: no words of prose, no signs of Markdown, JSON and code
+    /// alone.
+    pub(super) fn is_distinct(&self, text: &str) -> bool {
+        let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
+        let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
+        self.segmentation.is_distinctive(text)
+            || is_tag(text)
+            || is_nameless_closer(text)
+            || text.chars().count() >= 3
+                && is_sign(text.chars().next())
+                && is_sign(text.chars().next_back())
+                && !text.contains(char::is_whitespace)
+                && !text.chars().all(plain)
+    }
+
+    /// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its
+    /// brackets.
+    pub(super) fn is_token(&self, mark: &str) -> bool {
+        self.is_distinct(mark) && mark.contains(['|', '｜'])
+    }
+
+    /// Whether a distinctive mark is whole: no value interrupts it.
+    pub(super) fn is_closed_mark(&self, mark: &str) -> bool {
+        self.segmentation.is_distinctive(mark)
+            && mark.chars().next().is_some_and(marks::is_opening)
+            && mark.ends_with(marks::is_closing)
+    }
+
+    /// The stops that end more than content: one that looks like a closing tag may be text of a thought or a value.
+    pub(super) fn sure_stops(&self) -> impl Iterator<Item = &str> {
+        let is_sure = |stop: &&str| self.segmentation.is_distinctive(stop) && !stop.starts_with("</");
+        self.stops.iter().map(String::as_str).filter(is_sure)
+    }
+
+    /// The marks of a section's end, each with the signs beside it that would not be distinctive alone.
+    pub(super) fn section_marks<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let text = text.trim();
+        let mut groups = Vec::new();
+        let mut start = 0;
+        for (place, _) in self.segmentation.placed(text).filter(|(_, mark)| self.segmentation.is_distinctive(mark)) {
+            groups.extend(text.get(start..place.end).map(str::trim));
+            start = place.end;
+        }
+        if groups.is_empty() && !text.is_empty() {
+            groups.push(text);
+        }
+        groups
+    }
 }
 
 /// Whether a text is punctuation and a word, the way tags without brackets are marked.
@@ -28,41 +65,11 @@ fn is_nameless_closer(text: &str) -> bool {
     matches!(text.as_bytes(), [open, b'/', shut] if marks::is_opening((*open).into()) && marks::is_closing((*shut).into()))
 }
 
-/// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its brackets.
-pub(super) fn is_token(segmentation: Segmentation, mark: &str) -> bool {
-    is_distinct(segmentation, mark) && mark.contains(['|', '｜'])
-}
-
-/// Whether a distinctive mark is whole: no value interrupts it.
-pub(super) fn is_closed_mark(segmentation: Segmentation, mark: &str) -> bool {
-    segmentation.is_distinctive(mark)
-        && mark.chars().next().is_some_and(marks::is_opening)
-        && mark.ends_with(marks::is_closing)
-}
-
-/// Whether a stop ends more than content: one that looks like a closing tag may be text of a thought or a value.
-pub(super) fn is_sure(segmentation: Segmentation, stop: &str) -> bool {
-    segmentation.is_distinctive(stop) && !stop.starts_with("</")
-}
-
-/// The marks of a section's end, each with the signs beside it that would not be distinctive alone.
-pub(super) fn section_marks(segmentation: Segmentation, text: &str) -> Vec<&str> {
-    let text = text.trim();
-    let mut groups = Vec::new();
-    let mut start = 0;
-    for (place, _) in segmentation.placed(text).filter(|(_, mark)| segmentation.is_distinctive(mark)) {
-        groups.extend(text.get(start..place.end).map(str::trim));
-        start = place.end;
-    }
-    if groups.is_empty() && !text.is_empty() {
-        groups.push(text);
-    }
-    groups
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::derive::by_hand::wire;
+    use crate::wire::marks::Segmentation;
+    use crate::wire::structure::WireFormat;
 
     #[test]
     fn only_a_text_that_no_prose_contains_ends_content() {
@@ -83,7 +90,7 @@ mod tests {
             ("", false),
         ];
         for (text, is_safe) in table {
-            assert_eq!(is_distinct(Segmentation::Words, text), is_safe, "{text:?}");
+            assert_eq!(wire().is_distinct(text), is_safe, "{text:?}");
         }
     }
 
@@ -98,15 +105,9 @@ mod tests {
             ("<tool=", false, false, true),
             ("end", false, false, false),
         ] {
-            assert_eq!(
-                (
-                    is_token(Segmentation::Words, mark),
-                    is_closed_mark(Segmentation::Words, mark),
-                    is_sure(Segmentation::Words, mark)
-                ),
-                (token, closed, sure),
-                "{mark:?}"
-            );
+            let wire = WireFormat { stops: vec![mark.to_owned()], ..wire() };
+            let found = (wire.is_token(mark), wire.is_closed_mark(mark), wire.sure_stops().count() == 1);
+            assert_eq!(found, (token, closed, sure), "{mark:?}");
         }
     }
 
@@ -120,7 +121,7 @@ mod tests {
             (" ", &[]),
         ];
         for (text, marks) in table {
-            assert_eq!(section_marks(Segmentation::Words, text), marks, "{text:?}");
+            assert_eq!(wire().section_marks(text), marks, "{text:?}");
         }
     }
 

@@ -101,7 +101,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     if open.is_empty() {
         // It has no opening: it exists if its closing mark occurs at all.
         Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
-    } else if frame::is_distinct(wire.segmentation, open) || reasoning.join.is_some() {
+    } else if wire.is_distinct(open) || reasoning.join.is_some() {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
     } else if reasoning.is_late {
         // A label keeps its place: on a line of its own, if it has one.
@@ -114,9 +114,9 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let mut closes = vec![early.unwrap_or(close).to_owned()];
     closes.retain(|close| !close.is_empty());
     // A model that stops while it thinks has still produced reasoning.
-    for stop in wire.stops.iter().filter(|stop| frame::is_sure(wire.segmentation, stop)) {
-        if !closes.iter().any(|close| close.contains(stop.as_str()) || stop.contains(close.as_str())) {
-            closes.push(stop.clone());
+    for stop in wire.sure_stops() {
+        if !closes.iter().any(|close| close.contains(stop) || stop.contains(close.as_str())) {
+            closes.push(stop.to_owned());
         }
     }
     let label = content_label(wire);
@@ -147,7 +147,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
 fn content_label(wire: &WireFormat) -> Option<&str> {
     let (open, _) = wire.content.after_reasoning.as_ref()?;
     let label = open.trim();
-    (!label.is_empty() && !frame::is_distinct(wire.segmentation, label)).then_some(label)
+    (!label.is_empty() && !wire.is_distinct(label)).then_some(label)
 }
 
 /// Writes the parser of a text, which may be a JSON string; white space alone is none.
@@ -185,7 +185,7 @@ fn footers(wire: &WireFormat) -> Vec<&str> {
         let longer = wire.stops.iter().take(at).filter_map(|stop| stop.strip_suffix(token.as_str()));
         footers.extend(longer.map(str::trim));
     }
-    footers.retain(|footer| !footer.is_empty() && !frame::is_distinct(wire.segmentation, footer));
+    footers.retain(|footer| !footer.is_empty() && !wire.is_distinct(footer));
     footers
 }
 
@@ -196,9 +196,8 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     let mut closes: Vec<String> = Vec::new();
     let mut add = |text: &str| {
         let text = text.trim();
-        if !text.is_empty() && frame::is_distinct(wire.segmentation, text) && !closes.iter().any(|known| known == text)
-        {
-            closes.push(text.to_owned());
+        if wire.is_distinct(text) {
+            push_new(&mut closes, text.to_owned());
         }
     };
     add(&content.close);
@@ -217,13 +216,13 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     }
     if !is_open {
         if let Some(calls) = &wire.calls {
-            frame::section_marks(wire.segmentation, &choices.cut(calls).section_close).into_iter().for_each(&mut add);
+            wire.section_marks(&choices.cut(calls).section_close).into_iter().for_each(&mut add);
         }
         if let Some(reasoning) = &wire.reasoning
             && (choices.drops_stray
                 || reasoning.empty.is_some()
                 || reasoning.source != Source::Rendered
-                || frame::is_token(wire.segmentation, reasoning.close.trim()))
+                || wire.is_token(reasoning.close.trim()))
         {
             add(&reasoning.close);
         }
@@ -235,7 +234,7 @@ fn content_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
 /// Patterns that close content only where the turn ends or a call begins: of stops that prose may contain, such as a
 /// line of equal signs, and of footers.
 fn last_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
-    let stops = wire.stops.iter().filter(|stop| !frame::is_distinct(wire.segmentation, stop));
+    let stops = wire.stops.iter().filter(|stop| !wire.is_distinct(stop));
     let mut last: Vec<String> = stops.map(|stop| at_end(wire, stop)).collect();
     for footer in footers(wire) {
         let stops = wire.stops.iter().map(|stop| format!("{}\\s*", escape(stop)));
@@ -263,7 +262,7 @@ fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> 
     let mut patterns: Vec<String> = closes.iter().map(|close| content_close(wire, close)).collect();
     if let Some(reasoning) = wire.reasoning.as_ref().filter(|reasoning| reasoning.empty.is_some() && !is_open) {
         let label = reasoning.close.trim();
-        if !frame::is_distinct(wire.segmentation, label) {
+        if !wire.is_distinct(label) {
             patterns.push(format!("^\\s*{}", spaced(label)));
         }
     }

@@ -6,7 +6,7 @@ use super::deviant_bodies::{BODIES, Change, without_last_bracket};
 use super::judge::Judge;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
-use backchat_parser::parser::{Policies, RecoveryPolicy, Span};
+use backchat_parser::parser::{RecoveryPolicy, Span};
 use backchat_parser::template::{ContentSpec, Delimiter};
 use backchat_probe::probe::Answer;
 
@@ -15,8 +15,8 @@ const ASIDE: &str = "Let me look that up.";
 
 /// A deviating turn, and its intended message.
 pub(super) struct Deviant {
-    /// The policies that read it.
-    pub policies: Policies,
+    /// The policy that reads it.
+    pub policy: RecoveryPolicy,
     pub text: String,
     pub expected: Answer,
 }
@@ -40,28 +40,20 @@ pub(super) struct Regions<'c> {
 impl<'c> Regions<'c> {
     /// The regions of a turn that a template finds.
     pub fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
-        let found = judge.regions(case)?;
-        let unstopped = case.unstopped.as_ref().map_or(case.text.len(), String::len);
+        let (calls, others): (Vec<Region>, Vec<Region>) =
+            judge.regions(case)?.into_iter().partition(|region| &*region.field == "tool_calls");
         let field = judge.template.field("tool_calls");
         let literal = |delimiter: Option<&Delimiter>| Some(delimiter?.literals()?.first()?.trim().to_owned());
-        let mut regions = Self {
+        Some(Self {
             text: &case.text,
-            unstopped,
-            calls: Vec::new(),
-            reasoning: None,
+            unstopped: case.unstopped.as_ref().map_or(case.text.len(), String::len),
+            calls,
+            reasoning: others.into_iter().rfind(|region| Some(&*region.field) == judge.reasoning),
             call_opener: literal(field.and_then(|field| field.open.as_ref())),
             call_closer: literal(field.and_then(|field| field.close.as_ref())),
             is_tagged: field.is_some_and(|field| matches!(field.content, ContentSpec::XmlInline(_))),
             has_implicit: judge.template.implicit_field().is_some(),
-        };
-        for region in found {
-            match &*region.field {
-                "tool_calls" => regions.calls.push(region),
-                name if Some(name) == judge.reasoning => regions.reasoning = Some(region),
-                _ => {}
-            }
-        }
-        Some(regions)
+        })
     }
 
     /// The turn with one deviation, for each that applies.
@@ -76,7 +68,7 @@ impl<'c> Regions<'c> {
         let same = same.into_iter().map(|(policy, text)| (policy, text.map(|text| (text, case.expected.clone()))));
         let all = same.chain(other).filter_map(|(policy, changed)| Some((policy, changed?)));
         all.filter(|(_, (text, _))| text != self.text)
-            .map(|(policy, (text, expected))| Deviant { policies: policy.into(), text, expected })
+            .map(|(policy, (text, expected))| Deviant { policy, text, expected })
             .collect()
     }
 

@@ -69,27 +69,13 @@ pub(super) fn begins_with(turn: &str, header: &str) -> bool {
 
 /// The last position up to `end` that splits no bracketed or starred mark: two marks may begin with the same character.
 pub(super) fn whole_marks(text: &str, end: usize) -> usize {
-    const PAIRS: [(char, char); 14] = [
-        ('<', '>'),
-        ('[', ']'),
-        ('{', '}'),
-        ('(', ')'),
-        ('«', '»'),
-        ('「', '」'),
-        ('『', '』'),
-        ('【', '】'),
-        ('《', '》'),
-        ('〈', '〉'),
-        ('⟦', '⟧'),
-        ('⟨', '⟩'),
-        ('‹', '›'),
-        ('｢', '｣'),
-    ];
+    const OPENING: &str = "<[{(«「『【《〈⟦⟨‹｢";
+    const CLOSING: &str = ">]})»」』】》〉⟧⟩›｣";
     let Some(shown) = text.get(..end).filter(|shown| shown.len() < text.len()) else { return end };
     let mut open: Vec<(char, usize)> = Vec::new();
     for (at, c) in shown.char_indices() {
-        if let Some((_, close)) = PAIRS.iter().find(|(open, _)| *open == c) {
-            open.push((*close, at));
+        if let Some((_, close)) = OPENING.chars().zip(CLOSING.chars()).find(|(open, _)| *open == c) {
+            open.push((close, at));
         } else if c == '\n' {
             open.clear();
         } else if let Some(i) = open.iter().rposition(|(close, _)| *close == c) {

@@ -5,13 +5,6 @@
 //! [`Proof::judge`] may then be called for any number of candidates: only the few values that contain the
 //! candidate's own markers are rendered again.
 //!
-//! ```text
-//! let proof = Proof::new(&chat_template, &options)?;               // None: no answer leaves a trace in any render
-//! let verdict = proof.judge(&template);                            // &template::Template
-//! verdict.holds()                                                  // nothing failed; losses are the wire's
-//! verdict.failures[0].boundary                                     // Some(Boundary { field, at, fault })
-//! ```
-//!
 //! A [`Failure`] is one cause with its smallest example; its [`Boundary`] says which field is wrong, at which byte of
 //! `text`, and its actual behavior (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
 //! template avoids: the message that came back has no less structure and renders to the same bytes. Rank candidates by
@@ -48,6 +41,7 @@ use super::recorded::{self, Explained, Prompt, Sample};
 use crate::wire::template_usage::TemplateUsage;
 use assumptions::{Assumption, Setup};
 use backchat_chat::ChatTemplate;
+use backchat_core::distinct;
 use backchat_core::json::Value;
 use backchat_parser::parser::Tools;
 use backchat_parser::template::Template;
@@ -376,9 +370,7 @@ fn offered_as(request_shape: RequestShape, tools: Value) -> Value {
 /// The literals of a template's delimiters.
 fn marks(template: &Template) -> Vec<String> {
     let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
-    let literals = delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned();
-    let mut known = HashSet::new();
-    literals.filter(|mark| known.insert(mark.clone())).collect()
+    distinct(delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned())
 }
 
 #[cfg(test)]

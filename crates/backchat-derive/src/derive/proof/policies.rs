@@ -104,16 +104,15 @@ impl Judge<'_, '_> {
     /// Each deviation is read by its policy.
     fn deviate(&self, case: &Case, rounds: &mut PolicyRounds) {
         let Some(regions) = Regions::read(self, case) else { return };
-        for Deviant { policies, text, expected } in regions.deviants(case) {
-            let Some(first) = policies.iter().next() else { continue };
+        for Deviant { policy, text, expected } in regions.deviants(case) {
             // Text that parses anyway is not a deviation.
             if self.recovers(case, &text, Policies::none(), &expected) {
                 continue;
             }
             rounds.deviations += 1;
-            match self.recovers(case, &text, policies, &expected) {
+            match self.recovers(case, &text, policy.into(), &expected) {
                 true => rounds.recovered += 1,
-                false => keep_shortest(&mut rounds.missed, first, &text),
+                false => keep_shortest(&mut rounds.missed, policy, &text),
             }
         }
     }

@@ -3,8 +3,9 @@
 use super::super::compile::{any_of, escape, one_or_many};
 use super::looks::{self, Rewrite};
 use super::pieces::Branches;
-use crate::targets::{CONTENT, Limits, Reader, Role, TOOL_CALLS};
-use backchat_core::json::{Object, Value, entries_mut};
+use crate::targets::{self, CONTENT, Limits, Reader, TOOL_CALLS};
+use backchat_core::json::{Object, Path, Step, Value, entries_mut};
+use backchat_parser::template::Template;
 
 /// A template within limits, and the alternatives it no longer reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,18 +37,19 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
         }
     }
     let mut ways = vec![(0, Fitted { template: plain.clone(), dropped: Vec::new() })];
-    for (path, source, role) in patterns(&mut plain) {
+    let loaded = Template::from_value(&plain).ok();
+    for (path, source, role) in loaded.iter().flat_map(|loaded| targets::patterns(&loaded.template)) {
         let refused = |source: &str| readers.iter().any(|reader| reader.check_pattern(source, role).is_some());
         if !refused(&source) {
             continue;
         }
-        let closes = path.last().is_some_and(|key| key.starts_with("close"));
+        let closes = matches!(path.split_last(), Some((_, Step::Key(key))) if key == "close_pattern");
         let mut rewrites = looks::rewrites(&source, closes);
         rewrites.retain(|rewrite| !refused(&rewrite.pattern));
         if rewrites.is_empty() {
             continue;
         }
-        let path = path.as_slice();
+        let path = &path;
         let more = ways.iter().flat_map(|(cost, way)| {
             rewrites.iter().enumerate().map(move |(at, rewrite)| (cost + at, with(way, path, rewrite)))
         });
@@ -132,35 +134,13 @@ fn fields(template: &mut Value) -> impl Iterator<Item = (&str, &mut Object)> {
     fields.filter_map(|(name, field)| Some((name, entries_mut(field)?)))
 }
 
-/// Every pattern that is written as one: the keys that lead to it, its text and its role.
-fn patterns(template: &mut Value) -> Vec<(Vec<String>, String, Role)> {
-    let mut found = Vec::new();
-    let anchor = "start_anchor_pattern";
-    if let Some(source) = template.get(anchor).and_then(Value::as_str) {
-        found.push((vec![anchor.to_owned()], source.to_owned(), Role::Anchor));
-    }
-    for (name, field) in fields(template) {
-        let path = |keys: &[&str]| ["fields", name].iter().chain(keys).map(|key| (*key).to_owned()).collect();
-        for key in ["open_pattern", "close_pattern"] {
-            if let Some(source) = field.get(key).and_then(Value::as_str) {
-                found.push((path(&[key]), source.to_owned(), Role::Delimiter));
-            }
-        }
-        let tag = field.get("content_args").and_then(|args| args.get("tag_pattern")).and_then(Value::as_str);
-        if let Some(source) = tag {
-            found.push((path(&["content_args", "tag_pattern"]), source.to_owned(), Role::Tag));
-        }
-    }
-    found
-}
-
 /// The template with one pattern rewritten. A mark that its close takes from the next field may be missing there.
-fn with(way: &Fitted, path: &[String], rewrite: &Rewrite) -> Fitted {
+fn with(way: &Fitted, path: &Path, rewrite: &Rewrite) -> Fitted {
     let mut way = way.clone();
     if let Some(place) = at(&mut way.template, path) {
         *place = rewrite.pattern.as_str().into();
     }
-    let dropped = rewrite.dropped.iter().map(|dropped| (path.join("."), dropped.clone()));
+    let dropped = rewrite.dropped.iter().map(|dropped| (path.to_string(), dropped.clone()));
     way.dropped.extend(dropped);
     if let Some(mark) = &rewrite.taken {
         for (_, field) in fields(&mut way.template) {
@@ -175,8 +155,11 @@ fn with(way: &Fitted, path: &[String], rewrite: &Rewrite) -> Fitted {
     way
 }
 
-fn at<'t>(value: &'t mut Value, path: &[String]) -> Option<&'t mut Value> {
-    path.iter().try_fold(value, |value, key| entries_mut(value)?.get_mut(key))
+fn at<'t>(value: &'t mut Value, path: &Path) -> Option<&'t mut Value> {
+    path.steps().into_iter().try_fold(value, |value, step| match step {
+        Step::Key(key) => entries_mut(value)?.get_mut(key),
+        Step::Index(_) => None,
+    })
 }
 
 #[cfg(test)]

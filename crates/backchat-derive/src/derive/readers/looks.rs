@@ -21,40 +21,33 @@ const MOST: usize = 64;
 /// The ways to write a pattern without looking around; none if it is impossible.
 pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     let Some(branches) = Branches::read(pattern) else { return Vec::new() };
-    let mut open = vec![(branches, Rewrite { pattern: String::new(), taken: None, dropped: Vec::new(), cost: 0 })];
+    let mut open = vec![Removal { branches, taken: None, dropped: Vec::new(), cost: 0 }];
     let mut found: Vec<Rewrite> = Vec::new();
-    let mut looked_at = 0;
-    while let Some((branches, so_far)) = open.pop() {
-        looked_at += 1;
-        if looked_at > MOST {
-            break;
-        }
+    for _ in 0..MOST {
+        let Some(Removal { branches, taken, dropped, cost }) = open.pop() else { break };
         let Some(changes) = first(&branches, closes) else {
             let pattern = without_doubled_space(&greedy(&branches).to_string());
             if !pattern.is_empty() && !found.iter().any(|known| known.pattern == pattern) {
-                found.push(Rewrite { pattern, ..so_far });
+                found.push(Rewrite { pattern, taken, dropped, cost });
             }
             continue;
         };
-        for change in changes {
-            let mut next = so_far.clone();
-            next.cost += change.cost;
-            next.dropped.extend(change.dropped);
-            if next.taken.is_none() {
-                next.taken = change.taken;
-            }
-            open.push((change.branches, next));
-        }
+        open.extend(changes.into_iter().map(|change| Removal {
+            branches: change.branches,
+            taken: taken.clone().or(change.taken),
+            dropped: [dropped.as_slice(), &change.dropped].concat(),
+            cost: cost + change.cost,
+        }));
     }
     found.sort_by_key(|rewrite| rewrite.cost);
     found
 }
 
-/// A pattern with one look-around removed or rewritten.
+/// A pattern with look-arounds removed or rewritten.
 struct Removal {
     branches: Branches,
     taken: Option<String>,
-    dropped: Option<String>,
+    dropped: Vec<String>,
     cost: usize,
 }
 
@@ -80,20 +73,21 @@ fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
                     };
                     return Some(changes.into_iter().map(wrap).collect());
                 }
-                PatternItem::Look { inside, .. } => return Some(changes(branches, i, j, item, inside, closes, &with)),
+                PatternItem::Look { open, inside } => {
+                    return Some(changes(branches, (i, j), inside, closes && open == "(?=", &with));
+                }
             }
         }
     }
     None
 }
 
+/// The ways to remove the look-around at a place. What a close looks ahead for, it may take instead.
 fn changes(
     branches: &Branches,
-    i: usize,
-    j: usize,
-    look: &PatternItem,
+    (i, j): (usize, usize),
     inside: &Branches,
-    closes: bool,
+    may_take: bool,
     with: &dyn Fn(Vec<PatternItem>) -> Branches,
 ) -> Vec<Removal> {
     let mut found = Vec::new();
@@ -102,24 +96,24 @@ fn changes(
     if branches.0.len() > 1 {
         let mut fewer = branches.clone();
         let dropped = fewer.0.remove(i);
-        let dropped = Some(Branches(vec![dropped]).to_string());
+        let dropped = vec![Branches(vec![dropped]).to_string()];
         found.push(Removal { branches: fewer, taken: None, dropped, cost: if is_alone { 0 } else { 2 } });
     }
     if !is_alone {
-        found.push(Removal { branches: with(Vec::new()), taken: None, dropped: None, cost: 1 });
+        found.push(Removal { branches: with(Vec::new()), taken: None, dropped: Vec::new(), cost: 1 });
     }
-    if closes && look.looks_ahead() {
+    if may_take {
         if is_alone && let Some(mark) = leading_mark(inside) {
             let items: Vec<PatternItem> = mark.chars().map(|c| PatternItem::Atom(written(c))).collect();
             let taken = Some(items.iter().map(ToString::to_string).collect());
-            found.push(Removal { branches: with(items), taken, dropped: None, cost: 1 });
+            found.push(Removal { branches: with(items), taken, dropped: Vec::new(), cost: 1 });
         }
         // The end of the text ends a region by itself; a pattern that takes it may take the end of a chunk.
         let endless = without_end(inside);
         for (inside, cost) in [(endless, 2), (Some(inside.clone()), 3)] {
             let Some(inside) = inside else { continue };
             let group = PatternItem::Group { open: "(?:".to_owned(), inside, repeat: String::new() };
-            found.push(Removal { branches: with(unwrapped(group)), taken: None, dropped: None, cost });
+            found.push(Removal { branches: with(unwrapped(group)), taken: None, dropped: Vec::new(), cost });
         }
     }
     found

@@ -24,11 +24,6 @@ pub(in crate::derive) enum PatternItem {
 }
 
 impl PatternItem {
-    /// Whether it looks ahead for a text, not for its absence.
-    pub fn looks_ahead(&self) -> bool {
-        matches!(self, PatternItem::Look { open, .. } if open == "(?=")
-    }
-
     /// Whether it only matches white space, or nothing.
     pub fn is_space(&self) -> bool {
         match self {

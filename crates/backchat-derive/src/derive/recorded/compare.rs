@@ -42,12 +42,12 @@ pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
     })
 }
 
-fn function(call: &Value) -> &Value {
+pub(super) fn function(call: &Value) -> &Value {
     call.get("function").unwrap_or(call)
 }
 
 /// The arguments of a call, read if they are JSON text.
-fn arguments(call: &Value) -> Value {
+pub(super) fn arguments(call: &Value) -> Value {
     match function(call).get("arguments") {
         Some(Value::String(text)) => json::read(text).unwrap_or_else(|_| Value::from(text.as_str())),
         Some(other) => other.clone(),

@@ -1,11 +1,10 @@
 //! The close of a call: its own mark, or the text that has to follow it.
 
 use super::super::choices::Guard;
-use super::super::frame;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::Plan;
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, CallPart, Place};
+use crate::wire::structure::{CallPart, Place};
 use backchat_core::json::Object;
 
 impl Plan<'_> {
@@ -46,14 +45,10 @@ impl Plan<'_> {
         if !guarded {
             let mut patterns = vec![pattern];
             // A call that the end of the section or of the turn cuts off still counts.
-            let ends = frame::section_marks(self.wire.segmentation, &self.cut.section_close);
+            let ends = self.wire.section_marks(&self.cut.section_close);
             let is_new = |end: &&str| self.is_mark(end) && !own.contains(end) && !end.contains(own.trim());
             patterns.extend(ends.into_iter().filter(is_new).map(spaced));
-            patterns.extend(
-                self.stops()
-                    .filter(|stop| frame::is_sure(self.wire.segmentation, stop) && !own.contains(*stop))
-                    .map(escape),
-            );
+            patterns.extend(self.wire.sure_stops().filter(|stop| !own.contains(stop)).map(escape));
             Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
             return;
         }
@@ -63,11 +58,7 @@ impl Plan<'_> {
         }
         // A section's end that content cannot swallow goes with the last call, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
-        let end = end.filter(|end| {
-            !frame::section_marks(self.wire.segmentation, end)
-                .into_iter()
-                .any(|mark| frame::is_distinct(self.wire.segmentation, mark))
-        });
+        let end = end.filter(|end| !self.wire.section_marks(end).into_iter().any(|mark| self.wire.is_distinct(mark)));
         let guard = match end.map(|end| spaced(end.trim())) {
             Some(end) => {
                 followers.retain(|other| *other != end);
@@ -80,9 +71,7 @@ impl Plan<'_> {
 
     /// Where pairs end with a mark: the place after one, or after the head of a call without arguments.
     fn behind_arguments(&self) -> String {
-        let (Arguments::Pairs(pairs), Guard::Behind) = (&self.calls.body.arguments, self.choices.guard) else {
-            return String::new();
-        };
+        let (Some(pairs), Guard::Behind) = (self.wire.pairs(), self.choices.guard) else { return String::new() };
         let close = pairs.cut.close.trim();
         let head = self.calls.body.head.last().and_then(CallPart::text).unwrap_or_default().trim();
         let is_mark = self.is_mark(close) && !pairs.key_again;
@@ -94,11 +83,7 @@ impl Plan<'_> {
 
     /// Whether white space beside the body is part of it.
     fn minds_space(&self) -> bool {
-        let bare = match &self.calls.body.arguments {
-            Arguments::Pairs(pairs) => !self.is_mark(&pairs.cut.close),
-            _ => false,
-        };
-        bare || self.choices.exact_space
+        self.choices.exact_space || self.wire.pairs().is_some_and(|pairs| !self.is_mark(&pairs.cut.close))
     }
 
     /// Punctuation before the closing mark of JSON, such as a fence, and the mark, which suffices alone.
@@ -107,7 +92,7 @@ impl Plan<'_> {
         let is_fence =
             |lead: &&str| !lead.trim().is_empty() && !lead.contains(|c| marks::is_closing(c) || "\"'".contains(c));
         let lead = close.strip_suffix(last).filter(is_fence).filter(|lead| !self.is_mark(lead))?;
-        (!matches!(self.calls.body.arguments, Arguments::Pairs(_))).then_some((lead, last))
+        self.wire.pairs().is_none().then_some((lead, last))
     }
 
     /// The first mark of a close, and the outer ones after it.

@@ -1,7 +1,6 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
 use super::super::channels::Channels;
-use super::super::frame;
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::{Groups, Plan, json_text};
 use crate::wire::marks;
@@ -92,12 +91,12 @@ impl Plan<'_> {
             return String::new();
         }
         // A sign opens a section only if a call follows it.
-        let open = match frame::is_distinct(self.wire.segmentation, section) {
+        let open = match self.wire.is_distinct(section) {
             true => spaced(section),
             false => format!("{}\\s*{}", spaced(section), self.begin()),
         };
-        match frame::section_marks(self.wire.segmentation, &self.cut.section_close).first() {
-            Some(end) if !frame::is_distinct(self.wire.segmentation, end) => {
+        match self.wire.section_marks(&self.cut.section_close).first() {
+            Some(end) if !self.wire.is_distinct(end) => {
                 // A sign ends a section only where the turn can end.
                 format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", spaced(end), self.ends_of_turn())
             }
@@ -168,10 +167,8 @@ impl Plan<'_> {
                 }
                 CallPart::Text(text) => {
                     // Models put white space between a mark and a name.
-                    let is_free = |mark: Option<&str>| {
-                        !self.choices.exact_space
-                            && mark.is_some_and(|mark| frame::is_closed_mark(self.wire.segmentation, mark))
-                    };
+                    let is_closed = |mark: &str| self.wire.is_closed_mark(mark);
+                    let is_free = |mark: Option<&str>| !self.choices.exact_space && mark.is_some_and(is_closed);
                     let before =
                         at > 0 && is_free(self.wire.segmentation.first(text)) && !text.starts_with(char::is_whitespace);
                     let after =
@@ -206,13 +203,10 @@ impl Plan<'_> {
     /// one of a call without arguments: it ends where the call does.
     fn word(&self, next: &str, is_last: bool) -> String {
         let word = word_before(next);
-        let is_bare = match &self.calls.body.arguments {
-            Arguments::Pairs(pairs) => pairs.cut.section.trim().is_empty() && pairs.braces.is_none(),
-            _ => false,
-        };
+        let bare = self.wire.pairs().filter(|pairs| pairs.cut.section.trim().is_empty() && pairs.braces.is_none());
         let tail = self.calls.body.tail.iter().find_map(CallPart::text);
         let end = word_before(tail.unwrap_or(&self.cut.close));
-        match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
+        match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| bare.is_some() && is_last)) {
             (Some(signs), Some(other)) if signs.starts_with("[^") && !signs.ends_with(other.trim_end_matches(']')) => {
                 format!("{signs}{other}")
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::compare::same;
+use super::super::compare::{arguments, function, same};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::is_word;
@@ -61,14 +61,9 @@ pub(super) fn read(message: &Object, own: Option<&str>) -> Answer {
     };
     let reasoning = REASONING_KEYS.into_iter().chain(own).find_map(text);
     let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|call| {
-        let function = call.get("function").unwrap_or(call);
-        let arguments = match function.get("arguments") {
-            Some(Value::String(text)) => json::read(text).ok()?,
-            Some(other) => other.clone(),
-            None => Value::Object(Object::new()),
-        };
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Some(Called { name: function.get("name")?.as_str()?.to_owned(), arguments: arguments.as_object()?.clone(), id })
+        let Value::Object(arguments) = arguments(call) else { return None };
+        Some(Called { name: function(call).get("name")?.as_str()?.to_owned(), arguments, id })
     });
     Answer { reasoning, content: text("content"), calls: calls.collect() }
 }

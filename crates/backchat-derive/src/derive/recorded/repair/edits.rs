@@ -142,11 +142,9 @@ fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> impl Iterator<Item =
 
 /// Content between marks that are not part of it, or without the mark that opens it elsewhere.
 pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let Some(field) = self::field(&known.template, "content") else {
+    let (Some(field), Some(place)) = (field(&known.template, "content"), &seen.alignment.content) else {
         return Vec::new();
     };
-    let mut found = Vec::new();
-    let Some(place) = &seen.alignment.content else { return found };
     let end = seen.alignment.calls.first().map_or(seen.stop, |call| call.span.start);
     let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
     let after = slice(seen.text, place.end..end.max(place.end)).trim();
@@ -158,12 +156,12 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that begins like no mark is content without its opening mark.
         let new = with_delimiters(field, format!("{opens}|{start}(?=[^\\s<\\[{{|])"), None);
-        found.push(Edit::new(known, with_field(&known.template, "content", new, false), UNOPENED.to_owned(), []));
-        found.extend(outside(known, seen));
-        return found;
+        let template = with_field(&known.template, "content", new, false);
+        let beside = Edit::new(known, template, UNOPENED.to_owned(), []);
+        return [beside].into_iter().chain(outside(known, seen)).collect();
     }
     if before.is_empty() && after.is_empty() {
-        return found;
+        return Vec::new();
     }
     let mut swallowed = Vec::new();
     if !before.is_empty() {
@@ -175,23 +173,20 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     }
     let what = format!("content is also written between `{before}` and `{after}`");
     let template = swallow(&known.template, &swallowed);
-    found.push(Edit::new(known, template, what, [before.to_owned(), after.to_owned()]));
-    found
+    vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
 }
 
 const UNOPENED: &str = "content is also written without its opening marker";
 
 /// Content that is all text outside of other fields: the mark that opened it is left out where a turn begins with it.
-pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let field = self::field(&known.template, "content");
-    let Some((field, opens)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
-        return Vec::new();
-    };
+pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
+    let field = field(&known.template, "content")?;
+    let opens = delimiter(field, "open")?;
     let mut new = field.clone();
     new.retain(|key, _| !key.starts_with("open"));
     let template = with_field(&known.template, "content", new, false);
     let template = swallow(&template, &[format!("{}(?:{opens})\\s*", seen.start())]);
-    vec![Edit::new(known, template, UNOPENED.to_owned(), [])]
+    Some(Edit::new(known, template, UNOPENED.to_owned(), []))
 }
 
 /// Calls written differently: in addition to the known form, or only in the new one if none is known.
@@ -223,28 +218,22 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 }
 
 /// The text around calls that are read: before the first, as an optional part of the opening, and after the last.
-pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
-    let field = self::field(&known.template, "tool_calls");
-    let Some((field, open)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
-        return Vec::new();
-    };
+pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
+    let field = field(&known.template, "tool_calls")?;
+    let open = delimiter(field, "open")?;
     let content_end = seen.alignment.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end);
-    let Some(last) = seen.alignment.calls.last().filter(|_| seen.alignment.has_calls_within(from, seen.stop)) else {
-        return Vec::new();
-    };
+    let last = seen.alignment.calls.last().filter(|_| seen.alignment.has_calls_within(from, seen.stop))?;
     let text = slice(seen.text, from..seen.stop);
-    let Some(opens) = Pattern::new(&open).ok().and_then(|open| Some(open.find_at(text, 0).ok()??.span())) else {
-        return Vec::new();
-    };
-    let before = slice(text, ..opens.0).trim();
+    let (opens, _) = Pattern::new(&open).ok()?.find_at(text, 0).ok()??.span();
+    let before = slice(text, ..opens).trim();
     let close = delimiter(field, "close");
     let last = last.span.end - from;
     let closes = close.as_ref().and_then(|close| Some(Pattern::new(close).ok()?.find_at(text, last).ok()??.span()));
     // Calls that nothing closes end with the text.
     let after = closes.map_or("", |(_, end)| slice(text, end..).trim());
     if before.is_empty() && after.is_empty() {
-        return Vec::new();
+        return None;
     }
     let mut template = known.template.clone();
     if !before.is_empty() {
@@ -259,7 +248,7 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         ("", after) => format!("calls are also followed by `{after}`"),
         (before, after) => format!("calls are also written between `{before}` and `{after}`"),
     };
-    vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
+    Some(Edit::new(known, template, what, [before.to_owned(), after.to_owned()]))
 }
 
 /// The text once after the last call, anchored there.
@@ -368,14 +357,15 @@ mod tests {
         let call = r#"<call>{"name": "f", "arguments": {"a": "x"}}</call>"#;
         let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
         let text = format!("<calls>{call}</calls><end>");
-        let [edit] = made(around_calls, &text, message, 0).try_into().unwrap();
+        let around = |known: &Edit, seen: &Sighting<'_>| around_calls(known, seen).into_iter().collect();
+        let [edit] = made(around, &text, message, 0).try_into().unwrap();
         assert_eq!(edit.what, ["calls are also written between `<calls>` and `</calls>`"]);
         for text in [text, format!("{call}<end>")] {
             let message = read(&edit.template, &text);
             assert_eq!(message.get("content"), None, "{text}");
             assert_eq!(message.get("tool_calls").and_then(Value::as_list).map(<[Value]>::len), Some(1), "{text}");
         }
-        assert!(made(around_calls, &format!("{call}<end>"), message, 0).is_empty());
+        assert!(made(around, &format!("{call}<end>"), message, 0).is_empty());
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 
 use super::compare;
 use super::{Sample, read_as};
+use backchat_core::distinct;
 use backchat_core::json::{Object, Value};
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
@@ -197,13 +198,8 @@ fn spoiled_prose(
     samples: &[Sample],
     trial: &dyn Trial,
 ) -> Option<String> {
-    let mut prompts: Vec<&str> = Vec::new();
-    for sample in samples {
-        let prompt = trial.prompt(sample);
-        if !prompts.contains(&prompt) && prompts.len() < 3 {
-            prompts.push(prompt);
-        }
-    }
+    let mut prompts = distinct(samples.iter().map(|sample| trial.prompt(sample)));
+    prompts.truncate(3);
     let texts = marks.iter().filter(|mark| !mark.is_empty()).flat_map(|mark| {
         [
             format!("Write {mark} first, and then the rest."),

@@ -66,7 +66,8 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
             Topic::Content if alignment.calls.is_empty() => edits::content(&edit, &seen),
             // Text left over next to calls belongs to their marks.
             Topic::Content => {
-                [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen), edits::outside(&edit, &seen)].concat()
+                let others = [edits::around_calls(&edit, &seen), edits::outside(&edit, &seen)];
+                edits::calls(&edit, &seen).into_iter().chain(others.into_iter().flatten()).collect()
             }
         };
         if edits.is_empty() && !unread.contains(&part) {
