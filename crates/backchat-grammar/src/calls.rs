@@ -434,10 +434,6 @@ impl<'r> Paired<'r> {
                 };
                 (ways, quoted(open, close))
             }
-            Encoding::Python => {
-                let around = (spelling.before.clone(), spelling.after.clone());
-                (vec![(Strings::Python(&['\'', '"']), &free_texts.nested)], around)
-            }
             Encoding::Bare => {
                 let node = self.bare(reader, shape, name)?;
                 return Ok(around(&spelling.before, node, &spelling.after));

@@ -165,7 +165,7 @@ pub(super) fn pairs([open, gap, close, separator]: [&str; 4]) -> Pairs {
         gap: gap.to_owned(),
         key_again: false,
         braces: None,
-        values: Values { strings: Encoding::Bare, others: Encoding::Json, frame: None, typed: None },
+        values: Values { strings: Encoding::Bare, python: false, frame: None, typed: None },
         written: Vec::new(),
     }
 }

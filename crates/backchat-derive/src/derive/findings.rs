@@ -250,7 +250,6 @@ fn spelled(values: &Values) -> String {
         (_, Some(typed)) => format!("marked {}", typed.string),
         (Encoding::Bare, None) => "bare text, like every value".to_owned(),
         (Encoding::Json, None) => "JSON strings".to_owned(),
-        (Encoding::Python, None) => "as Python prints them".to_owned(),
         (Encoding::Quoted { open, escaped: true, .. }, None) => format!("between {open}, escaped as Python does"),
         (Encoding::Quoted { open, escaped: false, .. }, None) => format!("between {open}, not escaped"),
     }

@@ -60,9 +60,7 @@ impl Derivation {
                 lines.push((label, format!("and {more} more: see --explain")));
             }
         }
-        if !self.readers.is_empty() {
-            lines.extend(readers(&self.readers).into_iter().map(|line| ("readers", line)));
-        }
+        lines.extend(readers(&self.readers).map(|line| ("readers", line)));
         lines
     }
 
@@ -95,19 +93,17 @@ fn in_a_line(label: &str, diagnostic: &Diagnostic) -> String {
 }
 
 /// Who accepts the draft, and who refuses it, with the target that suits each.
-fn readers(readings: &[ReaderVerdict]) -> Vec<String> {
-    let (accepting, refusing): (Vec<&ReaderVerdict>, Vec<&ReaderVerdict>) =
-        readings.iter().partition(|reading| reading.refusals.is_empty());
-    let accepting: Vec<String> = accepting.into_iter().map(|reading| reading.reader.name().to_owned()).collect();
-    let refusing: Vec<String> = refusing
-        .into_iter()
-        .map(|reading| {
-            let suited = reading.other.map_or_else(String::new, |(target, _)| format!(" (try `--target {target}`)"));
-            format!("{}{suited}", reading.reader.name())
-        })
-        .collect();
-    let line = |verb: &str, names: &[String]| (!names.is_empty()).then(|| format!("{verb} by {}", names.join(", ")));
-    line("accepted", &accepting).into_iter().chain(line("refused", &refusing)).collect()
+fn readers(readings: &[ReaderVerdict]) -> impl Iterator<Item = String> {
+    let line = |verb: &str, accepts: bool| {
+        let readings = readings.iter().filter(|reading| reading.refusals.is_empty() == accepts);
+        let names = readings.map(|reading| match reading.other {
+            Some((target, _)) if !accepts => format!("{} (try `--target {target}`)", reading.reader.name()),
+            _ => reading.reader.name().to_owned(),
+        });
+        let names: Vec<String> = names.collect();
+        (!names.is_empty()).then(|| format!("{verb} by {}", names.join(", ")))
+    };
+    [line("accepted", true), line("refused", false)].into_iter().flatten()
 }
 
 #[cfg(test)]

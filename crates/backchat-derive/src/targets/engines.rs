@@ -7,11 +7,11 @@ use backchat_parser::pattern::{Construct, Pattern};
 pub struct Engine {
     /// Its usual name.
     pub name: &'static str,
-    kind: Kind,
+    check: Check,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind {
+enum Check {
     /// The parser of Rust's `regex` is asked.
     RustRegex,
     /// The constructs it lacks are listed, and whether its look-behinds need a bound.
@@ -20,10 +20,10 @@ enum Kind {
 
 /// The engines that are checked.
 pub static ENGINES: [Engine; 4] = [
-    Engine { name: "regex (Rust)", kind: Kind::RustRegex },
+    Engine { name: "regex (Rust)", check: Check::RustRegex },
     Engine {
         name: "fancy-regex (Rust)",
-        kind: Kind::Lacks {
+        check: Check::Lacks {
             constructs: &[Construct::Recursion, Construct::FullFolding, Construct::LookCondition, Construct::WordEdge],
             bounded_looks: false,
         },
@@ -31,7 +31,7 @@ pub static ENGINES: [Engine; 4] = [
     Engine {
         name: "JavaScript",
         // ECMAScript 2024, with the flag `u`.
-        kind: Kind::Lacks {
+        check: Check::Lacks {
             constructs: &[
                 Construct::Conditional,
                 Construct::Recursion,
@@ -49,7 +49,7 @@ pub static ENGINES: [Engine; 4] = [
     Engine {
         name: "Swift",
         // The expressions of ICU, on which `NSRegularExpression` is based.
-        kind: Kind::Lacks {
+        check: Check::Lacks {
             constructs: &[
                 Construct::Recursion,
                 Construct::Conditional,
@@ -71,11 +71,11 @@ impl Engine {
                 constructs.iter().filter(|used| lacked.contains(used)).map(|used| used.name()).collect();
             (!names.is_empty()).then(|| names.join(", "))
         };
-        match &self.kind {
-            Kind::Lacks { constructs, bounded_looks } => name(constructs).or_else(|| {
+        match &self.check {
+            Check::Lacks { constructs, bounded_looks } => name(constructs).or_else(|| {
                 (*bounded_looks && pattern.reach_behind().is_none()).then(|| "a look-behind without a bound".into())
             }),
-            Kind::RustRegex => {
+            Check::RustRegex => {
                 let mut parser = regex_syntax::ParserBuilder::new().dot_matches_new_line(true).build();
                 // It reads `a++` as a repeat of a repeat, which backtracks.
                 let Some(error) = parser.parse(pattern.source()).err() else { return name(&[Construct::Possessive]) };

@@ -389,11 +389,11 @@ impl<'t> Inference<'_, 't> {
             source = Source::OpenedByPrompt;
         }
         // Calls may follow without the mark that closes it before content.
-        let lacks_close = |gap: &str| gap.find(mark.as_str()).is_none_or(|at| at + mark.len() == 0);
-        let is_bare = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(lacks_close);
+        let lacks_close = |gap: &str| mark.is_empty() || !gap.contains(mark.as_str());
+        let calls_close = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(lacks_close);
         let reasoning = Reasoning {
             open,
-            close_before_calls: is_bare.then(String::new),
+            calls_close,
             close,
             empty,
             reasoning_inputs: thought.reasoning_inputs,

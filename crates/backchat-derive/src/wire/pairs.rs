@@ -65,7 +65,7 @@ fn braces(pairs: &mut Pairs, after: &str) {
     pairs.braces = Some((open, after.get(..=end).unwrap_or("}").to_owned()));
 }
 
-const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
+const PLAIN: Values = Values { strings: Encoding::Bare, python: false, frame: None, typed: None };
 
 /// Cuts the text before, between and after arguments; a call without arguments decides open questions.
 fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
@@ -122,8 +122,7 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
         let is_other = !["string", "integer", "odd"].contains(&kind);
         !is_other || samples.text(kind).is_none_or(|text| text.contains(&value.to_string()))
     };
-    let as_json = Samples::values().into_iter().all(is_json);
-    pairs.values.others = if as_json { Encoding::Json } else { Encoding::Python };
+    pairs.values.python = !Samples::values().into_iter().all(is_json);
 }
 
 /// A value of each type as renders write it.
@@ -275,15 +274,15 @@ mod tests {
     #[test]
     fn the_spelling_of_values_is_seen_by_type() {
         let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
-        for (value, strings, others) in [
-            ("{{ v }}", Encoding::Bare, Encoding::Python),
-            ("{{ v if v is string else v | tojson }}", Encoding::Bare, Encoding::Json),
-            ("{{ v | tojson }}", Encoding::Json, Encoding::Json),
-            ("{{ \"'\" ~ v ~ \"'\" if v is string else v | tojson }}", quoted(false), Encoding::Json),
-            ("{{ ([v] | string)[1:-1] }}", quoted(true), Encoding::Python),
+        for (value, strings, python) in [
+            ("{{ v }}", Encoding::Bare, true),
+            ("{{ v if v is string else v | tojson }}", Encoding::Bare, false),
+            ("{{ v | tojson }}", Encoding::Json, false),
+            ("{{ \"'\" ~ v ~ \"'\" if v is string else v | tojson }}", quoted(false), false),
+            ("{{ ([v] | string)[1:-1] }}", quoted(true), true),
         ] {
             let pairs = tagged(value).unwrap();
-            assert_eq!((pairs.values.strings, pairs.values.others), (strings, others), "{value}");
+            assert_eq!((pairs.values.strings, pairs.values.python), (strings, python), "{value}");
             // Quotes are part of the value's spelling, not of the text around it.
             assert_eq!((pairs.gap.as_str(), pairs.cut.close.as_str()), (">", "</arg>"), "{value}");
             assert_eq!((pairs.values.frame, pairs.values.typed), (None, None), "{value}");

@@ -78,9 +78,10 @@ pub struct Prompt {
 pub struct Reasoning {
     /// The opening; empty if it begins with the turn.
     pub open: String,
-    /// The closing before content, and before calls if that differs.
+    /// The closing before content.
     pub close: String,
-    pub close_before_calls: Option<String>,
+    /// Whether calls may follow without it.
+    pub calls_close: bool,
     /// The text in place of absent reasoning, as `open` and `close` of an empty thought; usually nothing.
     pub empty: Option<String>,
     /// The message keys or blocks the template reads it from.
@@ -303,7 +304,8 @@ pub const KEY_AGAIN: char = '\u{1}';
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     pub strings: Encoding,
-    pub others: Encoding,
+    /// Whether other values are written as Python prints them.
+    pub python: bool,
     /// Marks that surround some strings only, as CDATA does.
     pub frame: Option<(String, String)>,
     /// A word before the value that says its type.
@@ -316,20 +318,18 @@ impl Values {
         match &self.strings {
             Encoding::Json => ("\"", "\""),
             Encoding::Quoted { open, close, .. } => (open, close),
-            Encoding::Bare | Encoding::Python => ("", ""),
+            Encoding::Bare => ("", ""),
         }
     }
 }
 
-/// How one value is spelled.
+/// How strings are spelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// As it is.
     Bare,
     /// As JSON.
     Json,
-    /// As Python's `str` or, inside others, `repr` prints it.
-    Python,
     /// Between these marks, escaped as Python does or not at all.
     Quoted { open: String, close: String, escaped: bool },
 }
@@ -354,7 +354,7 @@ mod tests {
             gap: ":".to_owned(),
             key_again: false,
             braces: Some(("{".to_owned(), "}".to_owned())),
-            values: Values { strings, others: Encoding::Json, frame: None, typed: None },
+            values: Values { strings, python: false, frame: None, typed: None },
             written: Vec::new(),
         }
     }
@@ -386,12 +386,9 @@ mod tests {
 
     #[test]
     fn quotes_are_part_of_the_spelling_of_some_strings() {
-        for (strings, quotes) in [
-            (Encoding::Json, ("\"", "\"")),
-            (quoted("<q>", "</q>"), ("<q>", "</q>")),
-            (Encoding::Bare, ("", "")),
-            (Encoding::Python, ("", "")),
-        ] {
+        for (strings, quotes) in
+            [(Encoding::Json, ("\"", "\"")), (quoted("<q>", "</q>"), ("<q>", "</q>")), (Encoding::Bare, ("", ""))]
+        {
             assert_eq!(pairs("", strings.clone()).values.quotes(), quotes, "{strings:?}");
         }
     }
@@ -402,7 +399,7 @@ mod tests {
         let reasoning = Reasoning {
             open: String::new(),
             close: String::new(),
-            close_before_calls: None,
+            calls_close: false,
             empty: None,
             reasoning_inputs: vec![ReasoningInput::Key("reasoning".to_owned()), block],
             setting: Setting::new(),

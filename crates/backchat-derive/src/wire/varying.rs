@@ -34,9 +34,9 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     let [first, second] = [shapes::call(0, 2), shapes::call(1, 2)];
     let render = |calls| turn(prober, &shapes::history(History::User), History::User, &Answer::calls(calls));
     if let (Some(one), Some(two)) = (render(vec![second.clone()]), render(vec![first.clone(), second.clone()])) {
-        let lead = |text: &str, call: &Call| values(call).filter_map(|value| text.find(&value)).min();
+        let lead = |text: &str, call: &Call| values(call).filter_map(|value| text.find(value)).min();
         let tail =
-            |text: &str, call: &Call| values(call).filter_map(|value| Some(text.rfind(&value)? + value.len())).max();
+            |text: &str, call: &Call| values(call).filter_map(|value| Some(text.rfind(value)? + value.len())).max();
         let cut = |text: &str, call: &Call| {
             let (start, end) = (lead(text, call)?, tail(text, call)?);
             Some((slice(text, ..start).to_owned(), slice(text, end..).to_owned()))
@@ -125,10 +125,9 @@ fn compare(found: &mut Varying, one: Option<String>, two: Option<String>, may_va
 }
 
 /// The values of a call that may begin or end it.
-fn values(call: &Call) -> impl Iterator<Item = String> {
+fn values(call: &Call) -> impl Iterator<Item = &str> {
     let arguments = call.arguments.iter().flat_map(|(key, value)| [Some(key), value.as_str()]);
-    let all = [Some(call.name.as_str()), Some(call.id.as_str())].into_iter().chain(arguments).flatten();
-    all.map(str::to_owned).collect::<Vec<_>>().into_iter()
+    [Some(call.name.as_str()), Some(call.id.as_str())].into_iter().chain(arguments).flatten()
 }
 
 /// A render of an answer, from the history's last words on.

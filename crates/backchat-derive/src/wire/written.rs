@@ -8,7 +8,7 @@ pub use ids::Ids;
 use super::infer::other_tools;
 use super::marks::Segmentation;
 use super::shapes;
-use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
+use super::structure::{Arguments, CallPart, History, Reasoning, WireFormat};
 use super::trace::{Slot, SlotKind, Trace};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
@@ -168,11 +168,7 @@ fn groups(prober: &Prober, wire: &WireFormat) -> Vec<Group> {
             for tools in [Some(other.clone()), None] {
                 let Some(group) = group(&prober.offering(tools), wire, after, setting) else { continue };
                 match groups.iter_mut().find(|known| known.prompt == group.prompt) {
-                    Some(known) => {
-                        for shape in group.shapes {
-                            push_new(&mut known.shapes, shape);
-                        }
-                    }
+                    Some(known) => known.shapes.extend(group.shapes),
                     None => groups.push(group),
                 }
             }
@@ -332,7 +328,7 @@ fn samples() -> [Value; 7] {
 /// Writes a value of each type alone and examines the text around it.
 fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec<Spelling> {
     let mut found: Vec<(Spelling, String)> = Vec::new();
-    let is_python = wire.pairs().is_some_and(|pairs| pairs.values.others == Encoding::Python);
+    let is_python = wire.pairs().is_some_and(|pairs| pairs.values.python);
     let key = shapes::key(0, 0);
     for value in samples() {
         let Some(trace) = turned([(key.clone(), value.clone())].into_iter().collect()) else { continue };

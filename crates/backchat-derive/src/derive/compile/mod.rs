@@ -131,7 +131,7 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
             Delimiter::Pattern(any_of(patterns.collect())).write(&mut field, "close");
         }
         // If nothing closes it before calls, they do.
-        Some(calls) if reasoning.close_before_calls.is_some() => {
+        Some(calls) if reasoning.calls_close => {
             let calls = format!("(?={})", calls::opening(wire, calls, choices));
             let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close))).collect();
             Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");

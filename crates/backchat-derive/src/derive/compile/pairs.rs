@@ -11,25 +11,18 @@ const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[\[
 
 /// Writes `content` and its arguments.
 pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments: &Arguments) {
-    match arguments {
-        Arguments::Json | Arguments::JsonText => drop(field.insert("content", "json".into())),
-        Arguments::Python => {
-            field.insert("content", "json".into());
-            field.insert("content_args", Value::from([("string_delims", delims("'", "'"))]));
-        }
+    let args = match arguments {
+        Arguments::Json | Arguments::JsonText => None,
+        Arguments::Python => Some(Value::from([("string_delims", delims("'", "'"))])),
         Arguments::Dialect { unquoted_keys, quotes } => {
-            let mut args = Object::new();
-            if *unquoted_keys {
-                args.insert("unquoted_keys", true.into());
-            }
-            if let Some((open, close)) = quotes {
-                args.insert("string_delims", delims(open, close));
-            }
-            field.insert("content", "json".into());
-            field.insert("content_args", Value::Object(args));
+            let keys = unquoted_keys.then(|| ("unquoted_keys".to_owned(), true.into()));
+            let quotes = quotes.as_ref().map(|(open, close)| ("string_delims".to_owned(), delims(open, close)));
+            Some(Value::Object(keys.into_iter().chain(quotes).collect()))
         }
-        Arguments::Pairs(pairs) => inline(segmentation, field, pairs),
-    }
+        Arguments::Pairs(pairs) => return inline(segmentation, field, pairs),
+    };
+    field.insert("content", "json".into());
+    field.extend(args.map(|args| ("content_args".to_owned(), args)));
 }
 
 fn delims(open: &str, close: &str) -> Value {
@@ -224,7 +217,7 @@ mod tests {
         let mut keywords = pairs(["", "=", "", ", "]);
         keywords.values.strings = Encoding::Json;
         let keywords = |values: Values| Arguments::Pairs(Box::new(Pairs { values, ..keywords.clone() }));
-        let of = |strings| Values { strings, others: Encoding::Json, frame: None, typed: None };
+        let of = |strings| Values { strings, python: false, frame: None, typed: None };
         let table = [
             (of(Encoding::Json), r#"a="x, b=1", c=5, d=true"#, r#"{"a": "x, b=1", "c": 5, "d": true}"#),
             (of(quoted("'")), "a='it is', b=5", r#"{"a": "it is", "b": 5}"#),

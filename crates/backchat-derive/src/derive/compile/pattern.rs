@@ -1,6 +1,7 @@
 //! Texts as patterns.
 
 use backchat_core::json::{Object, Value};
+use backchat_core::text::runs;
 use backchat_probe::probe::steady::{self, is_varying};
 
 /// The opening or closing of a field.
@@ -109,31 +110,12 @@ pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
 /// A text as a pattern in which white space matches a run with a line break, and at its edges any run.
 pub(super) fn spaced(text: &str) -> String {
     let inner = text.trim();
-    let mut out = String::new();
-    let mut space = String::new();
-    let flush = |space: &mut String, out: &mut String| {
-        if space.contains('\n') {
-            out.push_str("\\s*");
-        } else {
-            out.push_str(&escape(space));
-        }
-        space.clear();
-    };
-    if inner.len() < text.trim_end().len() {
-        out.push_str("\\s*");
-    }
-    for c in inner.chars() {
-        if c.is_whitespace() {
-            space.push(c);
-            continue;
-        }
-        flush(&mut space, &mut out);
-        out.push_str(&written(c));
-    }
-    if !inner.is_empty() && text.trim_end().len() < text.len() || inner.is_empty() && !text.is_empty() {
-        out.push_str("\\s*");
-    }
-    out
+    let edge = |is_spaced: bool| if is_spaced { "\\s*" } else { "" };
+    let lead = edge(inner.len() < text.trim_end().len());
+    let tail = edge(text.trim_end().len() < text.len());
+    let spaced = |run: &str| if run.contains('\n') { "\\s*".to_owned() } else { escape(run) };
+    let runs = runs(inner, |c| Some(c.is_whitespace().into()));
+    format!("{lead}{}{tail}", runs.into_iter().map(spaced).collect::<String>())
 }
 
 /// The class of the characters of a word that ends where `next` begins.

@@ -60,15 +60,10 @@ impl<'t> Setup<'_, 't> {
         let ended = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
         found.extend(ended.and_then(|case| self.end(case)));
-        let mut names: Vec<(&str, Vec<Value>)> = Vec::new();
-        for (name, value) in self.variables.iter().filter(|(name, _)| !name.ends_with("_token")) {
-            names.push((name, other_than(Some(value))));
-        }
-        for (name, _) in switches(self.template, self.variables) {
-            names.push((name, other_than(None)));
-        }
-        names.truncate(MOST_VARIED);
-        for (name, values) in names {
+        let given = self.variables.iter().filter(|(name, _)| !name.ends_with("_token"));
+        let given = given.map(|(name, value)| (name, other_than(Some(value))));
+        let switches = switches(self.template, self.variables).into_iter().map(|(name, _)| (name, other_than(None)));
+        for (name, values) in given.chain(switches).take(MOST_VARIED) {
             let settings = values.into_iter().map(|value| Setting::from([(name.to_owned(), value)]));
             found.extend(settings.filter_map(|setting| self.variable(said, &usual, name, setting)).next());
         }

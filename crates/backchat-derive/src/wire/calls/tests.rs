@@ -179,7 +179,7 @@ fn a_call_in_pairs_begins_with_the_opening_of_its_first_key_and_ends_with_the_cl
         gap: ">".to_owned(),
         key_again: true,
         braces: None,
-        values: Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None },
+        values: Values { strings: Encoding::Bare, python: false, frame: None, typed: None },
         written: Vec::new(),
     };
     let body = "<arg qzkey_a_a>Qzvalueaaq</qzkey_a_a><arg qzkey_a_e>Qzvalueaeq</qzkey_a_e>";

@@ -203,10 +203,11 @@ impl Plan<'_> {
     /// one of a call without arguments: it ends where the call does.
     fn word(&self, next: &str, is_last: bool) -> String {
         let word = word_before(next);
-        let bare = self.wire.pairs().filter(|pairs| pairs.cut.section.trim().is_empty() && pairs.braces.is_none());
+        let is_bare =
+            self.wire.pairs().is_some_and(|pairs| pairs.cut.section.trim().is_empty() && pairs.braces.is_none());
         let tail = self.calls.body.tail.iter().find_map(CallPart::text);
         let end = word_before(tail.unwrap_or(&self.cut.close));
-        match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| bare.is_some() && is_last)) {
+        match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
             (Some(signs), Some(other)) if signs.starts_with("[^") && !signs.ends_with(other.trim_end_matches(']')) => {
                 format!("{signs}{other}")
             }

@@ -1,9 +1,9 @@
 //! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
 
 use super::align::{Alignment, Body, Call};
-use crate::derive::compile::written;
+use crate::derive::compile::escape;
 use crate::wire::marks::Segmentation;
-use backchat_core::text::slice;
+use backchat_core::text::{runs, slice};
 
 /// One way to write calls.
 #[derive(Clone, Debug, PartialEq)]
@@ -214,26 +214,16 @@ pub(super) fn pattern(text: &str) -> String {
     let mut out = String::new();
     for mark in Segmentation::Words.marks(text) {
         let is_mark = Segmentation::Words.is_distinctive(mark) && mark.chars().any(char::is_alphabetic);
-        let mut was_space = out.ends_with("\\s*");
-        let mut was_digit = false;
-        for c in mark.chars() {
-            if c.is_whitespace() {
-                if !was_space {
-                    out.push_str("\\s*");
-                }
-                (was_space, was_digit) = (true, false);
-                continue;
+        let is_number = |c: char| c.is_ascii_digit() && !is_mark;
+        let kind = |c: char| if c.is_whitespace() { Some(0) } else { is_number(c).then_some(1) };
+        for run in runs(mark, kind) {
+            if run.starts_with(is_number) {
+                out.push_str("\\d+");
+            } else if !run.starts_with(char::is_whitespace) {
+                out.push_str(&escape(run));
+            } else if !out.ends_with("\\s*") {
+                out.push_str("\\s*");
             }
-            was_space = false;
-            if c.is_ascii_digit() && !is_mark {
-                if !was_digit {
-                    out.push_str("\\d+");
-                }
-                was_digit = true;
-                continue;
-            }
-            was_digit = false;
-            out.push_str(&written(c));
         }
     }
     out
