@@ -339,15 +339,13 @@ impl Coverage {
 
 /// Literal marks of the draft that a server would leave out of the text, were it to decode without special tokens.
 fn special_marks(draft: &Value, options: &Options) -> Vec<String> {
-    let mut known: Vec<&str> = options.special_tokens.iter().map(String::as_str).collect();
-    known.extend(
-        options.variables.iter().filter(|(name, _)| name.ends_with("_token")).filter_map(|(_, value)| value.as_str()),
-    );
+    let given = options.variables.iter().filter(|(name, _)| name.ends_with("_token"));
+    let given = given.filter_map(|(_, value)| value.as_str());
+    let known = options.special_tokens.iter().map(String::as_str).chain(given);
     let mut text = String::new();
     strings(draft, &mut text);
     let plain = text.replace('\\', "");
-    known.retain(|token| !token.is_empty() && plain.contains(token));
-    distinct(known.into_iter().map(str::to_owned))
+    distinct(known.filter(|token| !token.is_empty() && plain.contains(token)).map(str::to_owned))
 }
 
 fn strings(value: &Value, out: &mut String) {

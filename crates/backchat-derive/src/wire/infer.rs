@@ -74,7 +74,8 @@ impl<'t> Inference<'_, 't> {
             prompts.iter_mut().for_each(|prompt| begin_before(prompt, self.segmentation, &found.open));
         }
         let begin = |trace: &Trace| self.begin_of(trace, &prompts);
-        let (mut reasoning, mut content) = self.parts(&plain, thought, elsewhere, &prompts, &end, &begin);
+        let (mut reasoning, content) = self.parts(&plain, thought, elsewhere, &prompts, &end, &begin);
+        let mut content = settled(self.segmentation, content, &end);
         if let Some(rest) = end.strip_prefix(content.close.as_str()) {
             end = rest.to_owned();
         }
@@ -338,7 +339,7 @@ impl<'t> Inference<'_, 't> {
         let Some(thought) = thought else {
             let open = hidden.as_mut().map_or(lead.clone(), |guessed| without_guessed(guessed, &lead));
             let content = Content { open, close: tail, ..Content::default() };
-            return (hidden, settled(self.segmentation, content, end));
+            return (hidden, content);
         };
         let prober = self.offering.with_reasoning(thought.reasoning_inputs.first());
         let shown = |answer: Answer| {
@@ -349,7 +350,7 @@ impl<'t> Inference<'_, 't> {
         let beside = shown(Answer { calls: shapes::calls(1), ..Answer::default().with_reasoning(needle::REASONING) });
         let mut content = Content { close: tail, ..Content::default() };
         let Some(shown) = both.as_ref().or(beside.as_ref()) else {
-            return (None, settled(self.segmentation, Content { open: lead, ..content }, end));
+            return (None, Content { open: lead, ..content });
         };
         let mut open = slice(shown.lead(), begin(shown)..).to_owned();
         let gap = between(shown);
@@ -402,7 +403,7 @@ impl<'t> Inference<'_, 't> {
             answer_marks,
             ..Reasoning::default()
         };
-        (Some(reasoning), settled(self.segmentation, content, end))
+        (Some(reasoning), content)
     }
 
     /// Whether the text that opens content is only there if tools are offered.

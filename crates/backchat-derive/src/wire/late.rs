@@ -28,22 +28,14 @@ pub(crate) fn find(turns: Turns<'_, '_>, usage: &TemplateUsage, end: &str) -> Op
 fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: &str) -> Option<(String, String)> {
     let prober = turns.prober.with_reasoning(Some(input));
     let shown = Turns { prober: &prober, ..turns };
-    let mut found: Option<(String, String)> = None;
-    for answer in shapes::thoughts() {
-        let Some(trace) = shown.trace(History::User, &answer, setting).filter(|trace| trace.shows(SlotKind::Reasoning))
-        else {
-            continue;
-        };
-        let Some((before, after)) = beside(&trace, end) else { continue };
-        found = Some(match found {
-            None => (before.to_owned(), after.to_owned()),
-            Some((open, close)) => (
-                turns.segmentation.shared_end(&open, before).to_owned(),
-                turns.segmentation.shared_start(&close, after).to_owned(),
-            ),
-        });
-    }
-    let (open, close) = found?;
+    let found = shapes::thoughts().into_iter().filter_map(|answer| {
+        let trace = shown.trace(History::User, &answer, setting)?;
+        beside(&trace, end).map(|(before, after)| (before.to_owned(), after.to_owned()))
+    });
+    let marks = turns.segmentation;
+    let (open, close) = found.reduce(|(open, close), (before, after)| {
+        (marks.shared_end(&open, &before).to_owned(), marks.shared_start(&close, &after).to_owned())
+    })?;
     (open.trim().chars().count() > 1).then_some((open, close))
 }
 

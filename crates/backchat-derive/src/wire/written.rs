@@ -299,14 +299,9 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
 /// Removes the stop, and all text after it, from a shape.
 fn end(shape: &mut Shape, stops: &[String], wire: &WireFormat) {
     let Some(TurnPart::Text(rest)) = shape.parts.last_mut() else { return };
-    match stops.iter().filter_map(|stop| rest.find(stop.as_str())).min() {
-        Some(stop) => rest.truncate(stop),
-        None => {
-            if let Some(own) = rest.strip_suffix(wire.end.as_str()) {
-                *rest = own.to_owned();
-            }
-        }
-    }
+    let stop = stops.iter().filter_map(|stop| rest.find(stop.as_str())).min();
+    let end = stop.or_else(|| rest.strip_suffix(wire.end.as_str()).map(str::len));
+    rest.truncate(end.unwrap_or(rest.len()));
     if rest.is_empty() {
         shape.parts.pop();
     }

@@ -301,11 +301,8 @@ pub(super) fn object_shape(root: Option<&str>, object: &ObjectBody, name: &[Stri
 
 /// The shape of a call: type, id if there is one, name and arguments.
 fn shape(id: Option<&str>, name: &str, arguments: &str) -> Value {
-    let mut shape = Object::new();
-    shape.insert("type", "function".into());
-    if let Some(id) = id {
-        shape.insert("id", id.into());
-    }
+    let mut shape = Object::from([("type".to_owned(), "function".into())]);
+    shape.extend(id.map(|id| ("id".to_owned(), id.into())));
     let function = Value::from([("name", name.into()), ("arguments", arguments.into())]);
     shape.insert("function", function);
     Value::Object(shape)

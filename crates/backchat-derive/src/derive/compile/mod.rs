@@ -10,12 +10,13 @@ mod frame;
 mod message;
 mod pairs;
 mod pattern;
+pub(super) mod pieces;
 
 #[cfg(test)]
 pub(super) use choices::{CallRegion, Guard};
 pub(super) use choices::{Choices, Topic};
 pub use pairs::value_end;
-pub(super) use pattern::{any_of, escape, is_syntax, one_or_many, without_doubled_space, written};
+pub(super) use pattern::{any_of, escape, one_or_many, without_doubled_space, written};
 
 use super::needed::holds_probe;
 use crate::wire::structure::{Prompt, Source, WireFormat};

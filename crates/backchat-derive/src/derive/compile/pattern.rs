@@ -1,5 +1,6 @@
 //! Texts as patterns.
 
+use super::pieces::{self, Branch, Branches, is_syntax};
 use backchat_core::json::{Object, Value};
 use backchat_core::text::runs;
 use backchat_probe::probe::steady::{self, is_varying};
@@ -62,26 +63,9 @@ pub(in crate::derive) fn written(c: char) -> String {
 
 /// The only text that a pattern matches, if there is only one.
 fn literal(pattern: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next()? {
-                'n' => text.push('\n'),
-                't' => text.push('\t'),
-                c if c.is_alphanumeric() => return None,
-                c => text.push(c),
-            },
-            c if is_syntax(c) => return None,
-            c => text.push(c),
-        }
-    }
-    Some(text)
-}
-
-/// Whether a character has a special meaning in a pattern.
-pub(in crate::derive) fn is_syntax(c: char) -> bool {
-    "\\.^$|?*+()[]{}".contains(c)
+    let Branches(branches) = Branches::read(pattern)?;
+    let [Branch(items)] = branches.as_slice() else { return None };
+    items.iter().map(pieces::literal).collect()
 }
 
 /// Joins two patterns that end and begin with optional white space, writing it once.

@@ -7,7 +7,7 @@ use super::judge::Judge;
 use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
 use backchat_parser::parser::{RecoveryPolicy, Span};
-use backchat_parser::template::{ContentSpec, Delimiter};
+use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
 use backchat_probe::probe::Answer;
 
 /// What a model may say next to its calls.
@@ -28,32 +28,26 @@ pub(super) struct Regions<'c> {
     unstopped: usize,
     calls: Vec<Region>,
     reasoning: Option<Region>,
-    /// An opening and a closing marker of calls, as turns have them.
-    call_opener: Option<String>,
-    call_closer: Option<String>,
-    /// Whether calls are written as tags.
-    is_tagged: bool,
-    /// Whether a field takes the text outside of all regions.
-    has_implicit: bool,
+    template: &'c Template,
 }
 
 impl<'c> Regions<'c> {
     /// The regions of a turn that a template finds.
-    pub fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
+    pub fn read(judge: &Judge<'c, '_>, case: &'c Case) -> Option<Self> {
         let (calls, others): (Vec<Region>, Vec<Region>) =
             judge.regions(case)?.into_iter().partition(|region| &*region.field == "tool_calls");
-        let field = judge.template.field("tool_calls");
-        let literal = |delimiter: Option<&Delimiter>| Some(delimiter?.literals()?.first()?.trim().to_owned());
         Some(Self {
             text: &case.text,
             unstopped: case.unstopped.as_ref().map_or(case.text.len(), String::len),
             calls,
             reasoning: others.into_iter().rfind(|region| Some(&*region.field) == judge.reasoning),
-            call_opener: literal(field.and_then(|field| field.open.as_ref())),
-            call_closer: literal(field.and_then(|field| field.close.as_ref())),
-            is_tagged: field.is_some_and(|field| matches!(field.content, ContentSpec::XmlInline(_))),
-            has_implicit: judge.template.implicit_field().is_some(),
+            template: judge.template,
         })
+    }
+
+    /// A marker that opens or closes calls, as turns have it.
+    fn call_marker(&self, side: fn(&Field) -> Option<&Delimiter>) -> Option<&str> {
+        Some(side(self.template.field("tool_calls")?)?.literals()?.first()?.trim())
     }
 
     /// The turn with one deviation, for each that applies.
@@ -98,7 +92,8 @@ impl<'c> Regions<'c> {
             let unopened = self.without(thought.open).filter(|_| is_first && self.mark(thought.close).is_some());
             found.push((RecoveryPolicy::MissingReasoningOpener, unopened));
         }
-        if let (Some(closer), true, None) = (&self.call_closer, self.calls.is_empty(), &self.reasoning) {
+        let closer = self.call_marker(|field| field.close.as_ref());
+        if let (Some(closer), true, None) = (closer, self.calls.is_empty(), &self.reasoning) {
             let (before, after) = self.text.split_at_checked(self.unstopped).unwrap_or((self.text, ""));
             found.push((RecoveryPolicy::StrayClosers, Some(format!("{}\n{closer}{after}", before.trim_end()))));
         }
@@ -123,14 +118,15 @@ impl<'c> Regions<'c> {
     /// An answer that mentions what opens a call.
     fn with_opener_in_content(&self, case: &Case) -> Option<(String, Answer)> {
         let content = case.expected.content.as_deref().filter(|_| self.calls.is_empty())?;
-        let said = format!("{content} It begins with {} there.", self.call_opener.as_ref()?);
+        let said = format!("{content} It begins with {} there.", self.call_marker(|field| field.open.as_ref())?);
         let changed = replaced_once(self.text, content, &said)?;
         Some((changed, Answer { content: Some(said), ..case.expected.clone() }))
     }
 
     /// A word before the calls, where content has a marker of its own.
     fn with_text_outside(&self, case: &Case) -> Option<(String, Answer)> {
-        let call = self.calls.first().filter(|_| !self.has_implicit && case.expected.content.is_none())?;
+        let has_implicit = self.template.implicit_field().is_some();
+        let call = self.calls.first().filter(|_| !has_implicit && case.expected.content.is_none())?;
         let expected = Answer { content: Some(ASIDE.to_owned()), ..case.expected.clone() };
         Some((replaced_at(self.text, Span { end: call.open.start, ..call.open }, &format!("{ASIDE}\n"))?, expected))
     }
@@ -151,7 +147,8 @@ impl<'c> Regions<'c> {
 
     /// What ends the last tag of the last call, and where it begins.
     fn last_tag_closer(&self, case: &Case) -> Option<(usize, &str)> {
-        let call = self.calls.last().filter(|_| self.is_tagged)?;
+        let is_tagged = matches!(self.template.field("tool_calls")?.content, ContentSpec::XmlInline(_));
+        let call = self.calls.last().filter(|_| is_tagged)?;
         let (_, value) = case.expected.calls.last()?.arguments.iter().next_back()?;
         let value = value.as_str().filter(|text| !text.is_empty())?;
         let body = self.body(call);

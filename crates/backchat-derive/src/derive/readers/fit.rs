@@ -1,8 +1,8 @@
 //! A response template within the limits of its readers: the ways to write it, the closest first.
 
+use super::super::compile::pieces::Branches;
 use super::super::compile::{any_of, escape, one_or_many};
 use super::looks::{self, Rewrite};
-use super::pieces::Branches;
 use crate::targets::{self, CONTENT, Limits, Reader, TOOL_CALLS};
 use backchat_core::json::{Object, Path, Step, Value, entries_mut};
 use backchat_parser::template::Template;

@@ -1,7 +1,7 @@
 //! Rewrites of a delimiter's pattern without look-arounds, the one that loses least first.
 
+use super::super::compile::pieces::{Branch, Branches, PatternItem, literal};
 use super::super::compile::{without_doubled_space, written};
-use super::pieces::{Branch, Branches, PatternItem, literal};
 use crate::wire::marks::Segmentation;
 
 /// A rewritten pattern.

@@ -2,7 +2,6 @@
 
 mod fit;
 mod looks;
-pub(super) mod pieces;
 mod rewrite;
 mod verdicts;
 

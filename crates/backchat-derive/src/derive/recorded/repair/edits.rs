@@ -5,7 +5,7 @@ use super::keywords;
 use super::layout::{self, Form, Layout};
 use super::merge::{self, delimiter, with_delimiters};
 use crate::derive::compile::escape;
-use crate::derive::readers::pieces::Branches;
+use crate::derive::compile::pieces::Branches;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value, entries_mut};
 use backchat_core::push_new;

@@ -3,7 +3,7 @@
 
 use super::layout::{Form, Layout, Listed};
 use crate::derive::compile::escape;
-use crate::derive::readers::pieces::Branches;
+use crate::derive::compile::pieces::Branches;
 use crate::wire::marks::Segmentation;
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;

@@ -3,8 +3,6 @@
 
 use std::fmt::{self, Write};
 
-use super::super::compile::is_syntax;
-
 /// Alternatives; a pattern or a group has at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::derive) struct Branches(pub Vec<Branch>);
@@ -64,8 +62,13 @@ impl Branches {
     }
 }
 
+/// Whether a character has a special meaning in a pattern.
+pub(super) fn is_syntax(c: char) -> bool {
+    "\\.^$|?*+()[]{}".contains(c)
+}
+
 /// The character of an atom, if it is exactly one.
-pub(super) fn literal(item: &PatternItem) -> Option<char> {
+pub(in crate::derive) fn literal(item: &PatternItem) -> Option<char> {
     let PatternItem::Atom(atom) = item else { return None };
     let mut chars = atom.chars();
     let found = match (chars.next()?, chars.next()) {
