@@ -6,6 +6,7 @@ use super::compile::Choices;
 use super::evidence::{Change, Evidence, Printed};
 use super::findings::{ReportData, headers};
 use super::proof::Tried;
+use super::recorded::function_of;
 use super::report::{Derivation, Status};
 use crate::wire::structure::{CallPart, Calls, Place, Prompt, WireFormat};
 use backchat_core::diagnostic::{Diagnostic, escape, escape_lines, shortened};
@@ -240,8 +241,7 @@ fn places(text: &str, message: &Value) -> Vec<String> {
             Value::String(part) => place(key, part),
             Value::List(calls) => {
                 for (i, call) in calls.iter().enumerate() {
-                    let name = call.get("function").and_then(|function| function.get("name")).and_then(Value::as_str);
-                    if let Some(name) = name {
+                    if let Some(name) = function_of(call).get("name").and_then(Value::as_str) {
                         place(&format!("name of call {}", i + 1), name);
                     }
                 }

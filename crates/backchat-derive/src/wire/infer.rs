@@ -1,5 +1,7 @@
 //! Infers the structure from renders, in the order in which the parts depend on each other.
 
+mod thought;
+
 use super::align;
 use super::calls::{self, Around};
 use super::encoded;
@@ -8,7 +10,7 @@ use super::late;
 use super::marks::Segmentation;
 use super::repeated;
 use super::shapes;
-use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, WireFormat};
+use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, WireFormat};
 use super::template_usage::TemplateUsage;
 use super::trace::{SlotKind, Trace};
 use super::turn::{Comparison, Leads, Turns};
@@ -16,7 +18,8 @@ use backchat_core::json::Value;
 use backchat_core::push_new;
 use backchat_core::text::slice;
 use backchat_probe::probe::steady::is_varying;
-use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, RequestShape, Setting, needle};
+use backchat_probe::probe::{Answer, Call, Message, Prober, RequestShape, Setting};
+use thought::Thought;
 
 /// One reading of what renders leave open about a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -284,128 +287,6 @@ impl<'t> Inference<'_, 't> {
         headers.max().unwrap_or(0)
     }
 
-    /// Finds the keys and blocks that carry reasoning: their text shows, and does not under a name that no template
-    /// reads.
-    fn thought(&self, end: &str) -> Option<Thought> {
-        let mut found: Vec<(ReasoningInput, Setting, Trace)> = Vec::new();
-        for reasoning_input in &self.usage.reasoning_inputs {
-            let shown = |reasoning_input: &ReasoningInput| {
-                let prober = self.offering.with_reasoning(Some(reasoning_input));
-                let turns = self.turns(&prober);
-                self.usage.settings.iter().find_map(|setting| {
-                    let traces = shapes::thoughts()
-                        .into_iter()
-                        .filter_map(|answer| turns.trace(History::User, &answer, setting));
-                    Some((setting.clone(), traces.into_iter().find(|trace| trace.shows(SlotKind::Reasoning))?))
-                })
-            };
-            if shown(&reasoning_input.unread()).is_some() {
-                continue;
-            }
-            if let Some((setting, trace)) = shown(reasoning_input) {
-                found.push((reasoning_input.clone(), setting, trace));
-            }
-        }
-        // Text after the answer, or not separated from it, is not reasoning.
-        found.retain(|(_, _, trace)| {
-            trace.slots.first().is_some_and(|first| first.kind == SlotKind::Reasoning)
-                && !between(trace).trim().is_empty()
-        });
-        found.sort_by_key(|(reasoning_input, ..)| !reasoning_input.is_named_for_reasoning());
-        let (_, setting, best) = found.first()?;
-        let first = between(best);
-        let same = found.iter().filter(|(_, _, trace)| between(trace) == first);
-        let marks = self.segmentation.marks(first);
-        let close = marks.into_iter().find(|mark| self.segmentation.is_distinctive(mark) && !end.contains(mark));
-        Some(Thought {
-            reasoning_inputs: same.map(|(reasoning_input, ..)| reasoning_input.clone()).collect(),
-            setting: setting.clone(),
-            close: close.map(str::to_owned),
-        })
-    }
-
-    /// Separates the text around reasoning from the text around content.
-    fn parts(
-        &self,
-        plain: &Trace,
-        thought: Option<Thought>,
-        mut hidden: Option<Reasoning>,
-        prompts: &[Prompt],
-        end: &str,
-        begin: &dyn Fn(&Trace) -> usize,
-    ) -> (Option<Reasoning>, Content) {
-        let lead = slice(plain.lead(), begin(plain)..).to_owned();
-        let tail = before_end(plain.tail(), end).to_owned();
-        let Some(thought) = thought else {
-            let open = hidden.as_mut().map_or(lead.clone(), |guessed| without_guessed(guessed, &lead));
-            let content = Content { open, close: tail, ..Content::default() };
-            return (hidden, content);
-        };
-        let prober = self.offering.with_reasoning(thought.reasoning_inputs.first());
-        let shown = |answer: Answer| {
-            let trace = self.turns(&prober).trace(History::User, &answer, &thought.setting)?;
-            trace.shows(SlotKind::Reasoning).then_some(trace)
-        };
-        let both = shown(shapes::content().with_reasoning(needle::REASONING));
-        let beside = shown(Answer { calls: shapes::calls(1), ..Answer::default().with_reasoning(needle::REASONING) });
-        let mut content = Content { close: tail, ..Content::default() };
-        let Some(shown) = both.as_ref().or(beside.as_ref()) else {
-            return (None, Content { open: lead, ..content });
-        };
-        let mut open = slice(shown.lead(), begin(shown)..).to_owned();
-        let gap = between(shown);
-        let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
-        // A template may show a thought that was not given.
-        let (empty, opened) = match emptied(&lead, open.trim(), mark.trim()) {
-            Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
-            None => (None, lead.clone()),
-        };
-        let (own, rest) = closed(gap, mark.trim());
-        // Text that is there only before content belongs to content.
-        let is_contents = both.is_some()
-            && beside.as_ref().is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
-        let close = match gap.strip_suffix(opened.as_str()).filter(|_| both.is_some()) {
-            Some(whole) if !is_contents && (empty.is_none() || !opened.is_empty()) => whole.to_owned(),
-            _ => own.to_owned(),
-        };
-        content.open = opened;
-        let mut answer_marks = Vec::new();
-        if both.is_some() && !content.open.trim().is_empty() && !gap.contains(content.open.trim()) {
-            // A mark that only an answer without reasoning begins with.
-            answer_marks.push(std::mem::take(&mut content.open).trim().to_owned());
-        }
-        if let Some(both) = &both
-            && empty.is_none()
-            && content.open.trim().is_empty()
-            && !rest.is_empty()
-            && close == own
-        {
-            content.after_reasoning = Some((rest.to_owned(), before_end(both.tail(), end).to_owned()));
-        }
-        let mut source = Source::Rendered;
-        if open.trim().is_empty()
-            && let Some(prefill) = prefilled(prompts, mark.trim())
-        {
-            open = prefill;
-            source = Source::OpenedByPrompt;
-        }
-        // Calls may follow without the mark that closes it before content.
-        let lacks_close = |gap: &str| mark.is_empty() || !gap.contains(mark.as_str());
-        let calls_close = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(lacks_close);
-        let reasoning = Reasoning {
-            open,
-            calls_close,
-            close,
-            empty,
-            reasoning_inputs: thought.reasoning_inputs,
-            setting: thought.setting,
-            source,
-            answer_marks,
-            ..Reasoning::default()
-        };
-        (Some(reasoning), content)
-    }
-
     /// Whether the text that opens content is only there if tools are offered.
     fn lacks_open(&self, content: &Content) -> bool {
         let open = content.open.trim();
@@ -491,65 +372,6 @@ pub(super) fn other_tools(request_shape: RequestShape) -> Value {
     let arguments = [("some_key".to_owned(), "text".into())].into_iter().collect();
     let call = Call { id: String::new(), name: "another_tool".to_owned(), arguments };
     request_shape.tools(&[Message::Assistant(Answer::calls(vec![call]))])
-}
-
-/// Reasoning as renders show it, before the text around it is assigned.
-struct Thought {
-    reasoning_inputs: Vec<ReasoningInput>,
-    setting: Setting,
-    /// The first distinctive mark after it.
-    close: Option<String>,
-}
-
-/// What the text before content is without a thought that no message carries. A template may show one, or open one and
-/// never close it: content is inside then.
-fn without_guessed(guessed: &mut Reasoning, lead: &str) -> String {
-    if let Some((empty, rest)) = emptied(lead, guessed.open.trim(), guessed.close.trim()) {
-        guessed.empty = Some(empty.to_owned());
-        return rest.to_owned();
-    }
-    let opened = lead.trim_start().strip_prefix(guessed.open.as_str());
-    opened.map_or(lead, str::trim_start).to_owned()
-}
-
-/// The opening of a thought that prompts write and renders lack: the shortest text before the mark that closes it.
-fn prefilled(prompts: &[Prompt], mark: &str) -> Option<String> {
-    let openings = prompts.iter().filter_map(|prompt| prompt.prefill.split(mark).next());
-    openings.filter(|opening| !opening.trim().is_empty()).min_by_key(|opening| opening.len()).map(str::to_owned)
-}
-
-/// The thought without a text that a lead begins with, and the text after it.
-fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l str)> {
-    let at = lead.find(mark).filter(|_| !mark.is_empty())?;
-    let before = lead.get(..at)?.trim();
-    if !before.is_empty() && before != open {
-        return None;
-    }
-    let after = at + mark.len();
-    let rest = lead.get(after..)?;
-    Some(lead.split_at(after + rest.len() - rest.trim_start().len()))
-}
-
-/// The text after reasoning, split after its closing mark and the white space there.
-fn closed<'g>(gap: &'g str, mark: &str) -> (&'g str, &'g str) {
-    let after = gap.find(mark).map_or(gap.len(), |at| at + mark.len());
-    let rest = slice(gap, after..).trim_start();
-    (slice(gap, ..gap.len() - rest.len()), rest)
-}
-
-/// The text between the last value of a turn and the end of the turn; none if the turn has another end.
-fn before_end<'t>(tail: &'t str, end: &str) -> &'t str {
-    let before = tail.strip_suffix(end).unwrap_or("");
-    // An end that is written twice ends the turn where it comes first.
-    let first = before.find(end).filter(|_| !end.trim().is_empty());
-    slice(before, ..first.unwrap_or(before.len()))
-}
-
-/// The text between reasoning and the value after it.
-fn between(trace: &Trace) -> &str {
-    let mut slots = trace.slots.iter().skip_while(|slot| slot.kind != SlotKind::Reasoning);
-    let gap = slots.next().zip(slots.next()).map(|(own, next)| trace.get(own.range.end..next.range.start));
-    gap.unwrap_or_default()
 }
 
 /// Moves a closing mark that was mistaken for the end of the turn back to content.

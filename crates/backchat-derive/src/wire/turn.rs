@@ -44,13 +44,6 @@ struct PromptEnd {
     others: String,
 }
 
-/// The known facts about turns before the ends of prompts are known.
-struct TurnFacts<'w> {
-    leads: Leads,
-    close: Option<&'w str>,
-    last_only: Option<&'w str>,
-}
-
 impl Turns<'_, '_> {
     /// A render of an answer after a history, from the history's last words on.
     pub(crate) fn trace(&self, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
@@ -98,10 +91,10 @@ impl Turns<'_, '_> {
         let last_only = close.and_then(|_| self.last_only());
         for after in History::ALL {
             for setting in settings {
-                let known = TurnFacts { leads: leads(self, after, setting), close, last_only: last_only.as_deref() };
+                let leads = leads(self, after, setting);
                 let found = match comparison {
-                    Comparison::Exact => self.prompt(after, setting, &known),
-                    Comparison::Aligned => self.aligned_prompt(after, setting, &known),
+                    Comparison::Exact => self.prompt(after, setting, &leads, close, last_only.as_deref()),
+                    Comparison::Aligned => self.aligned_prompt(after, setting, &leads, close),
                 };
                 let Some(found) = found else { continue };
                 if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
@@ -140,8 +133,7 @@ impl Turns<'_, '_> {
 
     /// The prompt whose header is the last range that its end shares with the beginning of a turn. One kind of turn
     /// that begins otherwise changes nothing.
-    fn aligned_prompt(&self, after: History, setting: &Setting, known: &TurnFacts<'_>) -> Option<Prompt> {
-        let TurnFacts { leads, close, .. } = known;
+    fn aligned_prompt(&self, after: History, setting: &Setting, leads: &Leads, close: Option<&str>) -> Option<Prompt> {
         let PromptEnd { tail, begin, others } = self.prompt_end(after, setting)?;
         let shared = leads.all.iter().chain(&leads.thought).filter_map(|lead| {
             let (own, _) = align::last_shared(self.segmentation, &tail, lead)?;
@@ -169,8 +161,14 @@ impl Turns<'_, '_> {
         })
     }
 
-    fn prompt(&self, after: History, setting: &Setting, known: &TurnFacts<'_>) -> Option<Prompt> {
-        let TurnFacts { leads, close, last_only } = known;
+    fn prompt(
+        &self,
+        after: History,
+        setting: &Setting,
+        leads: &Leads,
+        close: Option<&str>,
+        last_only: Option<&str>,
+    ) -> Option<Prompt> {
         let PromptEnd { tail, begin, others } = self.prompt_end(after, setting)?;
         let tail = tail.as_str();
         let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
@@ -328,8 +326,8 @@ mod tests {
             let lead = |answer: &Answer| turns.trace(History::User, answer, &none).map(|trace| trace.lead().to_owned());
             // One kind of turn that begins otherwise changes nothing.
             let all = lead(&shapes::content()).into_iter().chain(["<|other|>".to_owned()]).collect();
-            let known = TurnFacts { leads: Leads { all, thought: None }, close: None, last_only: None };
-            let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
+            let leads = Leads { all, thought: None };
+            let prompt = turns.aligned_prompt(History::User, &none, &leads, None).unwrap();
             assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<plan>"));
             assert!(prompt.before.ends_with("Be brief.") && !prompt.header_in_prompt_only);
         });
@@ -345,8 +343,7 @@ mod tests {
             let turns = turns(prober);
             let trace = turns.trace(History::User, &shapes::content(), &none).unwrap();
             let leads = Leads { all: vec![trace.lead().to_owned()], thought: None };
-            let known = TurnFacts { leads, close: Some("</think>"), last_only: None };
-            let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
+            let prompt = turns.aligned_prompt(History::User, &none, &leads, Some("</think>")).unwrap();
             assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<think>\n"));
         });
     }

@@ -1,8 +1,6 @@
 //! The assumptions of a response template: turns are rendered with another clock, other variables and more text after
 //! them, and each kind that a template misreads is reported.
 
-use std::collections::HashSet;
-
 use super::case::{Case, Cutter, TurnStarts};
 use super::conversations::{History, Reach, TestAnswer};
 use super::judge::Judge;
@@ -131,7 +129,7 @@ impl<'t> Setup<'_, 't> {
             .collect();
         let histories = histories.iter().filter(|history| history.is_main).cloned().collect();
         let mut cutter = Cutter::new(plain, offering, &request, histories, *tokens, TurnStarts::default());
-        cutter.cases(&said, &mut HashSet::new())
+        cutter.cases(&said)
     }
 }
 

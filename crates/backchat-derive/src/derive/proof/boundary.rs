@@ -9,7 +9,8 @@ use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Span};
 use backchat_probe::probe::Answer;
 
-use super::reading::{Part, calls_of, changed_argument, function_of};
+use super::reading::{Part, changed_argument};
+use crate::derive::recorded::{calls_of, function_of};
 
 /// A boundary that a template gets wrong, in bytes of the text.
 #[derive(Clone, Debug, PartialEq)]

@@ -102,11 +102,9 @@ impl<'p, 't> Cutter<'p, 't> {
     }
 
     /// The cases of these answers, each turn once.
-    pub fn cases(&mut self, said: &[TestAnswer], seen: &mut HashSet<(String, String)>) -> Vec<Case> {
-        let mut cases: Vec<Case> = Vec::new();
-        for said in said {
-            cases.extend(self.cases_of(said, seen));
-        }
+    pub fn cases(&mut self, said: &[TestAnswer]) -> Vec<Case> {
+        let mut seen = HashSet::new();
+        let mut cases: Vec<Case> = said.iter().flat_map(|said| self.cases_of(said, &mut seen)).collect();
         // A turn that no prompt leads to becomes a case only if the answer has no better one.
         let weakness = |case: &Case| case.cut.max(Cut::Shared);
         let mut best: HashMap<String, Cut> = HashMap::new();

@@ -33,7 +33,6 @@ mod turn_start;
 mod verdict;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Options;
@@ -104,11 +103,9 @@ impl<'t> Proof<'t> {
         let foreign = conversations::foreign(template.literals());
         let named_ids = proof.request.calls.named_ids;
         let said = conversations::answers(named_ids, &foreign);
-        let mut cases = proof.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        let mut cases = proof.cut(|cutter| cutter.cases(&said));
         let between = separators::between_arguments(&cases).map(|text| conversations::separated(&text, named_ids));
-        cases.extend(
-            between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&[said], &mut HashSet::new()))),
-        );
+        cases.extend(between.into_iter().flat_map(|said| proof.cut(|cutter| cutter.cases(&[said]))));
         cases.truncate(MOST_CASES);
         proof.assumptions = proof.cut(|cutter| {
             let Some(history) = cutter.histories.first() else { return Vec::new() };
@@ -254,7 +251,7 @@ impl<'t> Proof<'t> {
     /// The cases with a template's own delimiters.
     fn cases_about(&self, template: &Template) -> Vec<Case> {
         let said = conversations::about(&marks(template), self.request.calls.named_ids);
-        self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()))
+        self.cut(|cutter| cutter.cases(&said))
     }
 
     /// Parses every case back with a template.

@@ -1,6 +1,5 @@
 //! Turns for a fixture that people read: typical answers and calls, cut out of renders of a chat template.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Proof;
@@ -125,7 +124,7 @@ impl Proof<'_> {
         let mut turns = Vec::new();
         for (name, answer) in said() {
             let said = TestAnswer::new(name, answer, Reach::Value, request.calls.named_ids);
-            let Some(case) = cutter.cases(&[said], &mut HashSet::new()).into_iter().next() else { continue };
+            let Some(case) = cutter.cases(&[said]).into_iter().next() else { continue };
             // Without the part that the template drops, this is the case of another answer.
             if !case.drops_content {
                 let prober = if case.offers_tools { &offering } else { &self.plain };

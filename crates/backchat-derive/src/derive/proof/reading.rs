@@ -1,5 +1,6 @@
 //! A message read back, and the part in which it differs from the answer.
 
+use crate::derive::recorded::{calls_of, function_of};
 use crate::wire::trace::same_entries;
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::template::Template;
@@ -110,14 +111,6 @@ pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&
 pub(super) fn is_moved(expected: &Answer, content: Option<&str>, thought: Option<&str>) -> bool {
     let said = expected.content.as_deref().filter(|_| expected.reasoning.is_none());
     content.is_none() && said.is_some() && said.map(str::trim) == thought.map(str::trim)
-}
-
-pub(super) fn calls_of(message: &Object) -> &[Value] {
-    message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[])
-}
-
-pub(super) fn function_of(call: &Value) -> &Value {
-    call.get("function").unwrap_or(call)
 }
 
 pub(super) fn name_of(call: &Value) -> Option<&str> {

@@ -23,14 +23,13 @@ pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
     if !same_text(reasoning(wanted).as_ref(), reasoning(got).as_ref()) {
         return Some("the reasoning".to_owned());
     }
-    let calls = |message: &Object| message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).to_vec();
-    let (wanted, got) = (calls(wanted), calls(got));
+    let (wanted, got) = (calls_of(wanted), calls_of(got));
     if wanted.len() != got.len() {
         return Some(format!("the number of calls ({} instead of {})", got.len(), wanted.len()));
     }
-    wanted.iter().zip(&got).enumerate().find_map(|(i, (wanted, got))| {
+    wanted.iter().zip(got).enumerate().find_map(|(i, (wanted, got))| {
         let number = i + 1;
-        let name = |call: &Value| function(call).get("name").filter(|name| !name.is_null()).cloned();
+        let name = |call: &Value| function_of(call).get("name").filter(|name| !name.is_null()).cloned();
         if name(wanted) != name(got) {
             return Some(format!("the name of call {number}"));
         }
@@ -42,13 +41,17 @@ pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
     })
 }
 
-pub(super) fn function(call: &Value) -> &Value {
+pub(in crate::derive) fn calls_of(message: &Object) -> &[Value] {
+    message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[])
+}
+
+pub(in crate::derive) fn function_of(call: &Value) -> &Value {
     call.get("function").unwrap_or(call)
 }
 
 /// The arguments of a call, read if they are JSON text.
 pub(super) fn arguments(call: &Value) -> Value {
-    match function(call).get("arguments") {
+    match function_of(call).get("arguments") {
         Some(Value::String(text)) => json::read(text).unwrap_or_else(|_| Value::from(text.as_str())),
         Some(other) => other.clone(),
         None => Value::Object(Object::new()),

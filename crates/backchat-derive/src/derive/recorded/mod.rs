@@ -11,6 +11,7 @@ use backchat_core::text::slice;
 use backchat_parser::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
 use backchat_parser::template::Template;
 
+pub(super) use compare::{calls_of, function_of};
 pub(super) use repair::{Lessons, Proved, Trial, learn};
 
 /// An output a model really wrote.

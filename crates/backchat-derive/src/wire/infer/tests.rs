@@ -1,7 +1,6 @@
 //! Structures of small chat templates, and the steps that settle one part after another.
 
-use super::super::structure::Arguments;
-use super::super::structure::Body;
+use super::super::structure::{Arguments, Body, Source};
 use super::super::support::chat_template;
 use super::super::template_usage;
 use super::*;
@@ -210,32 +209,6 @@ fn a_turn_that_nothing_ends_stops_where_the_next_one_begins() {
 #[test]
 fn a_template_that_shows_no_content_has_no_structure() {
     assert!(inferred("{% for m in messages %}<|{{ m.role }}|>{% endfor %}").is_none());
-}
-
-#[test]
-fn a_thought_without_a_text_is_cut_from_the_lead_with_the_white_space_after_it() {
-    for (lead, expected) in [
-        ("<think>\n</think>\n\n<answer>", Some(("<think>\n</think>\n\n", "<answer>"))),
-        ("</think>", Some(("</think>", ""))),
-        // Another mark comes first: the lead does not open a thought.
-        ("<answer></think>", None),
-        ("<think>", None),
-    ] {
-        assert_eq!(emptied(lead, "<think>", "</think>"), expected, "{lead:?}");
-    }
-    assert_eq!(emptied("<think>", "<think>", ""), None);
-}
-
-#[test]
-fn the_text_after_a_thought_is_split_after_its_closing_mark_and_the_white_space_there() {
-    for (gap, expected) in [
-        ("</think>\n\n<answer>", ("</think>\n\n", "<answer>")),
-        ("\n</think>", ("\n</think>", "")),
-        // Without the mark all of it closes the thought.
-        ("<answer>", ("<answer>", "")),
-    ] {
-        assert_eq!(closed(gap, "</think>"), expected, "{gap:?}");
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::compare::{arguments, function, same};
+use super::super::compare::{arguments, calls_of, function_of, same};
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_core::text::is_word;
@@ -60,10 +60,10 @@ pub(super) fn read(message: &Object, own: Option<&str>) -> Answer {
         text.filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let reasoning = REASONING_KEYS.into_iter().chain(own).find_map(text);
-    let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|call| {
+    let calls = calls_of(message).iter().filter_map(|call| {
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let Value::Object(arguments) = arguments(call) else { return None };
-        Some(Called { name: function(call).get("name")?.as_str()?.to_owned(), arguments, id })
+        Some(Called { name: function_of(call).get("name")?.as_str()?.to_owned(), arguments, id })
     });
     Answer { reasoning, content: text("content"), calls: calls.collect() }
 }

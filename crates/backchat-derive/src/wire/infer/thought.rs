@@ -1,0 +1,222 @@
+//! Reasoning as renders show it, and the text around it told from the text around content.
+
+use super::super::shapes;
+use super::super::structure::{Content, History, Prompt, Reasoning, Source};
+use super::super::trace::{SlotKind, Trace};
+use super::Inference;
+use backchat_core::text::slice;
+use backchat_probe::probe::{Answer, ReasoningInput, Setting, needle};
+
+/// Reasoning as renders show it, before the text around it is assigned.
+pub(super) struct Thought {
+    pub reasoning_inputs: Vec<ReasoningInput>,
+    pub setting: Setting,
+    /// The first distinctive mark after it.
+    pub close: Option<String>,
+}
+
+impl Inference<'_, '_> {
+    /// Finds the keys and blocks that carry reasoning: their text shows, and does not under a name that no template
+    /// reads.
+    pub fn thought(&self, end: &str) -> Option<Thought> {
+        let mut found: Vec<(ReasoningInput, Setting, Trace)> = Vec::new();
+        for reasoning_input in &self.usage.reasoning_inputs {
+            let shown = |reasoning_input: &ReasoningInput| {
+                let prober = self.offering.with_reasoning(Some(reasoning_input));
+                let turns = self.turns(&prober);
+                self.usage.settings.iter().find_map(|setting| {
+                    let traces = shapes::thoughts()
+                        .into_iter()
+                        .filter_map(|answer| turns.trace(History::User, &answer, setting));
+                    Some((setting.clone(), traces.into_iter().find(|trace| trace.shows(SlotKind::Reasoning))?))
+                })
+            };
+            if shown(&reasoning_input.unread()).is_some() {
+                continue;
+            }
+            if let Some((setting, trace)) = shown(reasoning_input) {
+                found.push((reasoning_input.clone(), setting, trace));
+            }
+        }
+        // Text after the answer, or not separated from it, is not reasoning.
+        found.retain(|(_, _, trace)| {
+            trace.slots.first().is_some_and(|first| first.kind == SlotKind::Reasoning)
+                && !between(trace).trim().is_empty()
+        });
+        found.sort_by_key(|(reasoning_input, ..)| !reasoning_input.is_named_for_reasoning());
+        let (_, setting, best) = found.first()?;
+        let first = between(best);
+        let same = found.iter().filter(|(_, _, trace)| between(trace) == first);
+        let marks = self.segmentation.marks(first);
+        let close = marks.into_iter().find(|mark| self.segmentation.is_distinctive(mark) && !end.contains(mark));
+        Some(Thought {
+            reasoning_inputs: same.map(|(reasoning_input, ..)| reasoning_input.clone()).collect(),
+            setting: setting.clone(),
+            close: close.map(str::to_owned),
+        })
+    }
+
+    /// Separates the text around reasoning from the text around content.
+    pub fn parts(
+        &self,
+        plain: &Trace,
+        thought: Option<Thought>,
+        mut hidden: Option<Reasoning>,
+        prompts: &[Prompt],
+        end: &str,
+        begin: &dyn Fn(&Trace) -> usize,
+    ) -> (Option<Reasoning>, Content) {
+        let lead = slice(plain.lead(), begin(plain)..).to_owned();
+        let tail = before_end(plain.tail(), end).to_owned();
+        let Some(thought) = thought else {
+            let open = hidden.as_mut().map_or(lead.clone(), |guessed| without_guessed(guessed, &lead));
+            let content = Content { open, close: tail, ..Content::default() };
+            return (hidden, content);
+        };
+        let prober = self.offering.with_reasoning(thought.reasoning_inputs.first());
+        let shown = |answer: Answer| {
+            let trace = self.turns(&prober).trace(History::User, &answer, &thought.setting)?;
+            trace.shows(SlotKind::Reasoning).then_some(trace)
+        };
+        let both = shown(shapes::content().with_reasoning(needle::REASONING));
+        let beside = shown(Answer { calls: shapes::calls(1), ..Answer::default().with_reasoning(needle::REASONING) });
+        let mut content = Content { close: tail, ..Content::default() };
+        let Some(shown) = both.as_ref().or(beside.as_ref()) else {
+            return (None, Content { open: lead, ..content });
+        };
+        let mut open = slice(shown.lead(), begin(shown)..).to_owned();
+        let gap = between(shown);
+        let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
+        // A template may show a thought that was not given.
+        let (empty, opened) = match emptied(&lead, open.trim(), mark.trim()) {
+            Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
+            None => (None, lead.clone()),
+        };
+        let (own, rest) = closed(gap, mark.trim());
+        // Text that is there only before content belongs to content.
+        let is_contents = both.is_some()
+            && beside.as_ref().is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
+        let close = match gap.strip_suffix(opened.as_str()).filter(|_| both.is_some()) {
+            Some(whole) if !is_contents && (empty.is_none() || !opened.is_empty()) => whole.to_owned(),
+            _ => own.to_owned(),
+        };
+        content.open = opened;
+        let mut answer_marks = Vec::new();
+        if both.is_some() && !content.open.trim().is_empty() && !gap.contains(content.open.trim()) {
+            // A mark that only an answer without reasoning begins with.
+            answer_marks.push(std::mem::take(&mut content.open).trim().to_owned());
+        }
+        if let Some(both) = &both
+            && empty.is_none()
+            && content.open.trim().is_empty()
+            && !rest.is_empty()
+            && close == own
+        {
+            content.after_reasoning = Some((rest.to_owned(), before_end(both.tail(), end).to_owned()));
+        }
+        let mut source = Source::Rendered;
+        if open.trim().is_empty()
+            && let Some(prefill) = prefilled(prompts, mark.trim())
+        {
+            open = prefill;
+            source = Source::OpenedByPrompt;
+        }
+        // Calls may follow without the mark that closes it before content.
+        let lacks_close = |gap: &str| mark.is_empty() || !gap.contains(mark.as_str());
+        let calls_close = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(lacks_close);
+        let reasoning = Reasoning {
+            open,
+            calls_close,
+            close,
+            empty,
+            reasoning_inputs: thought.reasoning_inputs,
+            setting: thought.setting,
+            source,
+            answer_marks,
+            ..Reasoning::default()
+        };
+        (Some(reasoning), content)
+    }
+}
+
+/// What the text before content is without a thought that no message carries. A template may show one, or open one and
+/// never close it: content is inside then.
+fn without_guessed(guessed: &mut Reasoning, lead: &str) -> String {
+    if let Some((empty, rest)) = emptied(lead, guessed.open.trim(), guessed.close.trim()) {
+        guessed.empty = Some(empty.to_owned());
+        return rest.to_owned();
+    }
+    let opened = lead.trim_start().strip_prefix(guessed.open.as_str());
+    opened.map_or(lead, str::trim_start).to_owned()
+}
+
+/// The opening of a thought that prompts write and renders lack: the shortest text before the mark that closes it.
+fn prefilled(prompts: &[Prompt], mark: &str) -> Option<String> {
+    let openings = prompts.iter().filter_map(|prompt| prompt.prefill.split(mark).next());
+    openings.filter(|opening| !opening.trim().is_empty()).min_by_key(|opening| opening.len()).map(str::to_owned)
+}
+
+/// The thought without a text that a lead begins with, and the text after it.
+fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l str)> {
+    let at = lead.find(mark).filter(|_| !mark.is_empty())?;
+    let before = lead.get(..at)?.trim();
+    if !before.is_empty() && before != open {
+        return None;
+    }
+    let after = at + mark.len();
+    let rest = lead.get(after..)?;
+    Some(lead.split_at(after + rest.len() - rest.trim_start().len()))
+}
+
+/// The text after reasoning, split after its closing mark and the white space there.
+fn closed<'g>(gap: &'g str, mark: &str) -> (&'g str, &'g str) {
+    let after = gap.find(mark).map_or(gap.len(), |at| at + mark.len());
+    let rest = slice(gap, after..).trim_start();
+    (slice(gap, ..gap.len() - rest.len()), rest)
+}
+
+/// The text between the last value of a turn and the end of the turn; none if the turn has another end.
+fn before_end<'t>(tail: &'t str, end: &str) -> &'t str {
+    let before = tail.strip_suffix(end).unwrap_or("");
+    // An end that is written twice ends the turn where it comes first.
+    let first = before.find(end).filter(|_| !end.trim().is_empty());
+    slice(before, ..first.unwrap_or(before.len()))
+}
+
+/// The text between reasoning and the value after it.
+fn between(trace: &Trace) -> &str {
+    let mut slots = trace.slots.iter().skip_while(|slot| slot.kind != SlotKind::Reasoning);
+    let gap = slots.next().zip(slots.next()).map(|(own, next)| trace.get(own.range.end..next.range.start));
+    gap.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thought_without_a_text_is_cut_from_the_lead_with_the_white_space_after_it() {
+        for (lead, expected) in [
+            ("<think>\n</think>\n\n<answer>", Some(("<think>\n</think>\n\n", "<answer>"))),
+            ("</think>", Some(("</think>", ""))),
+            // Another mark comes first: the lead does not open a thought.
+            ("<answer></think>", None),
+            ("<think>", None),
+        ] {
+            assert_eq!(emptied(lead, "<think>", "</think>"), expected, "{lead:?}");
+        }
+        assert_eq!(emptied("<think>", "<think>", ""), None);
+    }
+
+    #[test]
+    fn the_text_after_a_thought_is_split_after_its_closing_mark_and_the_white_space_there() {
+        for (gap, expected) in [
+            ("</think>\n\n<answer>", ("</think>\n\n", "<answer>")),
+            ("\n</think>", ("\n</think>", "")),
+            // Without the mark all of it closes the thought.
+            ("<answer>", ("<answer>", "")),
+        ] {
+            assert_eq!(closed(gap, "</think>"), expected, "{gap:?}");
+        }
+    }
+}
