@@ -89,10 +89,9 @@
 pub mod cli;
 #[cfg(feature = "serde")]
 pub mod serde;
-// The chat server of the command, without its sockets; not part of the library either.
+// The chat server of the command, without its sockets.
 #[cfg(feature = "serve")]
-#[doc(hidden)]
-pub mod serve;
+mod serve;
 
 #[cfg(feature = "derive")]
 pub mod bridge {

@@ -78,10 +78,10 @@ pub struct Bridging {
 
 impl Bridging {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        match &self.jsonl {
-            Some(file) => self.rows(file, global),
-            None => self.one(global),
-        }
+        let Some(file) = &self.jsonl else { return self.one(global) };
+        let known = Files::default();
+        chat_rows::answer(file, global, |row| self.answer(row, &known))?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
@@ -121,12 +121,6 @@ impl Bridging {
         Ok(ExitCode::from(u8::from(answer.is_err())))
     }
 
-    fn rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
-        let known = Files::default();
-        chat_rows::answer(file, global, |row| self.answer(row, &known))?;
-        Ok(ExitCode::SUCCESS)
-    }
-
     fn answer(&self, row: &Object, known: &Files) -> Result<Object, String> {
         let needed = |key: &str| chat_rows::file(row, key)?.ok_or_else(|| format!("the row has no `{key}`"));
         let list = |key: &str| {
@@ -152,7 +146,7 @@ impl Bridging {
             known.chats.named(needed("chat_template")?, None, tools.is_some())?,
             chat_rows::variables(row, &self.given.set)?,
             RenderOptions::default().now(chat_rows::text(row, "now")?.unwrap_or(&self.given.now).to_owned()),
-            known.tokenizers.get(needed("tokenizer")?, input::tokenizer)?.as_ref(),
+            known.tokenizers.read(needed("tokenizer")?, input::tokenizer)?.as_ref(),
             &known.template(needed("template")?)?,
         );
         let bridge = bridge.map_err(|error| error.to_string())?;

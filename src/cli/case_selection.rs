@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::durations::seconds;
 use super::input;
+use backchat_core::diagnostic::escape;
 use backchat_parser::template::source::SourceError;
 use backchat_workbench::answers;
 use backchat_workbench::check::fixture::{FixtureFile, TemplateSource};
@@ -43,25 +44,18 @@ impl Cases {
         if self.template.is_some() { Vec::new() } else { check::derived_files(&self.paths) }
     }
 
-    /// Whether a case is selected.
     pub fn selects(&self, entry: &Entry<'_>) -> bool {
         self.filter.as_ref().is_none_or(|filter| entry.id().contains(filter))
     }
 
-    /// The paths as they were given, for a message.
-    fn named(&self) -> String {
-        let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
-        backchat_core::diagnostic::escape(&paths.join(", ")).into_owned()
-    }
-
     /// Why no case is selected.
     pub fn nothing(&self, files: &[FixtureFile]) -> String {
-        let paths = self.named();
+        let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        let paths = paths.join(", ");
+        let paths = escape(&paths);
         match (files, &self.filter) {
             ([], _) => format!("no fixtures in {paths}; start with `backchat check --new MODEL`"),
-            (_, Some(filter)) => {
-                format!("no case in {paths} has `{}` in its name", backchat_core::diagnostic::escape(filter))
-            }
+            (_, Some(filter)) => format!("no case in {paths} has `{}` in its name", escape(filter)),
             _ => format!("no case in {paths} was selected"),
         }
     }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use super::chat_options::OutputFormat;
 use super::{Failure, Global, chat_rows, input};
+use backchat_chat::source::{self, SourceError};
 use backchat_core::diagnostic::{Diagnostic, Place, escape, shell_word};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
@@ -88,7 +89,6 @@ impl Convert {
         self.deliver(name, &conversion, global)
     }
 
-    /// The answer to a row.
     fn row(&self, row: &Object) -> Result<Object, String> {
         let value = row.get("schema").ok_or("the row has no `schema`")?;
         let loaded = Schema::from_value(value).map_err(|found| {
@@ -105,13 +105,11 @@ impl Convert {
         }
         let place = chat_rows::text(row, "chat_template")?.or(self.chat_template.as_deref());
         if let Some(place) = place {
-            let derived = derived(place).map_err(|failure| match failure {
-                Failure::Diagnostics { diagnostics, .. } => {
-                    diagnostics.first().map_or_else(|| place.to_owned(), |found| format!("{place}: {}", found.message))
-                }
-                Failure::Io(error) => error.to_string(),
-            })?;
-            add(&mut options, derived);
+            let derived = derived(place).map_err(|error| {
+                let found = error.diagnostics.first();
+                found.map_or_else(|| place.to_owned(), |found| format!("{place}: {}", found.message))
+            });
+            add(&mut options, derived?);
         }
         if let Some(samples) = row.get("samples").and_then(Value::as_list) {
             options.samples = samples.iter().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -193,8 +191,8 @@ impl Convert {
 const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
 
 /// The derivation from a chat template, if there is one.
-fn derived(place: &str) -> Result<Option<Template>, Failure> {
-    let source = backchat_chat::source::open(place, None)?.for_tools();
+fn derived(place: &str) -> Result<Option<Template>, SourceError> {
+    let source = source::open(place, None)?.for_tools();
     let derivation = derive::derive(&source.template, &derive::Options::for_source(&source));
     let template = derivation.response_template.and_then(|value| Template::from_value(&value).ok());
     Ok(template.map(|loaded| loaded.template))

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::chat_options::{Selected, template_name};
-use super::report::LinkedReport as Page;
+use super::report::Page;
 use super::{Failure, Global, chat_rows, known_values};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::Source;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::ArgAction::Set;
 use clap::ValueEnum;
 
 use super::chat_options::{Selected, failed, template_name};
@@ -68,8 +69,8 @@ pub struct Grammars {
     #[arg(long, value_enum, default_value_t = Format::Gbnf)]
     format: Format,
     /// Select the formats of a structural tag: xgrammar's own where they are equivalent, or one `grammar` format
-    #[arg(long, value_enum, default_value_t = Tags::Native, value_name = "HOW")]
-    tags: Tags,
+    #[arg(long = "tags", value_name = "HOW", value_parser = one_of(TAGS), default_value = "native", action = Set)]
+    has_native_tags: bool,
     /// Start at the first call and leave the text before it unconstrained (the default with `auto`)
     #[arg(long, conflicts_with = "full")]
     lazy: bool,
@@ -77,14 +78,15 @@ pub struct Grammars {
     #[arg(long)]
     full: bool,
     /// Select the order of a call's arguments: that of the schema, or any (for up to six arguments per tool)
-    #[arg(long, value_enum, default_value_t = Arguments::Schema, value_name = "HOW")]
-    order: Arguments,
+    #[arg(long = "order", value_name = "HOW", value_parser = one_of(ORDERS), default_value = "schema", action = Set)]
+    any_order: bool,
     /// Select how an absent `additionalProperties` is read
-    #[arg(long, value_enum, default_value_t = Properties::Closed, value_name = "HOW")]
-    additional_properties: Properties,
+    #[arg(long = "additional-properties", value_name = "HOW", value_parser = one_of(PROPERTIES))]
+    #[arg(default_value = "closed", action = Set)]
+    open_properties: bool,
     /// Select the white space allowed between JSON tokens: as in renders, or a few blanks anywhere
-    #[arg(long, value_enum, default_value_t = Space::Flexible, value_name = "HOW")]
-    whitespace: Space,
+    #[arg(long = "whitespace", value_name = "HOW", value_parser = one_of(SPACES), default_value = "flexible", action = Set)]
+    wire_space: bool,
     /// List the markers that are single special tokens, which `lark` must name: a tokenizer.json or
     /// tokenizer_config.json, a comma-separated list, or `none`; the default is what the model folder lists
     #[arg(long, value_name = "FILE|LIST|none")]
@@ -129,29 +131,10 @@ enum Format {
     Json,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Tags {
-    Native,
-    Grammar,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Arguments {
-    Schema,
-    Any,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Properties {
-    Closed,
-    Open,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Space {
-    Wire,
-    Flexible,
-}
+const TAGS: &Names<bool> = &[("native", true, ""), ("grammar", false, "")];
+const ORDERS: &Names<bool> = &[("schema", false, ""), ("any", true, "")];
+const PROPERTIES: &Names<bool> = &[("closed", false, ""), ("open", true, "")];
+const SPACES: &Names<bool> = &[("wire", true, ""), ("flexible", false, "")];
 
 /// The input shared by all requests.
 struct Model {
@@ -172,7 +155,8 @@ impl Grammars {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let model = self.model()?;
         if let Some(file) = &self.jsonl {
-            return self.rows(&model, file, global);
+            chat_rows::answer(file, global, |row| self.answer(&model, row))?;
+            return Ok(ExitCode::SUCCESS);
         }
         let body = self.request.as_deref().map(input::json).transpose()?;
         let tools = self.tools.as_deref().map(input::tools).transpose()?;
@@ -224,9 +208,9 @@ impl Grammars {
     fn shared<'r>(&self, request: Request<'r>) -> Request<'r> {
         request
             .content(self.content)
-            .open_properties(self.additional_properties == Properties::Open)
-            .wire_space(self.whitespace == Space::Wire)
-            .any_order(self.order == Arguments::Any)
+            .open_properties(self.open_properties)
+            .wire_space(self.wire_space)
+            .any_order(self.any_order)
     }
 
     /// The request of a chat completion's body, and its prompt if it had to be rendered.
@@ -345,18 +329,11 @@ impl Grammars {
             Format::Gbnf => ("gbnf", grammar.to_gbnf().into()),
             Format::Ebnf => ("ebnf", grammar.to_ebnf().into()),
             Format::Lark => ("lark", grammar.to_lark().into()),
-            Format::StructuralTag => match self.tags {
-                Tags::Native => ("structural-tag", grammar.to_structural_tag()),
-                Tags::Grammar => ("structural-tag", grammar.to_grammar_tag()),
-            },
+            Format::StructuralTag if self.has_native_tags => ("structural-tag", grammar.to_structural_tag()),
+            Format::StructuralTag => ("structural-tag", grammar.to_grammar_tag()),
             Format::Json => ("json", grammar.to_json()),
         };
         answer(grammar, name, written, None)
-    }
-
-    fn rows(&self, model: &Model, file: &str, global: &Global) -> Result<ExitCode, Failure> {
-        chat_rows::answer(file, global, |row| self.answer(model, row))?;
-        Ok(ExitCode::SUCCESS)
     }
 
     fn answer(&self, model: &Model, row: &Object) -> Result<Object, String> {

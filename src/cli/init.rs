@@ -73,7 +73,6 @@ impl Init {
         Ok(ExitCode::from(u8::from(log.is_failing)))
     }
 
-    /// The chat template of the model.
     fn open(&self, home: &Home) -> Result<Source, Failure> {
         let folder = home.folder.display().to_string();
         let name = if home.is_the_models { &folder } else { &self.model };

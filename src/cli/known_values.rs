@@ -3,14 +3,13 @@
 use std::ffi::OsStr;
 
 use backchat_chat::ChatTemplate;
+use backchat_core::diagnostic::closest;
 use backchat_core::json::Value;
 use backchat_derive::targets::{TARGETS, Target};
 use backchat_parser::parser::RecoveryPolicy;
 use backchat_probe::doctor;
-use backchat_workbench::lint::{RULES, Rule};
+use backchat_workbench::lint::{self, RULES, Rule};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-
-use super::lint_config::{rule_named, target_named};
 
 /// A parser of a value, and the possible names.
 #[derive(Clone)]
@@ -74,6 +73,28 @@ pub fn target() -> NamedValueParser<&'static Target> {
 
 pub fn rule() -> NamedValueParser<&'static Rule> {
     known(rule_named, rules)
+}
+
+/// Which targets there are, as help.
+pub fn known_targets() -> String {
+    let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
+    format!("choose one of {}", names.join(", "))
+}
+
+/// A rule by its name on the command line.
+pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
+    lint::rule(name).ok_or_else(|| {
+        let help = match closest(name, RULES.iter().map(|rule| rule.name)) {
+            Some(closest) => format!("did you mean `{closest}`?"),
+            None => "`backchat lint --explain` lists them".to_owned(),
+        };
+        format!("unknown rule `{name}`; {help}")
+    })
+}
+
+/// A target by its name on the command line.
+fn target_named(name: &str) -> Result<&'static Target, String> {
+    Target::named(name).ok_or_else(|| format!("unknown target `{name}`; {}", known_targets()))
 }
 
 /// The name of a rule, `all` of them, or nothing for the list.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::chat_options::{Budget, template_name};
 use super::diagnostic_outputs::{Outputs, Results};
-use super::known_values;
-use super::lint_config::{Config, rule_named};
+use super::known_values::{self, rule_named};
+use super::lint_config::Config;
 use super::{Failure, Global, input};
 use backchat_chat::ChatTemplate;
 use backchat_chat::source::{self as chat_source, Source};

@@ -17,10 +17,11 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, TableLike};
 
+use super::known_values::{Names, known_targets, named};
 use super::{Failure, input};
-use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources, closest};
-use backchat_derive::targets::{TARGETS, Target};
-use backchat_workbench::lint::{self, Rule};
+use backchat_core::diagnostic::{Diagnostic, Place, Severity, Sources};
+use backchat_derive::targets::Target;
+use backchat_workbench::lint;
 
 /// The name of the file, which is searched for in the current folder and those above it.
 const FILE: &str = "backchat.toml";
@@ -41,7 +42,6 @@ pub struct Ignore {
 }
 
 impl Ignore {
-    /// Whether a rule is off for a file.
     pub fn covers(&self, file: &str, rule: &str) -> bool {
         let same = |one: &Path, other: &Path| {
             one == other || one.canonicalize().ok().is_some_and(|one| Some(one) == other.canonicalize().ok())
@@ -112,7 +112,7 @@ impl ConfigReader<'_> {
         }
         if let Some(rules) = lint.get("rules").and_then(|item| self.table(item)) {
             for (name, item) in rules.iter() {
-                let level = item.as_str().and_then(level);
+                let level = item.as_str().and_then(|name| named(LEVELS, name));
                 match (lint::rule(name), level) {
                     (Some(rule), Some(level)) => config.levels.push((rule.id, level)),
                     (None, _) => self.unknown_rule(item, name),
@@ -213,34 +213,9 @@ impl ConfigReader<'_> {
     }
 }
 
-/// A level by its name; the inner `None` is `off`.
-fn level(name: &str) -> Option<Option<Severity>> {
-    Some(match name {
-        "off" => None,
-        "note" => Some(Severity::Note),
-        "warning" => Some(Severity::Warning),
-        "error" => Some(Severity::Error),
-        _ => return None,
-    })
-}
-
-fn known_targets() -> String {
-    let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
-    format!("choose one of {}", names.join(", "))
-}
-
-/// A rule by its name on the command line.
-pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
-    lint::rule(name).ok_or_else(|| {
-        let help = match closest(name, lint::RULES.iter().map(|rule| rule.name)) {
-            Some(closest) => format!("did you mean `{closest}`?"),
-            None => "`backchat lint --explain` lists them".to_owned(),
-        };
-        format!("unknown rule `{name}`; {help}")
-    })
-}
-
-/// A target by its name on the command line.
-pub fn target_named(name: &str) -> Result<&'static Target, String> {
-    Target::named(name).ok_or_else(|| format!("unknown target `{name}`; {}", known_targets()))
-}
+const LEVELS: &Names<Option<Severity>> = &[
+    ("off", None, ""),
+    ("note", Some(Severity::Note), ""),
+    ("warning", Some(Severity::Warning), ""),
+    ("error", Some(Severity::Error), ""),
+];

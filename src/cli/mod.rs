@@ -106,8 +106,25 @@ enum Color {
     Never,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
+/// Declares the commands, each with the struct of its arguments, and runs them.
+macro_rules! commands {
+    ($($(#[$condition:meta])? $name:ident($arguments:ty),)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$condition])? $name($arguments),)*
+        }
+
+        impl Command {
+            fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+                match self {
+                    $($(#[$condition])? Self::$name(command) => command.run(global),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
     Audit(audit::Audit),
     Derive(derive::Derive),
     Convert(convert::Convert),
@@ -154,7 +171,6 @@ fn is_without_command(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// Runs the command line of this process.
 pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
@@ -177,30 +193,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Err(error) => return refuse(error, &arguments),
     };
-    let result = match &cli.command {
-        Command::Audit(command) => command.run(&cli.global),
-        Command::Convert(command) => command.run(&cli.global),
-        Command::Check(command) => command.run(&cli.global),
-        Command::Review(command) => command.run(&cli.global),
-        Command::Lint(command) => command.run(&cli.global),
-        Command::Parse(command) => command.run(&cli.global),
-        Command::Prove(command) => command.run(&cli.global),
-        Command::Render(command) => command.run(&cli.global),
-        #[cfg(feature = "tui")]
-        Command::Replay(command) => command.run(&cli.global),
-        Command::Derive(command) => command.run(&cli.global),
-        Command::Fix(command) => command.run(&cli.global),
-        Command::Grammar(command) => command.run(&cli.global),
-        Command::Doctor(command) => command.run(&cli.global),
-        Command::Init(command) => command.run(&cli.global),
-        Command::Bridge(command) => command.run(&cli.global),
-        Command::Unrender(command) => command.run(&cli.global),
-        Command::Schema(command) => command.run(&cli.global),
-        #[cfg(feature = "serve")]
-        Command::Serve(command) => command.run(&cli.global),
-        Command::Completions(command) => command.run(&cli.global),
-        Command::Man(command) => command.run(&cli.global),
-    };
+    let result = cli.command.run(&cli.global);
     result.unwrap_or_else(|failure| failure.report(&cli.global))
 }
 

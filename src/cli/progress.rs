@@ -57,7 +57,6 @@ impl Progress {
         }
     }
 
-    /// Removes the progress line.
     pub fn finish(&mut self) {
         if std::mem::take(&mut self.visible) {
             self.print("\r\x1b[K");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::chat_options::{OutputFormat, Selected, failed};
 use super::derive::exit_code;
-use super::report::LinkedReport;
+use super::report::Page;
 use super::{Failure, Global, input};
 use backchat_core::diagnostic::{escape, shortened};
 use backchat_core::json::Value;
@@ -47,7 +47,7 @@ pub struct Prove {
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[command(flatten)]
-    page: LinkedReport,
+    page: Page,
 }
 
 impl Prove {

@@ -242,8 +242,8 @@ impl Render {
         };
         let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
         Ok(match (name, ids, row.get("offsets")) {
-            (Some(name), Some(ids), None) => Tokenized::Ids(known.tokens.get(name, input::tokens)?, ids, rule),
-            (Some(name), None, None) => Tokenized::By(known.tokenizers.get(name, input::tokenizer)?, rule),
+            (Some(name), Some(ids), None) => Tokenized::Ids(known.tokens.read(name, input::tokens)?, ids, rule),
+            (Some(name), None, None) => Tokenized::By(known.tokenizers.read(name, input::tokenizer)?, rule),
             (None, None, Some(offsets)) => Tokenized::Offsets(offsets),
             (None, None, None) => Tokenized::None,
             (None, Some(_), _) => {

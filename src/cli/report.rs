@@ -1,8 +1,7 @@
-//! The option `--report`, and the destination of its page.
+//! The options `--report` and `--playground`, and the destination of the page.
 
 use std::fs::File;
 use std::io::Read;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use super::{Failure, Global, input, signals};
@@ -10,36 +9,21 @@ use backchat_core::diagnostic::{Diagnostic, escape};
 use backchat_core::text::uri_path;
 use backchat_workbench::report::Playground;
 
-/// The option of every command with an HTML report.
+/// The options of every command with an HTML report.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct Report {
+pub struct Page {
     /// Also write an HTML report: one self-contained file that can be attached to a pull request
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-}
-
-/// The same for pages about a template, which the playground can open.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct LinkedReport {
-    #[command(flatten)]
-    report: Report,
     /// Link the report to the playground at this address, or in this file
     #[arg(long, value_name = "ADDRESS", requires = "report")]
     playground: Option<String>,
 }
 
-impl Deref for LinkedReport {
-    type Target = Report;
-
-    fn deref(&self) -> &Report {
-        &self.report
-    }
-}
-
-impl LinkedReport {
+impl Page {
     /// The link to the playground from a page beside the report, or from the report itself.
     pub fn playground(&self, place: Option<&Path>) -> Result<Option<Playground>, Failure> {
-        let (Some(address), Some(report)) = (&self.playground, &self.report.report) else { return Ok(None) };
+        let (Some(address), Some(report)) = (&self.playground, &self.report) else { return Ok(None) };
         let page = place.map_or_else(|| report.clone(), |place| beside(report, place));
         let folder = page.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
         let is_file = Path::new(address).exists();
@@ -53,6 +37,34 @@ impl LinkedReport {
             let help = "pass an https address, or the index.html that `playground/build` writes";
             Diagnostic::error("playground-address", message).help(help).into()
         })
+    }
+
+    pub fn is_asked(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// Writes a page into the folder next to the report with the same name; returns its relative address.
+    pub fn write_beside(&self, place: &Path, page: &str) -> Result<Option<String>, Failure> {
+        let Some(file) = &self.report else { return Ok(None) };
+        let target = beside(file, place);
+        check_file(&target)?;
+        signals::write_inside(&target, page)?;
+        let above = file.parent().unwrap_or(Path::new(""));
+        Ok(Some(address(target.strip_prefix(above).unwrap_or(&target))))
+    }
+
+    /// Refuses a target that cannot be a page, if a page was requested.
+    pub fn check_target(&self) -> Result<(), Failure> {
+        self.report.as_deref().map_or(Ok(()), check_file)
+    }
+
+    /// Writes the page if one was requested, and prints its path.
+    pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
+        let Some(file) = &self.report else { return Ok(()) };
+        check_file(file)?;
+        signals::write(file, page())?;
+        tell!(global, "Wrote the report {}.", escape(&file.display().to_string()));
+        Ok(())
     }
 }
 
@@ -91,35 +103,4 @@ fn check_file(file: &Path) -> Result<(), Failure> {
     };
     let help = "name a new file, such as `report.html`";
     Err(Diagnostic::error("report-file", message).help(help).into())
-}
-
-impl Report {
-    /// Whether a page was requested.
-    pub fn is_asked(&self) -> bool {
-        self.report.is_some()
-    }
-
-    /// Writes a page into the folder next to the report with the same name; returns its relative address.
-    pub fn write_beside(&self, place: &Path, page: &str) -> Result<Option<String>, Failure> {
-        let Some(file) = &self.report else { return Ok(None) };
-        let target = beside(file, place);
-        check_file(&target)?;
-        signals::write_inside(&target, page)?;
-        let above = file.parent().unwrap_or(Path::new(""));
-        Ok(Some(address(target.strip_prefix(above).unwrap_or(&target))))
-    }
-
-    /// Refuses a target that cannot be a page, if a page was requested.
-    pub fn check_target(&self) -> Result<(), Failure> {
-        self.report.as_deref().map_or(Ok(()), check_file)
-    }
-
-    /// Writes the page if one was requested, and prints its path.
-    pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
-        let Some(file) = &self.report else { return Ok(()) };
-        check_file(file)?;
-        signals::write(file, page())?;
-        tell!(global, "Wrote the report {}.", escape(&file.display().to_string()));
-        Ok(())
-    }
 }

@@ -20,24 +20,18 @@ const MOST_TEXT: usize = 16 << 20;
 /// A delta of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delta<'d> {
-    /// A delta of the reasoning.
     Reasoning(&'d str),
-    /// A delta of the content.
     Content(&'d str),
     /// A call begins.
     Call {
-        /// Its number.
         index: usize,
         /// The id that the model wrote, if it did.
         id: Option<&'d str>,
-        /// The name of the function.
         name: &'d str,
     },
-    /// More of the JSON text of its arguments.
+    /// More of the JSON text of the arguments of a call.
     Arguments {
-        /// The number of the call.
         index: usize,
-        /// The text.
         text: &'d str,
     },
 }
@@ -50,24 +44,6 @@ pub enum CallDelivery {
     Growing,
     /// Once it is complete: a malformed call is content in any case.
     Whole,
-}
-
-/// Why an answer fails.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Broken {
-    /// The text is too long.
-    TooLong,
-    /// A pattern of the template exceeds its step limit on it.
-    Parser(String),
-}
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::TooLong => write!(out, "the answer is longer than {} MiB", MOST_TEXT >> 20),
-            Self::Parser(message) => write!(out, "the answer cannot be parsed: {message}"),
-        }
-    }
 }
 
 /// One choice as it is written.
@@ -119,7 +95,6 @@ struct WaitingCall {
 struct TextField {
     name: String,
     strips: bool,
-    /// The separator of two regions.
     join: String,
     regions: usize,
 }
@@ -144,15 +119,12 @@ impl Answer {
         Self { parser: Some(parser), state, chunks: Vec::new(), message: Object::new(), problems: Vec::new() }
     }
 
-    /// Feeds a piece of the engine's text, which arrived after this many milliseconds.
-    ///
-    /// # Errors
-    ///
-    /// The text is too long, or exceeds the step limit.
-    pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Broken> {
+    /// Feeds a piece of the engine's text, which arrived after this many milliseconds. Fails if the text is too long, or
+    /// exceeds the step limit of a pattern.
+    pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), String> {
         let Some(parser) = &mut self.parser else { return Ok(()) };
         if self.state.text.len() + piece.len() > MOST_TEXT {
-            return Err(Broken::TooLong);
+            return Err(format!("the answer is longer than {} MiB", MOST_TEXT >> 20));
         }
         self.state.text.push_str(piece);
         self.chunks.push((u32::try_from(piece.chars().count()).unwrap_or(u32::MAX), after_ms));
@@ -160,12 +132,8 @@ impl Answer {
         parser.feed_into(piece, &mut |event| state.take(event, sink)).map_err(|error| broken(&error))
     }
 
-    /// Ends the answer.
-    ///
-    /// # Errors
-    ///
-    /// The text exceeds the step limit.
-    pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Broken> {
+    /// Ends the answer. Fails if the text exceeds the step limit of a pattern.
+    pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), String> {
         let Some(parser) = self.parser.take() else { return Ok(()) };
         self.state.is_cut = end == End::Length;
         let state = &mut self.state;
@@ -184,7 +152,6 @@ impl Answer {
         }
     }
 
-    /// What went wrong in the text.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -205,8 +172,8 @@ impl Answer {
     }
 }
 
-fn broken(error: &ParseError) -> Broken {
-    Broken::Parser(error.to_string())
+fn broken(error: &ParseError) -> String {
+    format!("the answer cannot be parsed: {error}")
 }
 
 impl State {

@@ -5,20 +5,17 @@ use backchat_core::json::Value;
 /// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
-    /// The status of HTTP.
     pub status: u16,
     /// The problem and the remedy.
     pub message: String,
     /// The parameter that is wrong.
     pub param: Option<String>,
-    /// The machine-readable code.
     pub code: Option<&'static str>,
     /// How long to wait before retrying, as the engine says.
     pub retry_after: Option<String>,
 }
 
 impl ApiError {
-    /// An error with this status.
     pub fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), param: None, code: None, retry_after: None }
     }

@@ -2,17 +2,15 @@
 
 use super::answer::Delta;
 use super::identifier::identifier;
+use super::reply::Usage;
 use backchat_core::json::{Object, Value};
 
 /// The name of the member that holds reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReasoningName {
-    /// `reasoning_content`.
     #[default]
     ReasoningContent,
-    /// `reasoning`.
     Reasoning,
-    /// Both.
     Both,
 }
 
@@ -29,7 +27,6 @@ impl ReasoningName {
 /// The common members of an answer's chunks.
 #[derive(Clone, Debug)]
 pub struct Envelope {
-    /// The id of the answer.
     pub id: String,
     /// Seconds since 1970.
     pub created: u64,
@@ -39,32 +36,11 @@ pub struct Envelope {
     head: String,
 }
 
-/// How many tokens an answer took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Those of the prompt.
-    pub prompt: u64,
-    /// Those of all choices.
-    pub completion: u64,
-}
-
-impl Usage {
-    /// In OpenAI's format.
-    pub fn to_value(self) -> Value {
-        Value::from([
-            ("prompt_tokens", self.prompt.into()),
-            ("completion_tokens", self.completion.into()),
-            ("total_tokens", (self.prompt + self.completion).into()),
-        ])
-    }
-}
-
 /// The ids of the calls of one choice: the model's own if no other call has it, else a new one.
 #[derive(Clone, Debug, Default)]
 pub struct CallIds(Vec<String>);
 
 impl CallIds {
-    /// The id of the next call.
     pub fn next(&mut self, own: Option<&str>) -> &str {
         let own = own.filter(|id| !id.is_empty() && !self.0.iter().any(|known| known == id));
         self.0.push(own.map_or_else(|| identifier("call_"), str::to_owned));
@@ -88,7 +64,6 @@ impl Envelope {
         self.chunk(choice, "{\"role\": \"assistant\", \"content\": \"\"}", "null", out);
     }
 
-    /// The chunk of a delta.
     pub fn delta(&self, choice: usize, delta: Delta<'_>, ids: &mut CallIds, out: &mut String) {
         self.begin(choice, out);
         let text = |text: &str, out: &mut String| Value::from(text).write_to(out);
@@ -147,7 +122,6 @@ impl Envelope {
         end(None, reason, out);
     }
 
-    /// A whole answer.
     pub fn completion(&self, choices: Vec<Value>, usage: Option<Usage>) -> Value {
         let mut entries = Object::new();
         let mut add = |name: &str, value: Value| drop(entries.insert(name, value));
@@ -163,7 +137,6 @@ impl Envelope {
     }
 }
 
-/// The end of a chunk.
 fn end(problems: Option<&Value>, reason: &str, out: &mut String) {
     out.push_str(", \"finish_reason\": ");
     out.push_str(reason);
@@ -185,7 +158,6 @@ pub struct WholeMessage {
 }
 
 impl WholeMessage {
-    /// Adds a delta.
     pub fn add(&mut self, delta: Delta<'_>) {
         match delta {
             Delta::Content(text) => self.content.push_str(text),

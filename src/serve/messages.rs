@@ -12,11 +12,7 @@ pub struct MessageForm {
     pub developer: bool,
 }
 
-/// Checks messages.
-///
-/// # Errors
-///
-/// The first message that is wrong, with its place.
+/// Refuses the first message that is wrong, with its place.
 pub fn check(messages: &[Value]) -> Result<(), ApiError> {
     if messages.is_empty() {
         return Err(ApiError::param("messages", "`messages` must have a message"));

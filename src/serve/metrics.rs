@@ -22,7 +22,6 @@ impl Histogram {
         Self { bounds, counts: vec![0; bounds.len()], sum: 0.0, count: 0 }
     }
 
-    /// Counts a duration.
     pub fn add(&mut self, duration: Duration) {
         let seconds = duration.as_secs_f64();
         self.sum += seconds;
@@ -51,11 +50,9 @@ impl Histogram {
 pub struct Metrics {
     /// Requests for completions by what became of them: a status, or `cancelled`.
     pub requests: BTreeMap<&'static str, u64>,
-    /// Problems by their kind.
     pub problems: BTreeMap<&'static str, u64>,
     /// Failures of the engine by outcome.
     pub upstream_errors: BTreeMap<&'static str, u64>,
-    /// Answers in progress.
     pub open: u64,
     /// Characters that engines wrote.
     pub characters: u64,

@@ -13,7 +13,7 @@ use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive;
 use backchat_derive::wire::Wire;
-use backchat_grammar::{Builder, Choice, Request};
+use backchat_grammar::{Builder, Choice, Grammar, Request};
 use backchat_parser::parser::{Options, Parser, Policies, Tools};
 use backchat_parser::template::Template;
 use backchat_probe::probe::NOW;
@@ -59,11 +59,8 @@ impl Prepared {
 }
 
 impl Model {
-    /// Reads a model: its chat template, and its response template, or the one derived.
-    ///
-    /// # Errors
-    ///
-    /// The chat template does not compile, or its renders do not show how a turn is written.
+    /// Reads a model: its chat template, and its response template, or the one derived. Fails if the chat template does
+    /// not compile, or its renders do not show how a turn is written.
     pub fn new(source: &Source, stored: Option<Template>) -> Result<Self, Vec<Diagnostic>> {
         let was_derived = stored.is_none();
         let with_tools = source.clone().for_tools();
@@ -108,7 +105,6 @@ impl Model {
         &self.template
     }
 
-    /// Whether the response template was derived.
     pub fn was_derived(&self) -> bool {
         self.was_derived
     }
@@ -118,16 +114,11 @@ impl Model {
         self.bos.as_deref().filter(|bos| prompt.starts_with(bos))
     }
 
-    /// The markers of the response template.
     pub fn markers(&self) -> &[String] {
         &self.preserved
     }
 
     /// Renders the prompt of a request and makes its grammar. This takes up to milliseconds.
-    ///
-    /// # Errors
-    ///
-    /// The chat template refuses the messages, or the engine cannot do what is required.
     pub fn prepare(&self, request: &ChatRequest, engine: Engine, may_go_free: bool) -> Result<Prepared, ApiError> {
         let needs_grammar = request.wants_calls() || (request.tools.is_some() && request.is_strict());
         let is_free = needs_grammar && !engine.takes_grammars();
@@ -140,22 +131,21 @@ impl Model {
             return Err(ApiError::param("tool_choice", message));
         }
         let prompt = self.render(request)?;
-        let constraint =
-            if needs_grammar && !is_free { Some(self.constraint(request, &prompt, engine)?) } else { None };
-        let (constraint, more) = constraint.map_or((None, Vec::new()), |(constraint, more)| (Some(constraint), more));
         let mut preserved = self.preserved.clone();
-        preserved.extend(more.into_iter().filter(|text| !self.preserved.contains(text)));
+        let mut constraint = None;
+        if needs_grammar && !is_free {
+            let grammar = self.grammar(request, &prompt)?;
+            let more = grammar.preserved_tokens().iter().filter(|text| !self.preserved.contains(text));
+            preserved.extend(more.cloned());
+            constraint = Some(constraint_for(engine, &grammar));
+        }
         let tools = request.tools.as_ref().map(Tools::new).transpose();
         let tools = tools.map_err(|error| ApiError::param("tools", error.to_string()))?.map(Arc::new);
         let tools_off = request.refuses_calls();
         Ok(Prepared { prompt, constraint, preserved, unconstrained: is_free, tools, tools_off })
     }
 
-    /// A parser of the answer, and the template that it parses with.
-    ///
-    /// # Errors
-    ///
-    /// Parsing the prompt exceeds the step limit.
+    /// A parser of the answer. Fails if parsing the prompt exceeds the step limit.
     pub fn parser(&self, prepared: &Prepared) -> Result<Parser, ApiError> {
         let options = Options::default().tools(prepared.tools.clone()).grow_calls(true);
         let options = options.tools_off(prepared.tools_off).recover(self.recover);
@@ -192,35 +182,30 @@ impl Model {
         }
     }
 
-    fn constraint(
-        &self,
-        request: &ChatRequest,
-        prompt: &str,
-        engine: Engine,
-    ) -> Result<(Constraint, Vec<String>), ApiError> {
+    fn grammar(&self, request: &ChatRequest, prompt: &str) -> Result<Grammar, ApiError> {
         let asked = Request::default()
             .tools(request.tools.as_ref())
             .choice(request.choice.as_ref())
             .parallel(request.parallel)
             .prompt(prompt);
-        let grammar = self.grammars.build(&asked).map_err(|problems| {
+        self.grammars.build(&asked).map_err(|problems| {
             let one = |problem: &Diagnostic| match &problem.help {
                 Some(help) => format!("{}; {help}", problem.message),
                 None => problem.message.clone(),
             };
             ApiError::param("tools", problems.iter().map(one).collect::<Vec<_>>().join("; "))
-        })?;
-        let constraint = match engine {
-            Engine::LlamaCpp => match grammar.to_lazy_gbnf() {
-                Some((text, triggers)) => {
-                    let triggers = triggers.iter().map(|trigger| (trigger.kind, trigger.value.clone())).collect();
-                    Constraint::Gbnf { text, triggers: Some(triggers) }
-                }
-                None => Constraint::Gbnf { text: grammar.to_gbnf(), triggers: None },
-            },
-            _ => Constraint::StructuralTag(grammar.to_structural_tag()),
-        };
-        Ok((constraint, grammar.preserved_tokens().to_vec()))
+        })
+    }
+}
+
+/// A grammar in an engine's format.
+fn constraint_for(engine: Engine, grammar: &Grammar) -> Constraint {
+    if engine != Engine::LlamaCpp {
+        return Constraint::StructuralTag(grammar.to_structural_tag());
+    }
+    match grammar.to_lazy_gbnf() {
+        Some((text, triggers)) => Constraint::Gbnf { text, triggers: Some(triggers.to_vec()) },
+        None => Constraint::Gbnf { text: grammar.to_gbnf(), triggers: None },
     }
 }
 

@@ -4,17 +4,13 @@ use super::api_error::ApiError;
 use super::engine::{Engine, Facts};
 use super::request::{ChatRequest, Format};
 use backchat_core::json::{Object, Value};
+use backchat_grammar::Trigger;
 
 /// A grammar in an engine's format.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constraint {
     /// For llama.cpp: the text, and its triggers if it is lazy.
-    Gbnf {
-        /// The grammar.
-        text: String,
-        /// The triggers: their kind, and the word or pattern.
-        triggers: Option<Vec<(&'static str, String)>>,
-    },
+    Gbnf { text: String, triggers: Option<Vec<Trigger>> },
     /// For engines with xgrammar.
     StructuralTag(Value),
 }
@@ -39,10 +35,6 @@ pub struct Order<'o> {
 
 /// Refuses a parameter that would change which tokens are possible, on an engine that lacks it. Preferences among
 /// tokens are left out.
-///
-/// # Errors
-///
-/// The parameter.
 pub fn check(engine: Engine, request: &ChatRequest) -> Result<(), ApiError> {
     for name in ["logit_bias", "min_tokens"] {
         let is_default = |value: &Value| match value {
@@ -156,7 +148,7 @@ impl Order<'_> {
         );
         if let Some(Constraint::Gbnf { text, triggers }) = self.constraint {
             let lazy = triggers.as_ref().map(|triggers| {
-                let one = |(kind, value): &(&str, String)| {
+                let one = |Trigger { kind, value, .. }: &Trigger| {
                     let number = if *kind == "word" { 1 } else { 2 };
                     Value::from([("type", number.into()), ("value", value.as_str().into())])
                 };

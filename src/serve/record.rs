@@ -3,8 +3,8 @@
 
 use std::hash::Hasher;
 
-use super::answer::Answer;
-use super::chunk::Usage;
+use super::answer::{Answer, problems_to_value};
+use super::reply::Usage;
 use backchat_core::json::{Object, Value};
 
 /// How an exchange ended.
@@ -41,9 +41,7 @@ impl Outcome {
 /// What all rows of an exchange share.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// The id of the answer.
     pub id: String,
-    /// The engine's name.
     pub engine: &'static str,
     /// The name that the model is served under.
     pub model: String,
@@ -63,10 +61,9 @@ pub struct Exchange {
 /// One finished choice.
 #[derive(Debug)]
 pub struct Ended<'e> {
-    /// Its number.
     pub choice: usize,
-    /// The answer so far; `None` if the engine wrote nothing.
-    pub answer: Option<&'e Answer>,
+    /// The answer so far.
+    pub answer: &'e Answer,
     pub outcome: Outcome,
     /// The tokens, if the engine counted them.
     pub usage: Option<Usage>,
@@ -89,15 +86,14 @@ impl Exchange {
         let mut row = Object::new();
         let mut add = |name: &str, value: Value| drop(row.insert(name, value));
         let id = if ended.choice == 0 { self.id.clone() } else { format!("{}-{}", self.id, ended.choice) };
-        let mut problems =
-            super::answer::problems_to_value(ended.answer.map_or(&[][..], Answer::problems), ended.problems);
+        let mut problems = problems_to_value(ended.answer.problems(), ended.problems);
         if ended.outcome != Outcome::Complete
             && let Value::List(problems) = &mut problems
         {
             problems.push(Value::from([("kind", "upstream".into()), ("reason", ended.outcome.name().into())]));
         }
         let is_whole = ended.outcome == Outcome::Complete && problems.as_list().is_some_and(<[Value]>::is_empty);
-        let chunks = ended.answer.map_or(&[][..], Answer::chunks);
+        let chunks = ended.answer.chunks();
         let list = |values: &mut dyn Iterator<Item = u32>| Value::List(values.map(Value::from).collect());
         add("id", id.into());
         if redact {
@@ -105,25 +101,22 @@ impl Exchange {
         } else {
             add("prefix", self.prompt.as_str().into());
         }
-        add("text", ended.answer.map_or("", Answer::text).into());
+        add("text", ended.answer.text().into());
         add("chunks", list(&mut chunks.iter().map(|(length, _)| *length)));
         if !redact {
             add("tools", self.tools.clone().unwrap_or_else(|| Value::List(Vec::new())));
             add("messages", Value::List(self.messages.clone()));
         }
-        if let Some(answer) = ended.answer {
-            // Readers of rows trust a `message`.
-            add(if is_whole { "message" } else { "parsed" }, Value::Object(answer.message()));
-        }
-        let reason = ended.answer.filter(|_| ended.outcome == Outcome::Complete).map(Answer::finish_reason);
-        add("finish_reason", reason.map_or(Value::Null, Value::from));
-        add("usage", ended.usage.map_or(Value::Null, Usage::to_value));
+        // Readers of rows trust a `message`.
+        add(if is_whole { "message" } else { "parsed" }, Value::Object(ended.answer.message()));
+        add("finish_reason", (ended.outcome == Outcome::Complete).then(|| ended.answer.finish_reason()).into());
+        add("usage", ended.usage.map(Usage::to_value).into());
         add("outcome", ended.outcome.name().into());
         add("problems", problems);
         let after = list(&mut chunks.iter().map(|(_, after)| *after));
         let timing = Value::from([
             ("at", number(self.at)),
-            ("first_ms", chunks.first().map_or(Value::Null, |(_, first)| Value::from(*first))),
+            ("first_ms", chunks.first().map(|(_, first)| *first).into()),
             ("total_ms", ended.total_ms.into()),
             ("after_ms", after),
         ]);
@@ -131,7 +124,7 @@ impl Exchange {
         add("engine", self.engine.into());
         add("model", self.model.as_str().into());
         add("request", Value::Object(self.request.clone()));
-        add("grammar", self.grammar.as_deref().map_or(Value::Null, |text| hash(text).into()));
+        add("grammar", self.grammar.as_deref().map(hash).into());
         if let Some(ids) = ended.token_ids {
             add("token_ids", Value::List(ids.iter().map(|id| Value::from(*id)).collect()));
         }

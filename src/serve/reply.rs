@@ -18,29 +18,46 @@ pub enum End {
     Length,
 }
 
+/// How many tokens an answer took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Those of the prompt.
+    pub prompt: u64,
+    /// Those of all choices.
+    pub completion: u64,
+}
+
+impl Usage {
+    /// In OpenAI's format.
+    pub fn to_value(self) -> Value {
+        Value::from([
+            ("prompt_tokens", self.prompt.into()),
+            ("completion_tokens", self.completion.into()),
+            ("total_tokens", (self.prompt + self.completion).into()),
+        ])
+    }
+}
+
 /// A reply of the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
-    /// More text of a choice; never empty.
-    Text { choice: usize, text: String },
-    /// The ids of a choice's tokens.
-    Tokens { choice: usize, ids: Vec<u64> },
-    /// A choice is complete.
-    End {
-        choice: usize,
-        /// Why.
-        end: End,
-    },
-    /// How many tokens were used: by one choice, or by all.
-    Usage {
-        choice: Option<usize>,
-        /// The tokens of the prompt.
-        prompt: u64,
-        /// The tokens of the answer.
-        completion: u64,
-    },
+    /// About one choice.
+    Choice(usize, News),
+    /// How many tokens all choices used.
+    Usage(Usage),
     /// Nothing comes after this.
     Done,
+}
+
+/// What is new about a choice.
+#[derive(Clone, Debug, PartialEq)]
+pub enum News {
+    /// More text; never empty.
+    Text(String),
+    /// The ids of more tokens.
+    Tokens(Vec<u64>),
+    Usage(Usage),
+    End(End),
 }
 
 /// The reader of one stream.
@@ -53,19 +70,17 @@ pub struct Replies {
     line: Vec<u8>,
     /// How much of each choice is known, in bytes, if events repeat it.
     known: Vec<usize>,
+    /// The number of the choice that the stream calls the first.
+    first: usize,
 }
 
 impl Replies {
     /// A reader for one stream of an engine. `pieces`: its events contain only new text, as with all engines but one.
-    pub fn new(engine: Engine, pieces: bool) -> Self {
-        Self { engine, pieces, line: Vec::new(), known: Vec::new() }
+    pub fn new(engine: Engine, pieces: bool, first: usize) -> Self {
+        Self { engine, pieces, line: Vec::new(), known: Vec::new(), first }
     }
 
-    /// Feeds bytes as received.
-    ///
-    /// # Errors
-    ///
-    /// The engine reports an error, or sends invalid data; earlier replies are in `replies`.
+    /// Feeds bytes as received. If the engine reports an error, or sends invalid data, earlier replies are in `replies`.
     pub fn feed(&mut self, bytes: &[u8], replies: &mut Vec<Reply>) -> Result<(), String> {
         let mut rest = bytes;
         while let Some(at) = memchr::memchr(b'\n', rest) {
@@ -89,10 +104,6 @@ impl Replies {
     }
 
     /// Reads a last line that does not end.
-    ///
-    /// # Errors
-    ///
-    /// As for [`feed`](Self::feed).
     pub fn finish(&mut self, replies: &mut Vec<Reply>) -> Result<(), String> {
         let line = std::mem::take(&mut self.line);
         self.read(&line, replies)
@@ -120,33 +131,118 @@ impl Replies {
             return Err(error_text(message));
         }
         match self.engine {
-            Engine::LlamaCpp => llama_cpp(&event, replies),
-            Engine::Vllm | Engine::OpenAi => open_ai(&event, replies),
+            Engine::LlamaCpp => self.llama_cpp(&event, replies),
+            Engine::Vllm | Engine::OpenAi => self.open_ai(&event, replies),
             Engine::Sglang => self.sglang(&event, replies),
-            Engine::Tgi => tgi(&event, replies),
-            Engine::Ollama => ollama(&event, replies),
+            Engine::Tgi => self.tgi(&event, replies),
+            Engine::Ollama => self.ollama(&event, replies),
         }
         Ok(())
     }
 
-    fn sglang(&mut self, event: &Value, replies: &mut Vec<Reply>) {
-        let choice = number(event, "index").and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
-        let text = event.get("text").and_then(Value::as_str).unwrap_or_default();
-        if choice >= self.known.len() {
-            self.known.resize(choice + 1, 0);
+    fn llama_cpp(&self, event: &Value, replies: &mut Vec<Reply>) {
+        let mut choice = self.choice(event, replies);
+        choice.text(text(event, "content"));
+        choice.tokens(event.get("tokens"));
+        if event.get("stop").and_then(Value::as_bool) == Some(true) {
+            choice.usage(event, ["tokens_evaluated", "tokens_predicted"]);
+            choice.end(event.get("stop_type"), "limit");
         }
-        let Some(known) = self.known.get_mut(choice) else { return };
+    }
+
+    fn open_ai(&self, event: &Value, replies: &mut Vec<Reply>) {
+        for one in event.get("choices").and_then(Value::as_list).unwrap_or_default() {
+            let mut choice = self.choice(one, replies);
+            choice.text(text(one, "text"));
+            choice.tokens(one.get("token_ids"));
+            if let Some(reason) = one.get("finish_reason").filter(|reason| reason.as_str().is_some()) {
+                choice.end(Some(reason), "length");
+            }
+        }
+        let usage = event.get("usage").and_then(|counts| usage(counts, ["prompt_tokens", "completion_tokens"]));
+        replies.extend(usage.map(Reply::Usage));
+    }
+
+    fn sglang(&mut self, event: &Value, replies: &mut Vec<Reply>) {
+        let index = index(event);
+        let text = text(event, "text");
+        if index >= self.known.len() {
+            self.known.resize(index + 1, 0);
+        }
+        let Some(known) = self.known.get_mut(index) else { return };
         let piece = if self.pieces { text } else { text.get(*known..).unwrap_or_default() };
         *known = text.len().max(*known);
-        push_text(replies, choice, piece);
-        push_tokens(replies, choice, event.get("output_ids"));
+        let mut choice = self.choice(event, replies);
+        choice.text(piece);
+        choice.tokens(event.get("output_ids"));
         let Some(meta) = event.get("meta_info") else { return };
-        let reason = meta.get("finish_reason").filter(|reason| !reason.is_null());
-        if let Some(reason) = reason {
-            push_usage(replies, Some(choice), number(meta, "prompt_tokens"), number(meta, "completion_tokens"));
-            let kind = reason.get("type").and_then(Value::as_str);
-            replies.push(Reply::End { choice, end: end(kind == Some("length")) });
+        if let Some(reason) = meta.get("finish_reason").filter(|reason| !reason.is_null()) {
+            choice.usage(meta, ["prompt_tokens", "completion_tokens"]);
+            choice.end(reason.get("type"), "length");
         }
+    }
+
+    fn tgi(&self, event: &Value, replies: &mut Vec<Reply>) {
+        let mut choice = self.choice(event, replies);
+        if let Some(token) = event.get("token") {
+            choice.text(text(token, "text"));
+            choice.tokens(token.get("id").cloned().map(|id| Value::List(vec![id])).as_ref());
+        }
+        if let Some(details) = event.get("details").filter(|details| !details.is_null()) {
+            choice.usage(details, ["input_length", "generated_tokens"]);
+            choice.end(details.get("finish_reason"), "length");
+        }
+    }
+
+    fn ollama(&self, event: &Value, replies: &mut Vec<Reply>) {
+        let mut choice = self.choice(event, replies);
+        choice.text(text(event, "response"));
+        if event.get("done").and_then(Value::as_bool) == Some(true) {
+            choice.usage(event, ["prompt_eval_count", "eval_count"]);
+            choice.end(event.get("done_reason"), "length");
+        }
+    }
+
+    /// The choice that an event is about.
+    fn choice<'r>(&self, event: &Value, replies: &'r mut Vec<Reply>) -> Choice<'r> {
+        Choice { number: self.first + index(event), replies }
+    }
+}
+
+/// Where the news of a choice go.
+struct Choice<'r> {
+    number: usize,
+    replies: &'r mut Vec<Reply>,
+}
+
+impl Choice<'_> {
+    fn add(&mut self, news: News) {
+        self.replies.push(Reply::Choice(self.number, news));
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.add(News::Text(text.to_owned()));
+        }
+    }
+
+    fn tokens(&mut self, ids: Option<&Value>) {
+        let ids: Vec<u64> = ids.and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_u64).collect();
+        if !ids.is_empty() {
+            self.add(News::Tokens(ids));
+        }
+    }
+
+    fn usage(&mut self, counts: &Value, names: [&str; 2]) {
+        if let Some(usage) = usage(counts, names) {
+            self.add(News::Usage(usage));
+        }
+    }
+
+    /// The end, which is that of the token limit if the engine gives this reason.
+    fn end(&mut self, reason: Option<&Value>, limit: &str) {
+        let is_limit = reason.and_then(Value::as_str) == Some(limit);
+        self.add(News::End(if is_limit { End::Length } else { End::Stop }));
     }
 }
 
@@ -156,79 +252,18 @@ pub fn error_text(error: &Value) -> String {
     message.map_or_else(|| error.to_string(), str::to_owned)
 }
 
-fn number(value: &Value, name: &str) -> Option<u64> {
-    value.get(name)?.as_u64()
+fn text<'e>(event: &'e Value, name: &str) -> &'e str {
+    event.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn end(is_length: bool) -> End {
-    if is_length { End::Length } else { End::Stop }
+fn index(event: &Value) -> usize {
+    let index = event.get("index").and_then(Value::as_u64);
+    index.and_then(|index| usize::try_from(index).ok()).unwrap_or(0)
 }
 
-fn push_text(replies: &mut Vec<Reply>, choice: usize, text: &str) {
-    if !text.is_empty() {
-        replies.push(Reply::Text { choice, text: text.to_owned() });
-    }
-}
-
-fn push_tokens(replies: &mut Vec<Reply>, choice: usize, ids: Option<&Value>) {
-    let ids: Vec<u64> = ids.and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_u64).collect();
-    if !ids.is_empty() {
-        replies.push(Reply::Tokens { choice, ids });
-    }
-}
-
-fn push_usage(replies: &mut Vec<Reply>, choice: Option<usize>, prompt: Option<u64>, completion: Option<u64>) {
-    if let (Some(prompt), Some(completion)) = (prompt, completion) {
-        replies.push(Reply::Usage { choice, prompt, completion });
-    }
-}
-
-fn llama_cpp(event: &Value, replies: &mut Vec<Reply>) {
-    let choice = number(event, "index").and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
-    push_text(replies, choice, event.get("content").and_then(Value::as_str).unwrap_or_default());
-    push_tokens(replies, choice, event.get("tokens"));
-    if event.get("stop").and_then(Value::as_bool) == Some(true) {
-        push_usage(replies, Some(choice), number(event, "tokens_evaluated"), number(event, "tokens_predicted"));
-        let kind = event.get("stop_type").and_then(Value::as_str);
-        replies.push(Reply::End { choice, end: end(kind == Some("limit")) });
-    }
-}
-
-fn open_ai(event: &Value, replies: &mut Vec<Reply>) {
-    for choice in event.get("choices").and_then(Value::as_list).unwrap_or_default() {
-        let index = number(choice, "index").and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
-        push_text(replies, index, choice.get("text").and_then(Value::as_str).unwrap_or_default());
-        push_tokens(replies, index, choice.get("token_ids"));
-        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-            replies.push(Reply::End { choice: index, end: end(reason == "length") });
-        }
-    }
-    if let Some(usage) = event.get("usage") {
-        push_usage(replies, None, number(usage, "prompt_tokens"), number(usage, "completion_tokens"));
-    }
-}
-
-fn tgi(event: &Value, replies: &mut Vec<Reply>) {
-    if let Some(token) = event.get("token") {
-        push_text(replies, 0, token.get("text").and_then(Value::as_str).unwrap_or_default());
-        if let Some(id) = number(token, "id") {
-            replies.push(Reply::Tokens { choice: 0, ids: vec![id] });
-        }
-    }
-    if let Some(details) = event.get("details").filter(|details| !details.is_null()) {
-        push_usage(replies, Some(0), number(details, "input_length"), number(details, "generated_tokens"));
-        let kind = details.get("finish_reason").and_then(Value::as_str);
-        replies.push(Reply::End { choice: 0, end: end(kind == Some("length")) });
-    }
-}
-
-fn ollama(event: &Value, replies: &mut Vec<Reply>) {
-    push_text(replies, 0, event.get("response").and_then(Value::as_str).unwrap_or_default());
-    if event.get("done").and_then(Value::as_bool) == Some(true) {
-        push_usage(replies, Some(0), number(event, "prompt_eval_count"), number(event, "eval_count"));
-        let kind = event.get("done_reason").and_then(Value::as_str);
-        replies.push(Reply::End { choice: 0, end: end(kind == Some("length")) });
-    }
+/// The counts of tokens under these names: of the prompt, and of the answer.
+fn usage(counts: &Value, [prompt, completion]: [&str; 2]) -> Option<Usage> {
+    Some(Usage { prompt: counts.get(prompt)?.as_u64()?, completion: counts.get(completion)?.as_u64()? })
 }
 
 #[cfg(test)]
@@ -240,7 +275,7 @@ mod tests {
 
     /// The replies of a stream, read in pieces of this size.
     fn read(engine: Engine, stream: &str, size: usize) -> Result<Assembled, String> {
-        let mut reader = Replies::new(engine, engine != Engine::Sglang);
+        let mut reader = Replies::new(engine, engine != Engine::Sglang, 0);
         let mut replies = Vec::new();
         for piece in stream.as_bytes().chunks(size) {
             reader.feed(piece, &mut replies)?;
@@ -249,10 +284,12 @@ mod tests {
         let (mut text, mut end, mut usage) = (String::new(), None, None);
         for reply in replies {
             match reply {
-                Reply::Text { text: more, .. } => text.push_str(&more),
-                Reply::End { end: reason, .. } => end = Some(reason),
-                Reply::Usage { prompt, completion, .. } => usage = Some((prompt, completion)),
-                Reply::Tokens { .. } | Reply::Done => {}
+                Reply::Choice(_, News::Text(more)) => text.push_str(&more),
+                Reply::Choice(_, News::End(reason)) => end = Some(reason),
+                Reply::Choice(_, News::Usage(told)) | Reply::Usage(told) => {
+                    usage = Some((told.prompt, told.completion));
+                }
+                Reply::Choice(_, News::Tokens(_)) | Reply::Done => {}
             }
         }
         Ok((text, end, usage))
@@ -312,6 +349,6 @@ mod tests {
             let error = read(engine, stream, 5).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
-        assert!(Replies::new(Engine::Vllm, true).feed(b"data: \"\xff\"\n", &mut Vec::new()).is_err());
+        assert!(Replies::new(Engine::Vllm, true, 0).feed(b"data: \"\xff\"\n", &mut Vec::new()).is_err());
     }
 }

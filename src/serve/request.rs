@@ -31,7 +31,6 @@ const NOTED: [&str; 4] = ["user", "metadata", "store", "service_tier"];
 /// The value of `response_format`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Format {
-    /// Any text.
     #[default]
     Text,
     Object,
@@ -51,9 +50,7 @@ pub struct ChatRequest {
     pub choice: Option<Choice>,
     /// The same, unchanged.
     pub choice_value: Value,
-    /// Whether several calls are allowed.
     pub parallel: Option<bool>,
-    /// The form of the content.
     pub format: Format,
     /// The parameters of sampling under OpenAI's names, without nulls.
     pub sampling: Object,
@@ -61,7 +58,6 @@ pub struct ChatRequest {
     pub stop: Vec<String>,
     /// The most tokens of the answer.
     pub limit: Option<u64>,
-    /// How many choices.
     pub n: usize,
     pub stream: bool,
     /// Whether a stream ends with the count of tokens.
@@ -79,11 +75,7 @@ pub struct ChatRequest {
 }
 
 impl ChatRequest {
-    /// Reads the body of a request.
-    ///
-    /// # Errors
-    ///
-    /// The first problem.
+    /// Reads the body of a request, or returns its first problem.
     pub fn read(body: &[u8]) -> Result<Self, ApiError> {
         let text = str::from_utf8(body).map_err(|_| ApiError::new(400, "the body is not UTF-8"))?;
         let value = json::read(text).map_err(|error| ApiError::new(400, format!("the body is not JSON: {error}")))?;
@@ -124,7 +116,7 @@ impl ChatRequest {
             include_usage: is_true(options.get("include_usage")),
             continues: flag(&mut body, "continue_final_message")?.unwrap_or(false),
             parallel: flag(&mut body, "parallel_tool_calls")?,
-            model: text_of(&mut body, "model")?,
+            model: take(&mut body, "model", "text", string)?,
             noted: NOTED.iter().filter_map(|name| Some(((*name).to_owned(), body.shift_remove(name)?))).collect(),
             messages,
             tools,
@@ -192,7 +184,6 @@ impl ChatRequest {
     }
 }
 
-/// How deep a value nests.
 fn levels(value: &Value) -> usize {
     let inner = match value {
         Value::List(items) => items.iter().map(levels).max(),
@@ -224,24 +215,32 @@ fn wrong(name: &str, expected: &str, value: &Value) -> ApiError {
     ApiError::param(name, format!("`{name}` must be {expected}, not {}", value.kind()))
 }
 
-fn flag(body: &mut Object, name: &str) -> Result<Option<bool>, ApiError> {
-    let Some(value) = body.shift_remove(name) else { return Ok(None) };
-    value.as_bool().map(Some).ok_or_else(|| wrong(name, "true or false", &value))
+/// Takes a member that should be of one type.
+fn take<T>(
+    body: &mut Object,
+    name: &str,
+    expected: &str,
+    read: impl FnOnce(Value) -> Result<T, Value>,
+) -> Result<Option<T>, ApiError> {
+    let value = body.shift_remove(name).map(read).transpose();
+    value.map_err(|value| wrong(name, expected, &value))
 }
 
-fn text_of(body: &mut Object, name: &str) -> Result<Option<String>, ApiError> {
-    match body.shift_remove(name) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(value) => Err(wrong(name, "text", &value)),
-    }
+fn flag(body: &mut Object, name: &str) -> Result<Option<bool>, ApiError> {
+    take(body, name, "true or false", |value| value.as_bool().ok_or(value))
 }
 
 fn object(body: &mut Object, name: &str) -> Result<Option<Object>, ApiError> {
-    match body.shift_remove(name) {
-        None => Ok(None),
-        Some(Value::Object(entries)) => Ok(Some(entries)),
-        Some(value) => Err(wrong(name, "an object", &value)),
+    take(body, name, "an object", |value| match value {
+        Value::Object(entries) => Ok(entries),
+        other => Err(other),
+    })
+}
+
+fn string(value: Value) -> Result<String, Value> {
+    match value {
+        Value::String(text) => Ok(text),
+        other => Err(other),
     }
 }
 
@@ -257,33 +256,24 @@ fn count(body: &mut Object, name: &str) -> Result<Option<u64>, ApiError> {
 fn sampling(body: &mut Object) -> Result<Object, ApiError> {
     let mut sampling = Object::new();
     for name in SAMPLING {
-        let Some(value) = body.shift_remove(name) else { continue };
-        let is_right = match name {
-            "logit_bias" => value.as_object().is_some(),
-            _ => matches!(value, Value::Number(_)),
+        let value = match name {
+            "logit_bias" => object(body, name)?.map(Value::Object),
+            _ => take(body, name, "a number", |value| match value {
+                Value::Number(_) => Ok(value),
+                other => Err(other),
+            })?,
         };
-        if !is_right {
-            return Err(wrong(name, if name == "logit_bias" { "an object" } else { "a number" }, &value));
-        }
-        sampling.insert(name, value);
+        sampling.extend(value.map(|value| (name.to_owned(), value)));
     }
     Ok(sampling)
 }
 
 fn stop(body: &mut Object) -> Result<Vec<String>, ApiError> {
-    let texts = match body.shift_remove("stop") {
-        None => return Ok(Vec::new()),
-        Some(Value::String(text)) => vec![text],
-        Some(Value::List(items)) => items
-            .into_iter()
-            .map(|item| match item {
-                Value::String(text) => Ok(text),
-                other => Err(wrong("stop", "text or a list of texts", &other)),
-            })
-            .collect::<Result<_, _>>()?,
-        Some(value) => return Err(wrong("stop", "text or a list of texts", &value)),
-    };
-    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
+    let texts = take(body, "stop", "text or a list of texts", |value| match value {
+        Value::List(items) => items.into_iter().map(string).collect(),
+        one => string(one).map(|text| vec![text]),
+    })?;
+    Ok(texts.unwrap_or_default().into_iter().filter(|text| !text.is_empty()).collect())
 }
 
 fn format(body: &mut Object) -> Result<Format, ApiError> {

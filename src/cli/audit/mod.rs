@@ -14,7 +14,7 @@ use self::fixtures::{Fixtures, template_of};
 use self::reader::Worker;
 use super::chat_options::OutputFormat;
 use super::parse::{Asked, Doubts, load};
-use super::report::LinkedReport;
+use super::report::Page;
 use super::{Failure, Global, input, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape};
 use backchat_core::json::Value;
@@ -49,8 +49,8 @@ pub struct Audit {
     #[arg(long)]
     validate: bool,
     /// Count the outputs of each model or of each server
-    #[arg(long, value_enum, default_value = "model")]
-    by: By,
+    #[arg(long, value_parser = ["model", "server"], default_value = "model")]
+    by: String,
     /// Select the output: a table, or the data as JSON
     #[arg(long, value_enum, default_value = "text")]
     format: OutputFormat,
@@ -61,22 +61,7 @@ pub struct Audit {
     #[arg(long, value_name = "DIR")]
     fixtures: Option<PathBuf>,
     #[command(flatten)]
-    page: LinkedReport,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum By {
-    Model,
-    Server,
-}
-
-impl By {
-    fn key(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Server => "server",
-        }
-    }
+    page: Page,
 }
 
 impl Audit {
@@ -100,13 +85,13 @@ impl Audit {
             let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
             Some(playground.as_ref()?.of_text(&template_of(row, &asked)?, prefix, output))
         };
-        self.page.write(global, || report::audit(input::name(&self.logs), self.by.key(), &tally, &link))?;
+        self.page.write(global, || report::audit(input::name(&self.logs), &self.by, &tally, &link))?;
         if let Some(folder) = &self.fixtures {
             let fixtures = Fixtures { folder, asked: &asked, template: self.template.as_deref(), logs: &self.logs };
             fixtures.write(&tally, global)?;
         }
         let text = match self.format {
-            OutputFormat::Json => format!("{}\n", json::to_json(&tally, self.by.key())),
+            OutputFormat::Json => format!("{}\n", json::to_json(&tally, &self.by)),
             OutputFormat::Text => table::render(&tally, global.colors(&io::stdout())),
         };
         super::print(&text)?;
@@ -114,12 +99,11 @@ impl Audit {
         Ok(ExitCode::from(u8::from(self.exceeds(&tally, global))))
     }
 
-    /// Reads the log.
     fn tally(&self, asked: &Asked, global: &Global) -> Result<Tally, Failure> {
         let doubts = Doubts::default();
         let all = Mutex::new(Tally::default());
         rows::answer(&self.logs, global, || {
-            let mut worker = Worker::new(asked, &doubts, self.by.key(), &all);
+            let mut worker = Worker::new(asked, &doubts, &self.by, &all);
             move |line: rows::Line<'_>, _: &mut String| worker.take(&line)
         })?;
         let tally = all.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -12,17 +12,16 @@ use backchat_workbench::audit::{Output, Tally};
 pub struct Worker<'a> {
     answerer: Answerer<'a>,
     /// The key of a row whose values are counted separately.
-    by: &'static str,
+    by: &'a str,
     tally: Tally,
     all: &'a Mutex<Tally>,
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(asked: &'a Asked, doubts: &'a Doubts, by: &'static str, all: &'a Mutex<Tally>) -> Self {
+    pub fn new(asked: &'a Asked, doubts: &'a Doubts, by: &'a str, all: &'a Mutex<Tally>) -> Self {
         Self { answerer: Answerer::new(asked, doubts), by, tally: Tally::default(), all }
     }
 
-    /// Counts a row.
     pub fn take(&mut self, line: &Line<'_>) -> Outcome {
         let borrowed = Line { number: line.number, bytes: Cow::Borrowed(&line.bytes) };
         match self.answerer.read(borrowed) {

@@ -15,7 +15,7 @@ use super::chat_options::assignment;
 use super::diagnostic_outputs::Outputs;
 use super::known_values::{Names, one_of};
 use super::progress::Progress;
-use super::report::LinkedReport as Page;
+use super::report::Page;
 use super::{Failure, Global, input, signals};
 use backchat_core::diagnostic::{self, Diagnostic, Severity};
 use backchat_core::json::Value;
@@ -59,11 +59,11 @@ pub struct Check {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
     /// Set how to report cases in which transformers' answer depends on how the text is cut
-    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    #[arg(long, value_name = "LEVEL", default_value = "warn", value_parser = one_of(REFERENCE))]
     reference: Level,
     /// Set the result of a run that selects no case
-    #[arg(long, value_name = "WHAT", default_value = "fail")]
-    no_tests: NoTests,
+    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = one_of(NO_TESTS))]
+    no_tests: u8,
     /// Write a first fixture file to PATH: typical turns, rendered with the chat template of a model folder, .jinja
     /// file, tokenizer_config.json or ORG/NAME, and parsed with its response template or with `--template`
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["bless", "list", "filter"])]
@@ -87,23 +87,17 @@ const BLESS: &Names<Which> = &[
     ("new", Which::New, "Fill empty expectations"),
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Level {
-    /// Do not check
-    Off,
-    /// Report a warning
-    Warn,
-    /// Fail
-    Deny,
-}
+/// How bad a finding is, if it is looked for. A field of type `Option` would be an option without a default.
+type Level = Option<Severity>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum NoTests {
-    /// Exit with 4
-    Fail,
-    /// Exit with 0
-    Pass,
-}
+const REFERENCE: &Names<Level> = &[
+    ("off", None, "Do not check"),
+    ("warn", Some(Severity::Warning), "Report a warning"),
+    ("deny", Some(Severity::Error), "Fail"),
+];
+
+/// The exit codes.
+const NO_TESTS: &Names<u8> = &[("fail", 4, "Exit with 4"), ("pass", 0, "Exit with 0")];
 
 #[derive(Clone, Copy, Debug)]
 struct Shard {
@@ -141,18 +135,14 @@ impl Check {
             }
         }
         if entries.is_empty() {
-            return Ok(self.nothing(&files, global));
+            tell!(global, "{}", self.cases.nothing(&files));
+            return Ok(ExitCode::from(self.no_tests));
         }
         if self.list {
             return Ok(ExitCode::SUCCESS);
         }
 
-        let reference = match self.reference {
-            Level::Off => None,
-            Level::Warn => Some(Severity::Warning),
-            Level::Deny => Some(Severity::Error),
-        };
-        let settings = Settings { seed: self.seed, limit: self.cases.timeout, reference };
+        let settings = Settings { seed: self.seed, limit: self.cases.timeout, reference: self.reference };
         let loaded = Loaded::new(&entries);
         let progress = Mutex::new(Progress::new(global, "cases", Some(entries.len() as u64)));
         let mut reports = check::run(&entries, &loaded, &settings, self.fail_fast, &|done| {
@@ -192,15 +182,6 @@ impl Check {
             return entries.into_iter().skip(part - 1).step_by(of).collect();
         }
         entries
-    }
-
-    /// The error if there is no case to check.
-    fn nothing(&self, files: &[FixtureFile], global: &Global) -> ExitCode {
-        tell!(global, "{}", self.cases.nothing(files));
-        match self.no_tests {
-            NoTests::Fail => ExitCode::from(4),
-            NoTests::Pass => ExitCode::SUCCESS,
-        }
     }
 }
 

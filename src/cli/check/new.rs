@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::cli::case_selection::Cases;
 use crate::cli::chat_options::with_tokens;
 use crate::cli::{Failure, Global, input, note, signals};
-use backchat_core::diagnostic::{Diagnostic, Place, counted, escape};
+use backchat_core::diagnostic::{Diagnostic, Place, counted, escape, shell_word};
 use backchat_core::json::Value;
 use backchat_derive::derive::{self, Options};
 use backchat_parser::template::source::SourceError;
@@ -41,7 +41,7 @@ pub fn run(
                 new.said
             ),
         };
-        let next = format!("backchat check {}", backchat_core::diagnostic::shell_word(&shown));
+        let next = format!("backchat check {}", shell_word(&shown));
         crate::cli::say!("Wrote {}: {}{failing}. Next: {next}", escape(&shown), counted(new.cases, "case"));
         new.notes.iter().for_each(|text| note(text));
     }
@@ -124,15 +124,12 @@ fn target(model: &str, cases: &Cases) -> PathBuf {
 }
 
 /// The error if there is no response template: the model may simply not have one yet.
-fn without_template(error: SourceError, model: &str, cases: &Cases) -> Failure {
-    let mut failure = Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources };
-    if let (Failure::Diagnostics { diagnostics, .. }, None) = (&mut failure, &cases.template) {
-        let model = backchat_core::diagnostic::shell_word(model);
-        for diagnostic in diagnostics.iter_mut().take(1) {
-            diagnostic.help = Some(format!(
-                "derive one with `backchat derive {model} -o response_template.json`, and name it with `--template`"
-            ));
-        }
+fn without_template(mut error: SourceError, model: &str, cases: &Cases) -> Failure {
+    if let (Some(diagnostic), None) = (error.diagnostics.first_mut(), &cases.template) {
+        let model = shell_word(model);
+        diagnostic.help = Some(format!(
+            "derive one with `backchat derive {model} -o response_template.json`, and name it with `--template`"
+        ));
     }
-    failure
+    error.into()
 }

@@ -93,7 +93,6 @@ impl AllowedTruncations {
     }
 }
 
-/// The exit code.
 pub fn worst(reports: &[Report<'_>]) -> u8 {
     let has = |status| reports.iter().any(|report| report.status == status);
     match (has(Status::NotRun), has(Status::Failed)) {
@@ -103,7 +102,6 @@ pub fn worst(reports: &[Report<'_>]) -> u8 {
     }
 }
 
-/// The last line.
 pub fn summary(reports: &[Report<'_>], blessed: usize, time: Duration) -> String {
     let count = |status| reports.iter().filter(|report| report.status == status).count();
     let (passed, failed, not_run) = (count(Status::Passed), count(Status::Failed), count(Status::NotRun));

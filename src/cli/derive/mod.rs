@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use super::chat_options::{OutputFormat, Selected, announce, failed};
 use super::known_values;
-use super::report::LinkedReport;
+use super::report::Page;
 use super::{Failure, Global, input};
 use backchat_chat::source::Source;
 use backchat_core::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
@@ -94,7 +94,7 @@ pub struct Derive {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_values::target(), hide_possible_values = true, help = target_help())]
     target: Vec<&'static Target>,
     #[command(flatten)]
-    page: LinkedReport,
+    page: Page,
 }
 
 /// Whether two paths lead to one file, which exists.
@@ -150,7 +150,8 @@ impl Derive {
             let diagnostic = Diagnostic::error("one-source", "`--resume` takes several sources, or a folder of them");
             return Err(diagnostic.help("leave it out: a single draft is always derived again").into());
         }
-        let source = self.open(global)?;
+        let source = self.source_of(&self.source)?;
+        announce("deriving from", &source, self.selected.template_name.as_deref(), global);
         if let Some(file) = self.output.as_deref().filter(|file| is_same_file(file, &source.file)) {
             let message = format!("the draft would replace {}, which it is derived from", escape(file));
             let help = "name another file, or use --write to put it into a tokenizer_config.json";
@@ -184,12 +185,6 @@ impl Derive {
         Ok(ExitCode::from(exit_code(derivation.status)))
     }
 
-    fn open(&self, global: &Global) -> Result<Source, Failure> {
-        let source = self.source_of(&self.source)?;
-        announce("deriving from", &source, self.selected.template_name.as_deref(), global);
-        Ok(source)
-    }
-
     /// One of several sources, opened, and the options for it.
     fn open_one(&self, source: &str) -> Result<(Source, Options), Failure> {
         let opened = self.source_of(source)?;
@@ -221,18 +216,18 @@ impl Derive {
         let is_proved = derivation.status == Status::Proved;
         let text = format!("{}\n", draft.to_pretty("  "));
         if self.write && !is_proved && !self.partial {
-            self.say(global, "The draft is not proved and was not written; `--partial` writes it anyway.");
+            tell!(global, "The draft is not proved and was not written; `--partial` writes it anyway.");
         } else if self.write {
             let loaded = Template::from_value(draft)
                 .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: Sources::none() })?;
             let target = config_beside(&self.source)?;
             if known.is_none_or(|known| known != *draft) {
                 super::signals::uninterrupted(|| write_into(&target, &loaded.template))?;
-                self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
+                tell!(global, "Wrote `response_template` into {}.", escape(&target));
             }
         } else if let Some(file) = &self.output {
             super::signals::write(Path::new(file), text)?;
-            self.say(global, &format!("Wrote {}.", escape(file)));
+            tell!(global, "Wrote {}.", escape(file));
         } else {
             out.write_all(text.as_bytes())?;
         }
@@ -281,7 +276,7 @@ impl Derive {
         };
         let given = unread(derivation, draft, options);
         if given.is_empty() {
-            self.say(global, "Every conversation parses back exactly: there is nothing to replay.");
+            tell!(global, "Every conversation parses back exactly: there is nothing to replay.");
             return Ok(ExitCode::from(exit_code(derivation.status)));
         }
         let again = self.clone();
@@ -326,11 +321,7 @@ impl Derive {
     }
 
     fn next(&self, global: &Global, command: &str, why: &str) {
-        self.say(global, &format!("Next: {command}{why}"));
-    }
-
-    fn say(&self, global: &Global, text: &str) {
-        tell!(global, "{text}");
+        tell!(global, "Next: {command}{why}");
     }
 
     /// The short report on standard error.

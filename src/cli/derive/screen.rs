@@ -3,7 +3,6 @@
 use backchat_core::diagnostic::escape;
 use backchat_derive::derive::Derivation;
 
-/// How wide the report is.
 const WIDTH: usize = 80;
 
 /// Where the text of a line begins, after its subject.

@@ -18,6 +18,7 @@ use crate::cli::{Failure, Global, chat_rows, input, rows};
 use backchat_core::diagnostic::{Diagnostic, Place, escape, shortened};
 use backchat_core::json::{Object, Value};
 use backchat_derive::derive::{self, Derivation, Options, Status};
+use backchat_workbench::input::Problem;
 use backchat_workbench::report;
 
 /// How deep folders are searched for chat templates.
@@ -239,10 +240,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
 
 /// The derivation of a source that could not be read.
 fn unreadable(failure: Failure) -> Derivation {
-    let diagnostic = match failure {
-        Failure::Diagnostics { diagnostics, .. } => diagnostics.into_iter().next(),
-        Failure::Io(error) => Some(Diagnostic::error("cannot-read", error.to_string())),
-    };
+    let diagnostic = Problem::from(failure).diagnostics.into_iter().next();
     Derivation::failed(diagnostic.unwrap_or_else(|| Diagnostic::error("cannot-read", "cannot read this")))
 }
 

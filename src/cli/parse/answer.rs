@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 
 use super::ids::Ids;
 use super::output::{Beginning, Piece};
-use super::row::Row;
+use super::row::{Keeping, Row};
 use super::row_error::RowError;
 use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
@@ -21,8 +21,8 @@ use backchat_legacy::schema::{self, Schema};
 use backchat_parser::content::Mode;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{
-    Chunks, ClosersInStrings, Event, EventRef, Finished, IdSpans, Malformed, Options, ParseError, Parser, Policies,
-    Policy, Problem, ProblemKind, Reasoning, TokenTemplate, cut, cut_ids,
+    Chunks, ClosersInStrings, Event, EventRef, Finished, IdSpans, Malformed, Options, ParseError, Parser, Policy,
+    Problem, ProblemKind, TokenTemplate, cut, cut_ids,
 };
 use backchat_parser::template::Template;
 use backchat_parser::tokens::Tokens;
@@ -37,13 +37,9 @@ pub struct Asked {
     pub spans: bool,
     /// Whether events show calls as they grow.
     pub grows_calls: bool,
-    /// The default chunking.
     pub chunks: Chunks,
-    /// The default template.
     pub template: Option<TemplateOrSchema>,
-    /// The default prompt.
     pub prefix: Option<String>,
-    /// The default tools.
     pub tools: Option<Value>,
     /// The default for reasoning, calls and recovery.
     pub keeping: Keeping,
@@ -54,21 +50,11 @@ pub struct Asked {
 /// How ids are read.
 #[derive(Default)]
 pub struct AskedIds {
-    /// The default tokenizer.
     pub tokenizer: Option<String>,
     pub policy: Policy,
     pub stop_ids: Vec<u32>,
     /// The loaded tokenizers.
     pub tokenizers: Tokenizers<Tokens>,
-}
-
-/// What is parsed of an output, and what stays in its content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keeping {
-    pub reasoning: Reasoning,
-    pub tools_off: bool,
-    pub recover: Policies,
-    pub validate: bool,
 }
 
 /// The result of a row.
@@ -103,7 +89,6 @@ impl Recording {
         }
     }
 
-    /// All events, in order.
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         self.initial.iter().chain(self.feeds.iter().flatten()).chain(self.last.iter().flatten())
     }
@@ -117,15 +102,13 @@ impl Recording {
     }
 }
 
-/// Counts of rows with doubtful answers, by reason.
+/// What is said of the rows with each kind of doubtful answer.
+const DOUBTS: [&str; 5] =
+    ["have malformed regions", "have unclosed regions", "lack required fields", "have other problems", "have notes"];
+
+/// Counts of rows with doubtful answers, by kind.
 #[derive(Debug, Default)]
-pub struct Doubts {
-    missing: AtomicU64,
-    malformed: AtomicU64,
-    unclosed: AtomicU64,
-    others: AtomicU64,
-    notes: AtomicU64,
-}
+pub struct Doubts([AtomicU64; DOUBTS.len()]);
 
 impl Doubts {
     fn count(&self, finished: &Finished) {
@@ -140,29 +123,22 @@ impl Doubts {
         ];
         let is_other = |problem: &Problem| problem.is_recovered || !told.contains(&problem.kind);
         let kinds = [
-            (&self.missing, finished.missing.is_empty()),
-            (&self.malformed, finished.malformed.is_empty()),
-            (&self.unclosed, !finished.problems.iter().any(|problem| problem.kind == ProblemKind::Unclosed)),
-            (&self.others, !finished.problems.iter().any(is_other)),
-            (&self.notes, finished.notes.is_empty()),
+            !finished.malformed.is_empty(),
+            finished.problems.iter().any(|problem| problem.kind == ProblemKind::Unclosed),
+            !finished.missing.is_empty(),
+            finished.problems.iter().any(is_other),
+            !finished.notes.is_empty(),
         ];
-        for (counter, _) in kinds.into_iter().filter(|(_, empty)| !empty) {
+        for (counter, _) in self.0.iter().zip(kinds).filter(|(_, is_there)| *is_there) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// The counts as a sentence; `None` if all are zero.
     pub fn counts(&self) -> Option<String> {
-        let kinds = [
-            (&self.malformed, "have malformed regions"),
-            (&self.unclosed, "have unclosed regions"),
-            (&self.missing, "lack required fields"),
-            (&self.others, "have other problems"),
-            (&self.notes, "have notes"),
-        ];
-        let counts = kinds.map(|(counter, what)| (counter.load(Ordering::Relaxed), what));
-        let counts: Vec<String> =
-            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let counts = self.0.iter().map(|counter| counter.load(Ordering::Relaxed)).zip(DOUBTS);
+        let counts = counts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let counts: Vec<String> = counts.collect();
         (!counts.is_empty()).then(|| counts.join(", "))
     }
 }
@@ -180,7 +156,6 @@ pub struct Read {
 pub struct Answerer<'a> {
     asked: &'a Asked,
     doubts: &'a Doubts,
-    /// The default template.
     template: Option<TemplateOrSchema>,
     /// Templates by their text, the oldest first.
     templates: IndexMap<String, Result<TemplateOrSchema, RowError>>,
@@ -211,7 +186,7 @@ impl<'a> Answerer<'a> {
 
     /// Reads the output of a row.
     pub fn read(&mut self, line: Line<'_>) -> Result<Read, RowError> {
-        let mut row = Row::read(line.number, line.bytes).1?;
+        let mut row = Row::read(line, self.asked.keeping).1?;
         let others = std::mem::take(&mut row.others);
         match self.run(row, None)? {
             Done::Finished(finished, text) => Ok(Read { finished, text: text.unwrap_or_default(), others }),
@@ -221,7 +196,7 @@ impl<'a> Answerer<'a> {
 
     /// Appends the answer to a row, one line of JSON.
     pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> Outcome {
-        let (id, mut row) = Row::read(line.number, line.bytes);
+        let (id, mut row) = Row::read(line, self.asked.keeping);
         // The entries of the row have room for what the answer adds.
         let mut answer = row.as_mut().map(|row| std::mem::take(&mut row.others)).unwrap_or_default();
         answer.insert_at(0, "id", id);
@@ -246,12 +221,7 @@ impl<'a> Answerer<'a> {
     }
 
     fn run(&mut self, row: Row, recording: Option<&mut Recording>) -> Result<Done, RowError> {
-        let keeping = Keeping {
-            reasoning: row.reasoning.unwrap_or(self.asked.keeping.reasoning),
-            tools_off: row.tools_off.unwrap_or(self.asked.keeping.tools_off),
-            recover: row.recover.unwrap_or(self.asked.keeping.recover),
-            validate: row.validate.unwrap_or(self.asked.keeping.validate),
-        };
+        let keeping = row.keeping;
         if self.asked.mode == Mode::Reference && !keeping.recover.is_empty() {
             return Err(RowError::load("reference mode reads as transformers does: it takes no policies"));
         }
@@ -319,7 +289,11 @@ impl<'a> Answerer<'a> {
             )
         })?;
         let policy = ids.policy.unwrap_or(self.asked.ids.policy);
-        let make = || token_template(template, name, policy, &self.asked.ids.tokenizers);
+        let make = || {
+            let tokens = self.asked.ids.tokenizers.read(name, input::tokens);
+            let tokens = tokens.map_err(|problem| RowError::load(format!("`tokenizer`: {problem}")))?;
+            TokenTemplate::new(template, &tokens, policy).map_err(|error| RowError::load(error.to_string()))
+        };
         remembered(&mut self.token_templates, (carried, name.clone(), policy), make)
     }
 
@@ -371,19 +345,6 @@ fn loaded(carried: &Value) -> Result<TemplateOrSchema, RowError> {
 pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
     let wrong = |reason: backchat_parser::parser::ToolsError| RowError::new("prefix", reason.to_string());
     given.map(|tools| Tools::new(tools).map(Arc::new).map_err(wrong)).transpose()
-}
-
-/// A template for the ids of the tokenizer of a name.
-pub fn token_template(
-    template: &Template,
-    tokenizer: &str,
-    policy: Policy,
-    tokenizers: &Tokenizers<Tokens>,
-) -> Result<TokenTemplate, RowError> {
-    let tokens = tokenizers
-        .get(tokenizer, input::tokens)
-        .map_err(|problem| RowError::load(format!("`tokenizer`: {problem}")))?;
-    TokenTemplate::new(template, &tokens, policy).map_err(|error| RowError::load(error.to_string()))
 }
 
 /// A parser with the options of the command line.

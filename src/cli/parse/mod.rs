@@ -16,8 +16,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use self::answer::{Answerer, Asked, Doubts};
-use self::answer::{AskedIds, Keeping, Recording};
+use self::answer::{AskedIds, Recording};
 use self::output::{Beginning, Piece};
+use self::row::Keeping;
 use self::row_error::RowError;
 use super::arriving::Arriving;
 use super::known_values::{Names, one_of, recover};
@@ -176,11 +177,8 @@ impl Parse {
         let output = self.jsonl.as_deref().or(self.output.as_deref()).unwrap_or("-");
         let prompt = self.prefix.as_deref().or(self.prompt_ids.as_deref());
         let inputs = [self.template.as_deref(), Some(output), prompt, self.tools.as_deref(), self.tokenizer.as_deref()];
-        if inputs.into_iter().flatten().filter(|path| *path == "-").count() < 2 {
-            return Ok(());
-        }
-        Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
-            .help("pass a file for all inputs but one; without OUTPUT the output is read from standard input"))
+        let help = "pass a file for all inputs but one; without OUTPUT the output is read from standard input";
+        input::stdin_once(inputs, help)
     }
 
     fn one(&self, asked: Asked, global: &Global) -> Result<ExitCode, Failure> {

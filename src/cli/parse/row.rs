@@ -1,17 +1,25 @@
 //! One row of `parse --jsonl`: the request, and the answer.
 
-use std::borrow::Cow;
-
 use super::REASONING;
 use super::ids::Ids;
 use super::row_error::{RowError, take};
 use crate::cli::known_values::named_in_row;
+use crate::cli::rows::Line;
 use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser::{Policies, Reasoning};
 
 /// The keys of an answer's own, which a row cannot set.
 const ANSWER: [&str; 9] =
     ["message", "error", "missing", "malformed", "problems", "notes", "initial_events", "feeds", "final_events"];
+
+/// What is parsed of an output, and what stays in its content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keeping {
+    pub reasoning: Reasoning,
+    pub tools_off: bool,
+    pub recover: Policies,
+    pub validate: bool,
+}
 
 /// A valid row.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,23 +32,18 @@ pub struct Row {
     pub text: String,
     /// The model's output, if it is token ids.
     pub ids: Option<Ids>,
-    /// The tools there are.
     pub tools: Option<Value>,
     /// The lengths of feeds, in code points or ids.
     pub chunks: Option<Vec<usize>>,
-    /// How to treat reasoning, and whether calls stay in the content, if given.
-    pub reasoning: Option<Reasoning>,
-    pub tools_off: Option<bool>,
-    /// The policies, and whether arguments are checked, if given.
-    pub recover: Option<Policies>,
-    pub validate: Option<bool>,
+    pub keeping: Keeping,
     /// Its other keys, which the answer repeats.
     pub others: Object,
 }
 
 impl Row {
-    /// Reads a row. The `id` is returned unchanged, even if the row has an error.
-    pub fn read(number: u64, bytes: Cow<'_, [u8]>) -> (Value, Result<Self, RowError>) {
+    /// Reads a row; `otherwise` holds for what it does not say. The `id` is returned unchanged, even if the row has an
+    /// error.
+    pub fn read(Line { number, bytes }: Line<'_>, otherwise: Keeping) -> (Value, Result<Self, RowError>) {
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -52,7 +55,7 @@ impl Row {
             Ok(Value::Object(mut entries)) => {
                 // A row may be large: its text is held once.
                 drop(bytes);
-                (entries.shift_remove("id").unwrap_or_default(), Self::from_entries(entries))
+                (entries.shift_remove("id").unwrap_or_default(), Self::from_entries(entries, otherwise))
             }
             Ok(other) => {
                 let message = format!("line {number} is {}; a row is an object with `text` in it", other.kind());
@@ -66,7 +69,7 @@ impl Row {
         }
     }
 
-    fn from_entries(mut entries: Object) -> Result<Self, RowError> {
+    fn from_entries(mut entries: Object, otherwise: Keeping) -> Result<Self, RowError> {
         let ids = Ids::take(&mut entries)?;
         let text = match entries.shift_remove("text") {
             None if ids.is_some() => String::new(),
@@ -88,30 +91,23 @@ impl Row {
         })?;
         let tools = take(&mut entries, "tools", Ok)?;
         let reasoning = take(&mut entries, "reasoning", |value| named_in_row(REASONING, "reasoning", &value))?;
-        let mut flag = |name: &str| {
-            take(&mut entries, name, |value| match value {
-                Value::Bool(on) => Ok(on),
-                other => Err(format!("`{name}` must be true or false, not {}", other.kind())),
-            })
+        let keeping = Keeping {
+            reasoning: reasoning.unwrap_or(otherwise.reasoning),
+            tools_off: flag(&mut entries, "tools_off")?.unwrap_or(otherwise.tools_off),
+            validate: flag(&mut entries, "validate")?.unwrap_or(otherwise.validate),
+            recover: take(&mut entries, "recover", |value| policies(&value))?.unwrap_or(otherwise.recover),
         };
-        let (tools_off, validate) = (flag("tools_off")?, flag("validate")?);
-        let recover = take(&mut entries, "recover", |value| policies(&value))?;
         let template = entries.shift_remove("template");
         entries.retain(|key, _| !ANSWER.contains(&key));
-        Ok(Self {
-            template,
-            prefix,
-            text,
-            ids,
-            tools,
-            chunks,
-            reasoning,
-            tools_off,
-            recover,
-            validate,
-            others: entries,
-        })
+        Ok(Self { template, prefix, text, ids, tools, chunks, keeping, others: entries })
     }
+}
+
+fn flag(entries: &mut Object, name: &str) -> Result<Option<bool>, RowError> {
+    take(entries, name, |value| match value {
+        Value::Bool(on) => Ok(on),
+        other => Err(format!("`{name}` must be true or false, not {}", other.kind())),
+    })
 }
 
 /// The policies of a name or a list of names.
@@ -153,7 +149,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> (String, Result<Row, RowError>) {
-        let (id, row) = Row::read(7, line.as_bytes().into());
+        let (id, row) = Row::read(Line { number: 7, bytes: line.as_bytes().into() }, Keeping::default());
         (id.to_string(), row)
     }
 
@@ -177,10 +173,7 @@ mod tests {
                 ids: None,
                 tools: None,
                 chunks: None,
-                reasoning: None,
-                tools_off: None,
-                recover: None,
-                validate: None,
+                keeping: Keeping::default(),
                 others: Object::new()
             }
         );
@@ -218,7 +211,8 @@ mod tests {
         }
         let (_, row) = read(r#"{"text": "", "prefix": null}"#);
         assert_eq!(row.unwrap().prefix.unwrap_err().stage, "prefix");
-        let (_, row) = Row::read(3, b"{\"text\": \"\xff\"}".into());
+        let line = Line { number: 3, bytes: b"{\"text\": \"\xff\"}".into() };
+        let (_, row) = Row::read(line, Keeping::default());
         assert_eq!(row.unwrap_err().message, "line 3 is not UTF-8 at its byte 11");
     }
 }

@@ -8,7 +8,6 @@ use backchat_legacy::schema::SchemaError;
 pub struct RowError {
     /// `load`, `prefix`, `feed` or `finalize`.
     pub stage: &'static str,
-    /// The error.
     pub message: String,
     /// The details of a response schema: the kind of error, and the node.
     pub node: Option<(&'static str, String)>,

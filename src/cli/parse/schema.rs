@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use super::answer::{Asked, Keeping, READS_WHOLE};
+use super::answer::{Asked, READS_WHOLE};
+use super::row::Keeping;
 use super::show;
 use crate::cli::{Failure, Global, input};
 use backchat_core::diagnostic::{Diagnostic, Place};
@@ -24,7 +25,6 @@ pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Parses one output.
 pub fn one(schema: &Schema, text: &str, path: &str, global: &Global) -> Result<ExitCode, Failure> {
     let message = schema.parse(text).map_err(|error| {
         let id = error.kind.name();

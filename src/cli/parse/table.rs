@@ -74,7 +74,6 @@ struct Table<'o> {
 }
 
 impl Table<'_> {
-    /// Writes the pending lines.
     fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(self.pen.out.as_bytes())?;
         self.pen.out.clear();

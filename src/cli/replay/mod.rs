@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::arriving::Arriving;
 use super::chat_options::{NOW, assignment};
-use super::report::LinkedReport;
+use super::known_values::{Names, one_of};
+use super::report::Page;
 use super::{Failure, Global, note};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
@@ -74,10 +75,10 @@ pub struct Replay {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
     /// Choose colors for this background
-    #[arg(long, value_enum, default_value_t = ThemeName::Auto)]
-    theme: ThemeName,
+    #[arg(long, value_parser = one_of(THEMES), default_value = "auto")]
+    theme: AskedTheme,
     #[command(flatten)]
-    page: LinkedReport,
+    page: Page,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -88,16 +89,15 @@ enum ShownModes {
     Both,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum ThemeName {
-    /// Ask the terminal
-    #[default]
-    Auto,
-    Dark,
-    Light,
-    /// No colors
-    Plain,
-}
+/// A theme, unless the terminal is asked. A field of type `Option` would be an option without a default.
+type AskedTheme = Option<Theme>;
+
+const THEMES: &Names<AskedTheme> = &[
+    ("auto", None, "Ask the terminal"),
+    ("dark", Some(Theme::Dark), ""),
+    ("light", Some(Theme::Light), ""),
+    ("plain", Some(Theme::Plain), "No colors"),
+];
 
 impl Replay {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
@@ -200,11 +200,9 @@ impl Replay {
 
     fn theme(&self, global: &Global) -> Theme {
         match self.theme {
-            ThemeName::Auto => theme(global),
-            _ if !global.colors(&io::stdout()) => Theme::Plain,
-            ThemeName::Dark => Theme::Dark,
-            ThemeName::Light => Theme::Light,
-            ThemeName::Plain => Theme::Plain,
+            Some(theme) if global.colors(&io::stdout()) => theme,
+            Some(_) => Theme::Plain,
+            None => theme(global),
         }
     }
 

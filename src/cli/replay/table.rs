@@ -34,7 +34,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// Writes the heading.
     pub fn begin(recording: &Recording, out: &mut String) -> Self {
         let fields = recording.template().fields();
         let name_width = fields.iter().map(|field| escape(&field.name).chars().count()).chain([5]).max().unwrap_or(5);
@@ -43,7 +42,6 @@ impl Table {
         Self { name_width, wrong: Vec::new(), event: 0, feed: 0, offsets: Offsets(0, recording.offset_of(0)) }
     }
 
-    /// Writes the new events.
     pub fn rows(&mut self, recording: &Recording, out: &mut String) {
         while let Some(event) = recording.event(self.event) {
             let events = self.event..recording.row(recording.row_of(self.event)).end;

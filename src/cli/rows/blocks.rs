@@ -10,7 +10,6 @@ use super::{Line, MAX_SPARE};
 /// How many bytes are read at once. A longer line is a block by itself.
 pub(super) const BLOCK: usize = 256 * 1024;
 
-/// Reads blocks.
 pub(super) struct Blocks {
     reader: Box<dyn Read + Send>,
     /// Lines that no block has taken yet, and the beginning of one whose end is not read.

@@ -11,7 +11,6 @@ use crate::cli::progress::Progress;
 /// How many blocks each worker may be ahead of the slowest.
 const AHEAD: usize = 4;
 
-/// The answers of one block.
 pub(super) struct Answers {
     pub text: String,
     pub tally: Tally,

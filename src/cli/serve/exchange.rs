@@ -10,23 +10,23 @@ use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::body::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use hyper::header::{CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Response, StatusCode};
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Sleep;
 
-use super::outgoing::{BrokenOff, Outgoing, Outlet};
-use super::state::{Options, Server, status_name};
+use super::outgoing::{BrokenOff, Outgoing, Outlet, of_type, whole};
+use super::state::{Server, status_name};
 use super::upstream::Incomplete;
-use crate::serve::answer::{Answer, Broken, problems_to_value};
+use crate::serve::answer::{Answer, Delta, problems_to_value};
 use crate::serve::api_error::ApiError;
-use crate::serve::chunk::{CallIds, Envelope, Usage, WholeMessage};
+use crate::serve::chunk::{CallIds, Envelope, WholeMessage};
 use crate::serve::engine::{Engine, Facts};
 use crate::serve::metrics::Metrics;
 use crate::serve::model::Prepared;
 use crate::serve::order::{self, Order};
 use crate::serve::record::{Ended, Exchange as Shared, Outcome};
-use crate::serve::reply::{Replies, Reply, error_text};
+use crate::serve::reply::{News, Replies, Reply, Usage, error_text};
 use crate::serve::request::ChatRequest;
 use crate::serve::stop_strings::StopStrings;
 use backchat_core::json::{self, Value};
@@ -34,7 +34,6 @@ use backchat_core::json::{self, Value};
 /// How long to wait for the token counts once all choices have ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Why an exchange failed.
 struct Failed {
     outcome: Outcome,
     error: ApiError,
@@ -63,13 +62,11 @@ struct Choice {
 struct Link {
     incomplete: Incomplete,
     replies: Replies,
-    first_choice: usize,
     is_over: bool,
 }
 
 pub struct Exchange {
     server: Rc<Server>,
-    engine: Engine,
     shared: Shared,
     envelope: Envelope,
     choices: Vec<Choice>,
@@ -87,7 +84,6 @@ pub struct Exchange {
     limit: Duration,
     /// Completes when the server's grace period is over.
     cut: Pin<Box<OwnedNotified>>,
-    /// The pending output.
     out: String,
     status: &'static str,
     outcome: Outcome,
@@ -102,11 +98,6 @@ struct Begun {
     guard: OpenStream,
 }
 
-/// Answers a request.
-///
-/// # Errors
-///
-/// The error response a client gets in place of an answer.
 pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoing>, ApiError> {
     let begun = begin(&server, body).await.inspect_err(|error| server.count_refused(error))?;
     let Begun { mut exchange, request, prepared, guard } = begun;
@@ -123,33 +114,34 @@ pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoi
     if exchange.streams {
         let outlet = Outlet::default();
         let work = exchange.stream(outlet.clone(), guard);
-        let response = Response::builder().header(CONTENT_TYPE, "text/event-stream").header(CACHE_CONTROL, "no-cache");
-        return response.body(Outgoing::written(outlet, work)).map_err(|error| ApiError::new(500, error.to_string()));
+        let mut response = of_type("text/event-stream", Outgoing::written(outlet, work));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        return Ok(response);
     }
-    let answer = exchange.whole().await?;
-    let response = Response::builder().header(CONTENT_TYPE, "application/json");
-    response.body(Outgoing::whole(answer.to_string())).map_err(|error| ApiError::new(500, error.to_string()))
+    Ok(whole("application/json", exchange.whole().await?.to_string()))
 }
 
 /// Reads and checks a request, and renders its prompt.
 async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
     let began = Instant::now();
     let request = ChatRequest::read(&body)?;
-    let Options { strict_model, model_name, max_streams, allows_unconstrained, .. } = &server.options;
-    if let Some(model) = request.model.as_ref().filter(|model| *strict_model && *model != model_name) {
+    let (options, model_name) = (&server.options, &server.model_name);
+    if let Some(model) = request.model.as_ref().filter(|model| options.strict_model && *model != model_name) {
         let message = format!("the model `{model}` is not served here; this server has `{model_name}`");
         return Err(ApiError { status: 404, ..ApiError::param("model", message) }.code("model_not_found"));
     }
     let engine = server.engine;
     order::check(engine, &request)?;
-    if server.metrics.borrow().open >= *max_streams {
-        let message = format!("the server is already writing {max_streams} answers: try again soon");
+    if server.metrics.borrow().open >= options.max_streams {
+        let message = format!("the server is already writing {} answers: try again soon", options.max_streams);
         return Err(ApiError { retry_after: Some("1".to_owned()), ..ApiError::new(429, message) });
     }
     let guard = OpenStream::new(server);
     server.metrics.borrow_mut().ignored += request.ignored as u64;
     // Renders and grammars take up to milliseconds: other streams must not wait.
-    let (model, may_go_free) = (Arc::clone(&server.model), *allows_unconstrained);
+    let model = Arc::clone(&server.model);
+    // Recorded outputs cannot be constrained: the answer says so.
+    let may_go_free = options.allows_unconstrained || options.replay.is_some();
     let prepared = tokio::task::spawn_blocking(move || {
         let prepared = model.prepare(&request, engine, may_go_free);
         (request, prepared)
@@ -184,7 +176,7 @@ fn milliseconds(duration: Duration) -> u32 {
 impl Exchange {
     fn new(server: Rc<Server>, request: &ChatRequest, prepared: &Prepared, began: Instant) -> Result<Self, ApiError> {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        let model = request.model.as_deref().unwrap_or(&server.options.model_name);
+        let model = request.model.as_deref().unwrap_or(&server.model_name);
         let envelope = Envelope::new(model, server.options.reasoning_field, now.as_secs());
         let engine = server.engine;
         let mut out = String::new();
@@ -196,7 +188,7 @@ impl Exchange {
             if request.stream {
                 envelope.role(index, &mut out);
             }
-            let mut sink = |delta: crate::serve::answer::Delta<'_>| match request.stream {
+            let mut sink = |delta: Delta<'_>| match request.stream {
                 true => envelope.delta(index, delta, &mut ids, &mut out),
                 false => whole.add(delta),
             };
@@ -214,7 +206,7 @@ impl Exchange {
         let shared = Shared {
             id: envelope.id.clone(),
             engine: engine.name(),
-            model: server.options.model_name.clone(),
+            model: server.model_name.clone(),
             prompt: prepared.prompt.clone(),
             messages: request.messages.clone(),
             tools: request.tools.clone(),
@@ -223,7 +215,6 @@ impl Exchange {
             at: now.as_secs_f64(),
         };
         Ok(Self {
-            engine,
             shared,
             envelope,
             choices,
@@ -247,7 +238,7 @@ impl Exchange {
 
     /// Sends the request to the engine, once for all choices or once for each.
     async fn connect(&mut self, request: &ChatRequest, prepared: &Prepared, facts: &Facts) -> Result<(), Failed> {
-        let together = self.engine.takes_n() || request.n <= 1;
+        let together = self.server.engine.takes_n() || request.n <= 1;
         let order = Order {
             request,
             prompt: &prepared.prompt,
@@ -257,11 +248,11 @@ impl Exchange {
             keeps_bos: self.server.options.keeps_bos,
             token_ids: self.server.options.record_tokens,
         };
-        let body = order.body(self.engine, facts).to_string();
+        let body = order.body(self.server.engine, facts).to_string();
         let limit = self.server.options.timeout_first;
         let server = Rc::clone(&self.server);
         for choice in 0..if together { 1 } else { request.n } {
-            let asked = server.upstream.send(Method::POST, self.engine.path(), body.clone());
+            let asked = server.upstream.send(Method::POST, self.server.engine.path(), body.clone());
             let incomplete = match tokio::time::timeout(limit.saturating_sub(self.began.elapsed()), asked).await {
                 Err(_) => return Err(too_late(limit)),
                 Ok(Err(error)) => {
@@ -273,8 +264,8 @@ impl Exchange {
                 }
                 Ok(Ok(incomplete)) => incomplete,
             };
-            let replies = Replies::new(self.engine, facts.streams_pieces);
-            self.links.push(Link { incomplete, replies, first_choice: choice, is_over: false });
+            let replies = Replies::new(self.server.engine, facts.streams_pieces, choice);
+            self.links.push(Link { incomplete, replies, is_over: false });
         }
         Ok(())
     }
@@ -308,7 +299,7 @@ impl Exchange {
     }
 
     /// Reads available data from any link.
-    async fn read(&mut self, limit: Duration, replies: &mut Vec<(usize, Reply)>) -> Result<(), Failed> {
+    async fn read(&mut self, limit: Duration, replies: &mut Vec<Reply>) -> Result<(), Failed> {
         if std::mem::replace(&mut self.limit, limit) != limit {
             self.timer.as_mut().reset((self.read_at + limit).into());
         }
@@ -328,7 +319,7 @@ impl Exchange {
                 };
                 has_read = true;
                 link.is_over |= news.contains(&Reply::Done);
-                replies.extend(news.drain(..).map(|reply| (link.first_choice, reply)));
+                replies.append(&mut news);
                 if let Err(message) = result {
                     let is_closed = link.is_over;
                     link.is_over = true;
@@ -357,39 +348,36 @@ impl Exchange {
     }
 
     /// Applies a reply of the engine to the answer.
-    fn take(&mut self, replies: &mut Vec<(usize, Reply)>) -> Result<(), Failed> {
+    fn take(&mut self, replies: &mut Vec<Reply>) -> Result<(), Failed> {
         let after = milliseconds(self.read_at - self.began);
-        for (first, reply) in replies.drain(..) {
-            let (choice, reply) = match reply {
-                Reply::Done => continue,
-                Reply::Usage { choice: None, prompt, completion } => {
-                    self.usage = Some(Usage { prompt, completion });
+        for reply in replies.drain(..) {
+            let (choice, news) = match reply {
+                Reply::Choice(choice, news) => (choice, news),
+                Reply::Usage(usage) => {
+                    self.usage = Some(usage);
                     continue;
                 }
-                Reply::Usage { choice: Some(choice), .. }
-                | Reply::Text { choice, .. }
-                | Reply::Tokens { choice, .. }
-                | Reply::End { choice, .. } => (choice + first, reply),
+                Reply::Done => continue,
             };
             let Some(own) = self.choices.get_mut(choice).filter(|own| !own.has_ended) else { continue };
             let (envelope, out, streams) = (&self.envelope, &mut self.out, self.streams);
             let Choice { answer, ids, whole, stops, .. } = own;
-            let mut sink = |delta: crate::serve::answer::Delta<'_>| match streams {
+            let mut sink = |delta: Delta<'_>| match streams {
                 true => envelope.delta(choice, delta, ids, out),
                 false => whole.add(delta),
             };
-            let failed = |broken: Broken| Failed::new(Outcome::UpstreamError, 502, broken.to_string());
-            match reply {
-                Reply::Text { text, .. } => {
+            let failed = |message: String| Failed::new(Outcome::UpstreamError, 502, message);
+            match news {
+                News::Text(text) => {
                     let text = stops.feed(&text);
                     self.server.metrics.borrow_mut().characters += text.chars().count() as u64;
                     if !text.is_empty() {
                         answer.feed(&text, after, &mut sink).map_err(failed)?;
                     }
                 }
-                Reply::Tokens { ids, .. } => own.tokens.extend(ids),
-                Reply::Usage { prompt, completion, .. } => own.usage = Some(Usage { prompt, completion }),
-                Reply::End { end, .. } => {
+                News::Tokens(ids) => own.tokens.extend(ids),
+                News::Usage(usage) => own.usage = Some(usage),
+                News::End(end) => {
                     let rest = stops.finish();
                     if !rest.is_empty() {
                         answer.feed(&rest, after, &mut sink).map_err(failed)?;
@@ -402,13 +390,11 @@ impl Exchange {
                         self.envelope.finish(choice, own.answer.finish_reason(), problems.as_ref(), &mut self.out);
                     }
                 }
-                Reply::Done => {}
             }
         }
         Ok(())
     }
 
-    /// Whether every choice has ended.
     fn has_ended(&self) -> bool {
         self.choices.iter().all(|choice| choice.has_ended)
     }
@@ -481,7 +467,6 @@ impl Exchange {
         Ok(())
     }
 
-    /// The answer as a whole.
     async fn whole(mut self) -> Result<Value, ApiError> {
         loop {
             match self.next().await {
@@ -543,7 +528,7 @@ impl Exchange {
         for (index, choice) in self.choices.iter().enumerate() {
             let ended = Ended {
                 choice: index,
-                answer: Some(&choice.answer),
+                answer: &choice.answer,
                 // A choice that ended is complete, whatever happened to the others.
                 outcome: if choice.has_ended { Outcome::Complete } else { outcome },
                 usage: choice.usage.or(count.filter(|_| shares)),
@@ -551,7 +536,7 @@ impl Exchange {
                 token_ids: self.server.options.record_tokens.then_some(&*choice.tokens),
                 total_ms,
             };
-            recorder.write(self.shared.row(&ended, self.server.options.redact));
+            recorder.write(self.shared.row(&ended, self.server.options.record_redact));
         }
     }
 }

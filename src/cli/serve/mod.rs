@@ -11,6 +11,7 @@ mod state;
 mod tls;
 mod upstream;
 
+use std::cell::{Cell, RefCell};
 use std::env;
 use std::fs;
 use std::io::{self, Write};
@@ -19,16 +20,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use clap::ValueEnum;
+use clap::ArgAction;
 use hyper::header::HeaderValue;
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::LocalSet;
 
 use self::recorded::Recorded;
 use self::recorder::Recorder;
-use self::state::{Options, Server};
+use self::state::Server;
 use self::upstream::{Target, Upstream};
 use super::durations::seconds;
 use super::known_values::{Names, known, one_of, policies};
@@ -43,7 +45,7 @@ use backchat_derive::derive;
 use backchat_parser::parser::{Policies, RecoveryPolicy};
 
 /// Serve a model's chat API in front of an engine that only completes text
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   backchat serve ./my-model --upstream http://127.0.0.1:8000
@@ -101,8 +103,8 @@ pub struct Serve {
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
     /// Select whether the prompt keeps its BOS token; by default it does unless the engine adds one
-    #[arg(long, value_name = "WHAT", value_enum)]
-    bos: Option<Bos>,
+    #[arg(long = "bos", value_name = "WHAT", value_parser = one_of(BOS))]
+    keeps_bos: Option<bool>,
     /// Append each exchange to this file, as a line of JSON
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -119,8 +121,9 @@ pub struct Serve {
     #[arg(long, value_name = "WHEN", value_parser = one_of(CALLS), default_value = "growing")]
     calls: CallDelivery,
     /// Select what happens to a required call if the engine supports no grammars
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "refuse")]
-    unconstrained: Unconstrained,
+    #[arg(long = "unconstrained", value_name = "WHAT", value_parser = one_of(UNCONSTRAINED), default_value = "refuse")]
+    #[arg(action = ArgAction::Set)]
+    allows_unconstrained: bool,
     /// Recover from problems with these policies: a comma-separated list, or `all`
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
     #[arg(value_parser = known(recover, policies), hide_possible_values = true)]
@@ -150,17 +153,9 @@ const REASONING_FIELDS: &Names<ReasoningName> = &[
 
 const CALLS: &Names<CallDelivery> = &[("growing", CallDelivery::Growing, ""), ("whole", CallDelivery::Whole, "")];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Bos {
-    Keep,
-    Drop,
-}
+const BOS: &Names<bool> = &[("keep", true, ""), ("drop", false, "")];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Unconstrained {
-    Refuse,
-    Allow,
-}
+const UNCONSTRAINED: &Names<bool> = &[("refuse", false, ""), ("allow", true, "")];
 
 fn engine(name: &str) -> Result<Engine, String> {
     Engine::named(name).ok_or_else(|| {
@@ -179,6 +174,12 @@ fn recover(names: &str) -> Result<Policies, String> {
 
 impl Serve {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        LocalSet::new().block_on(&runtime, self.serve(global))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn serve(&self, global: &Global) -> Result<(), Failure> {
         let api_key = self.api_key()?;
         if !self.host.is_loopback() && api_key.is_none() && !self.no_auth {
             let message = format!("{} can be reached from other machines, and there is no key", self.host);
@@ -191,38 +192,6 @@ impl Serve {
         let recorder = self.recorder()?;
         let cors = self.cors.as_deref().map(HeaderValue::from_str).transpose();
         let cors = cors.map_err(|_| Diagnostic::error("serve-cors", "the origin of `--cors` cannot be a header"))?;
-        let options = Options {
-            model_name: self.model_name(),
-            strict_model: self.strict_model,
-            api_key,
-            cors,
-            max_body: self.max_body,
-            max_streams: self.max_streams,
-            timeout_first: self.timeout_first,
-            timeout_idle: self.timeout_idle,
-            grace: self.grace,
-            reasoning_field: self.reasoning_field,
-            calls: self.calls,
-            // Recorded outputs cannot be constrained: the answer says so.
-            allows_unconstrained: self.unconstrained == Unconstrained::Allow || self.replay.is_some(),
-            keeps_bos: self.bos.map(|bos| bos == Bos::Keep),
-            redact: self.record_redact,
-            record_tokens: self.record_tokens,
-            upstream_model: self.upstream_model.clone(),
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        LocalSet::new().block_on(&runtime, self.serve(options, Arc::new(model), upstream, recorder, global))?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    async fn serve(
-        &self,
-        options: Options,
-        model: Arc<Model>,
-        upstream: Upstream,
-        recorder: Option<Recorder>,
-        global: &Global,
-    ) -> Result<(), Failure> {
         let engine = match (&upstream, self.engine) {
             // Recorded outputs are played in the plain protocol.
             (Upstream::Recorded(_), _) => Engine::OpenAi,
@@ -240,7 +209,23 @@ impl Serve {
                 .help("pass another `--port`; 0 takes a free one")
         })?;
         let address = listener.local_addr()?;
-        let server = Rc::new(Server::new(options, model, engine, upstream, recorder));
+        let server = Rc::new(Server {
+            options: self.clone(),
+            model_name: self.model_name(),
+            api_key,
+            cors,
+            model: Arc::new(model),
+            engine,
+            upstream,
+            recorder,
+            metrics: RefCell::default(),
+            cut: Arc::default(),
+            facts: RefCell::default(),
+            stopping: Notify::new(),
+            is_stopping: Cell::default(),
+            connections: Cell::default(),
+            began: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs()),
+        });
         let accepting = tokio::task::spawn_local(Rc::clone(&server).accept(listener));
         let mut signals = Signals::new()?;
         let mut out = io::stdout().lock();
@@ -270,7 +255,6 @@ impl Serve {
         Diagnostic::error("serve-no-engine", format!("no engine answers at {address}{why}")).help(help)
     }
 
-    /// The notes printed at startup.
     fn announce(&self, engine: Engine, upstream: &Upstream, model: &Model) -> Result<(), Failure> {
         let shows_special_tokens = match upstream {
             Upstream::Engine(_) => {

@@ -10,11 +10,7 @@ use tokio::net::TcpStream;
 pub enum Tls {}
 
 impl Tls {
-    /// Refuses `https` with the required feature.
-    ///
-    /// # Errors
-    ///
-    /// Always.
+    /// Refuses `https`, and names the required feature.
     pub fn new(_host: &str) -> Result<Self, String> {
         Err("this build has no https: install with `cargo install backchat --features serve-tls` or from pip, or use a \
              tunnel"
@@ -22,10 +18,6 @@ impl Tls {
     }
 
     /// Never called.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub async fn connect(&self, _stream: TcpStream) -> io::Result<TcpStream> {
         match *self {}
     }

@@ -8,7 +8,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use hyper::Response;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 
 /// The answer was interrupted: the connection closes without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +40,9 @@ type Work = Pin<Box<dyn Future<Output = Result<(), BrokenOff>>>>;
 
 /// A body.
 pub enum Outgoing {
-    /// All of it.
     Whole(Option<Bytes>),
     /// What a future sends.
     Written {
-        /// The shared buffer.
         outlet: Outlet,
         /// The future; `None` once it has finished.
         work: Option<Work>,
@@ -52,7 +52,6 @@ pub enum Outgoing {
 }
 
 impl Outgoing {
-    /// All of a body.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         Self::Whole((!bytes.is_empty()).then_some(bytes))
@@ -107,4 +106,16 @@ impl Body for Outgoing {
             Self::Written { .. } => SizeHint::default(),
         }
     }
+}
+
+/// The response of a text of this type.
+pub fn whole(kind: &'static str, text: String) -> Response<Outgoing> {
+    of_type(kind, Outgoing::whole(text))
+}
+
+/// The response of a body of this type.
+pub fn of_type(kind: &'static str, body: Outgoing) -> Response<Outgoing> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }

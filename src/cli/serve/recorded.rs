@@ -37,10 +37,6 @@ struct Output {
 
 impl Recorded {
     /// Reads rows of a record, the pieces of one recorded output (`{"after_ms", "text"}`), or an output as plain text.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or one of its rows is not an output.
     pub fn read(path: &str) -> Result<Self, Problem> {
         let text = input::text(path)?;
         let is_rows = Path::new(path).extension().is_some_and(|extension| extension == ROWS_EXTENSION);
@@ -61,7 +57,6 @@ impl Recorded {
         Ok(Self { outputs, next: Cell::new(0) })
     }
 
-    /// How many outputs there are.
     pub fn count(&self) -> usize {
         self.outputs.len()
     }

@@ -21,10 +21,6 @@ pub struct Recorder {
 
 impl Recorder {
     /// Opens the file, which only its owner may read, to append to it.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = open(path)?;
         let (rows, queue) = sync_channel::<String>(MOST_ROWS);

@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::exchange;
-use super::outgoing::Outgoing;
+use super::outgoing::{Outgoing, whole};
 use super::recorder::Recorder;
 use super::state::Server;
 use crate::serve::api_error::ApiError;
@@ -39,7 +39,7 @@ impl Server {
                 return Err(ApiError::new(404, format!("no such path: `{path}`; use /v1/chat/completions")));
             }
         };
-        if self.options.cors.is_some() && request.method() == Method::OPTIONS {
+        if self.cors.is_some() && request.method() == Method::OPTIONS {
             return Ok(Response::new(Outgoing::Whole(None)));
         }
         if *request.method() != expected {
@@ -58,18 +58,18 @@ impl Server {
                 let body = read(request, self.options.max_body).await.inspect_err(|error| self.count_refused(error))?;
                 exchange::complete(self, body).await
             }
-            "/v1/models" => json(StatusCode::OK, &self.models()),
+            "/v1/models" => Ok(whole("application/json", self.models().to_string())),
             "/health" => self.health().await,
             _ => {
                 let dropped = self.recorder.as_ref().map_or(0, Recorder::dropped);
                 let text = self.metrics.borrow().to_text(dropped);
-                whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+                Ok(whole("text/plain; version=0.0.4; charset=utf-8", text))
             }
         }
     }
 
     fn authorize(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
-        let Some(key) = &self.options.api_key else { return Ok(()) };
+        let Some(key) = &self.api_key else { return Ok(()) };
         let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
         let given = given.strip_prefix(b"Bearer ").unwrap_or_default();
         if is_same(given, key.as_bytes()) {
@@ -81,7 +81,7 @@ impl Server {
 
     fn models(&self) -> Value {
         let model = Value::from([
-            ("id", self.options.model_name.as_str().into()),
+            ("id", self.model_name.as_str().into()),
             ("object", "model".into()),
             ("created", self.began.into()),
             ("owned_by", "backchat".into()),
@@ -94,7 +94,7 @@ impl Server {
             return Err(ApiError::new(503, "the server is stopping"));
         }
         match self.upstream.ask(Method::GET, self.engine.health(), "", HEALTH_PATIENCE).await {
-            Some(_) => json(StatusCode::OK, &Value::from([("status", "ok".into())])),
+            Some(_) => Ok(whole("application/json", r#"{"status": "ok"}"#.to_owned())),
             None => Err(ApiError::new(503, "the engine does not answer")),
         }
     }
@@ -105,7 +105,7 @@ impl Server {
     ) -> Result<Response<Outgoing>, std::convert::Infallible> {
         let server = Rc::clone(&self);
         let mut response = self.route(request).await.unwrap_or_else(|error| refuse(&error));
-        if let Some(origin) = &server.options.cors {
+        if let Some(origin) = &server.cors {
             let headers = response.headers_mut();
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers
@@ -191,7 +191,6 @@ fn is_same(given: &[u8], key: &[u8]) -> bool {
     std::hint::black_box(difference) == 0
 }
 
-/// The body of a request.
 async fn read(request: Request<Incoming>, limit: u64) -> Result<Bytes, ApiError> {
     let mut body = pin!(request.into_body());
     let mut bytes = Vec::new();
@@ -212,21 +211,10 @@ async fn read(request: Request<Incoming>, limit: u64) -> Result<Bytes, ApiError>
     }
 }
 
-fn whole(status: StatusCode, kind: &'static str, text: String) -> Result<Response<Outgoing>, ApiError> {
-    let response = Response::builder().status(status).header(header::CONTENT_TYPE, kind);
-    response.body(Outgoing::whole(text)).map_err(|error| ApiError::new(500, error.to_string()))
-}
-
-fn json(status: StatusCode, value: &Value) -> Result<Response<Outgoing>, ApiError> {
-    whole(status, "application/json", value.to_string())
-}
-
-/// The response for an error.
 fn refuse(error: &ApiError) -> Response<Outgoing> {
-    let mut response = Response::new(Outgoing::whole(error.to_value().to_string()));
+    let mut response = whole("application/json", error.to_value().to_string());
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(wait) = error.retry_after.as_deref().and_then(|wait| HeaderValue::from_str(wait).ok()) {
         headers.insert(header::RETRY_AFTER, wait);
     }

@@ -2,45 +2,24 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use hyper::header::HeaderValue;
 use tokio::sync::Notify;
 
-use super::probe;
 use super::recorder::Recorder;
 use super::upstream::Upstream;
-use crate::serve::answer::CallDelivery;
+use super::{Serve, probe};
 use crate::serve::api_error::ApiError;
-use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::{Engine, Facts};
 use crate::serve::metrics::Metrics;
 use crate::serve::model::Model;
 
-/// The options of the command line.
-#[derive(Debug)]
-pub struct Options {
+pub struct Server {
+    /// The options as they were given; the name, the key and the origin that they mean follow.
+    pub options: Serve,
     pub model_name: String,
-    pub strict_model: bool,
     pub api_key: Option<String>,
     pub cors: Option<HeaderValue>,
-    pub max_body: u64,
-    pub max_streams: u64,
-    pub timeout_first: Duration,
-    pub timeout_idle: Duration,
-    pub grace: Duration,
-    pub reasoning_field: ReasoningName,
-    pub calls: CallDelivery,
-    pub allows_unconstrained: bool,
-    pub keeps_bos: Option<bool>,
-    pub redact: bool,
-    pub record_tokens: bool,
-    /// The engine's name for the model, if it was given.
-    pub upstream_model: Option<String>,
-}
-
-pub struct Server {
-    pub options: Options,
     pub model: Arc<Model>,
     pub engine: Engine,
     pub upstream: Upstream,
@@ -48,7 +27,7 @@ pub struct Server {
     pub metrics: RefCell<Metrics>,
     /// Notified when the grace period of streams is over.
     pub cut: Arc<Notify>,
-    facts: RefCell<Option<Facts>>,
+    pub facts: RefCell<Option<Facts>>,
     /// Notified when no more requests are accepted.
     pub stopping: Notify,
     pub is_stopping: Cell<bool>,
@@ -59,29 +38,6 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(
-        options: Options,
-        model: Arc<Model>,
-        engine: Engine,
-        upstream: Upstream,
-        recorder: Option<Recorder>,
-    ) -> Self {
-        Self {
-            options,
-            model,
-            engine,
-            upstream,
-            recorder,
-            metrics: RefCell::default(),
-            cut: Arc::default(),
-            facts: RefCell::default(),
-            stopping: Notify::new(),
-            is_stopping: Cell::default(),
-            connections: Cell::default(),
-            began: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs()),
-        }
-    }
-
     /// The facts about the engine: queried once, and again until it answers.
     pub async fn facts(&self) -> Facts {
         if let Some(facts) = &*self.facts.borrow() {
@@ -94,7 +50,7 @@ impl Server {
             facts.model.clone_from(&self.options.upstream_model);
         }
         if facts.model.is_none() {
-            facts.model = Some(self.options.model_name.clone());
+            facts.model = Some(self.model_name.clone());
         }
         if is_known {
             self.facts.replace(Some(facts.clone()));

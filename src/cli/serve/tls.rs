@@ -24,11 +24,7 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// For a host.
-    ///
-    /// # Errors
-    ///
-    /// The host is neither a name nor an address, or this system has no certificates.
+    /// Fails if the host is neither a name nor an address, or this system has no certificates.
     pub fn new(host: &str) -> Result<Self, String> {
         let host = ServerName::try_from(host.to_owned())
             .map_err(|_| "the host is neither a name nor an address".to_owned())?;
@@ -45,11 +41,7 @@ impl Tls {
         Ok(Self { connector: TlsConnector::from(Arc::new(config)), host })
     }
 
-    /// Starts TLS.
-    ///
-    /// # Errors
-    ///
-    /// The other side does not support it, or its certificate is not trusted.
+    /// Starts TLS, if the other side supports it and its certificate is trusted.
     pub async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.connector.connect(self.host.clone(), stream).await
     }

@@ -73,10 +73,6 @@ impl Drop for Connection {
 
 impl Target {
     /// Reads `http://HOST:PORT/PATH`, or the same with `https`.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it.
     pub fn read(url: &str, key: Option<&str>) -> Result<Self, String> {
         let uri: Uri = url.parse().map_err(|error| format!("not a URL: {error}"))?;
         let is_secure = match uri.scheme_str() {
@@ -107,11 +103,6 @@ impl Target {
         }
     }
 
-    /// Sends a request and reads the head of the answer.
-    ///
-    /// # Errors
-    ///
-    /// The engine cannot be reached, or does not speak HTTP.
     async fn send(&self, method: Method, path: &str, body: String) -> io::Result<Incomplete> {
         let (mut sender, connection) = self.connect().await?;
         let authority = if self.host.contains(':') {
@@ -152,10 +143,6 @@ async fn handshake(
 
 impl Upstream {
     /// Sends a request and reads the head of the answer.
-    ///
-    /// # Errors
-    ///
-    /// The engine cannot be reached, or does not speak HTTP.
     pub async fn send(&self, method: Method, path: &str, body: String) -> io::Result<Incomplete> {
         match self {
             Self::Engine(target) => target.send(method, path, body).await,
