@@ -69,6 +69,13 @@ pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// The length of the longest end of one text with which another begins.
+pub fn overlap(end: &str, start: &str) -> usize {
+    let places = end.char_indices().map(|(at, _)| at).skip_while(|at| end.len() - at > start.len());
+    let shared = places.map(|at| slice(end, at..)).find(|rest| start.starts_with(rest));
+    shared.map_or(0, str::len)
+}
+
 /// A path whose parts are separated by slashes, as a reference in a URI.
 pub fn uri_path(path: &str) -> String {
     path.bytes().fold(String::new(), |out, byte| match byte {
@@ -96,5 +103,21 @@ mod tests {
         assert_eq!(words("été_1 <<a b>>"), "été_1| |<|<|a| |b|>|>");
         assert_eq!(words("") + &words("-"), "-");
         assert_eq!(runs("ab  12", |c| Some(c.is_whitespace().into())), ["ab", "  ", "12"]);
+    }
+
+    #[test]
+    fn the_end_of_a_text_may_begin_another() {
+        let table = [
+            ("a</c>", "</c><end>", 4),
+            ("abc<x", "<xy", 2),
+            ("abc", "d", 0),
+            ("é<", "<é", 1),
+            ("aé", "é", 2),
+            ("ab", "abab", 2),
+            ("", "a", 0),
+        ];
+        for (end, start, shared) in table {
+            assert_eq!(overlap(end, start), shared, "{end} {start}");
+        }
     }
 }

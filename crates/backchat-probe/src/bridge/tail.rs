@@ -6,6 +6,7 @@ use super::refusal::{Refusal, Refused, check_after_stop};
 use crate::probe::needle::Needles;
 use crate::probe::{role_of, said, text_part};
 use backchat_core::json::{Value, entries_mut};
+use backchat_core::text::overlap;
 use backchat_parser::tokens::Tokens;
 
 /// The render of all messages, and its text after the model's last value.
@@ -291,23 +292,10 @@ fn first_marker<'t>(tokens: &Tokens, text: &'t str) -> Option<&'t str> {
     text.get(..length)
 }
 
-/// How many bytes of the start of one text are the end of another.
-fn overlap(text: &str, next: &str) -> usize {
-    let ends = next.char_indices().map(|(at, _)| at).chain([next.len()]).filter(|end| *end <= text.len());
-    ends.filter(|end| next.get(..*end).is_some_and(|start| text.ends_with(start))).max().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use backchat_core::json;
-
-    #[test]
-    fn the_end_that_a_sample_has_already() {
-        for (text, next, shared) in [("a</c>", "</c><end>", 4), ("a</c", "</c>", 3), ("a", "b", 0), ("é", "é", 2)] {
-            assert_eq!(overlap(text, next), shared, "{text} {next}");
-        }
-    }
 
     #[test]
     fn texts_that_the_model_chose_are_replaced() {

@@ -1,7 +1,7 @@
 //! The header of a turn: how the end of a prompt and the beginning of a turn that shows it agree.
 
 use crate::wire::marks::Segmentation;
-use backchat_core::text::{common_start, is_word, slice};
+use backchat_core::text::{common_start, is_word, overlap, slice};
 
 /// The longest header that is looked for in a prompt.
 const LONGEST_HEADER: usize = 200;
@@ -103,12 +103,6 @@ pub(super) fn after_opening<'s>(surplus: &'s str, open: &str) -> &'s str {
     header.filter(|header| !header.trim().is_empty()).map_or("", |header| header)
 }
 
-/// How much of the end of one text is the start of the other.
-pub(super) fn overlap(end: &str, start: &str) -> usize {
-    let at = end.char_indices().map(|(at, _)| at).find(|at| end.get(*at..).is_some_and(|rest| start.starts_with(rest)));
-    at.map_or(0, |at| end.len() - at)
-}
-
 /// How much of a turn's start the end of the prompt already contains, ignoring white space.
 pub(super) fn repeated(surplus: &str, turn: &str) -> usize {
     if surplus.trim().is_empty() {
@@ -173,7 +167,6 @@ mod tests {
 
     #[test]
     fn texts_are_compared_at_their_ends() {
-        assert_eq!([overlap("abc<x", "<xy"), overlap("abc", "d"), overlap("é<", "<é")], [2, 0, 1]);
         // The prompt wrote the mark already, with or without the white space around it.
         assert_eq!(
             [repeated("<think>\n", "<think>\nHm"), repeated("<think>\n", "\n<think>Hm"), repeated("x", "y")],

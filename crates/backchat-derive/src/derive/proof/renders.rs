@@ -1,9 +1,9 @@
 //! One turn in renders: the text from the history's words on, what the prompt adds to it, and what ends every render.
 
 use super::conversations::History;
-use super::header::{overlap, whole_marks};
+use super::header::whole_marks;
 use crate::wire::marks::{self, Segmentation};
-use backchat_core::text::{common_end, common_start, slice};
+use backchat_core::text::{common_end, common_start, overlap, slice};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, call, needle};
 
 /// The user's next message, to show the text between two turns.
@@ -129,12 +129,19 @@ impl Scene<'_, '_> {
         turns.find(|turn| turn.contains(needle::REASONING))
     }
 
-    /// Whether this is one mark, and the template leaves content out up to the mark that closes it.
+    /// Whether this is one mark, and the template leaves content out up to the mark that closes it, at least in earlier
+    /// turns.
     pub fn takes_out(&self, open: &str) -> bool {
         let [thought, rest] = PLAIN;
-        let close = marks::counterpart(open).filter(|_| Segmentation::Words.marks(open).len() == 1);
-        let turn = close.and_then(|close| self.turn(&Answer::content(&format!("{thought}{close}{rest}"))));
-        turn.is_some_and(|turn| turn.text.contains(rest) && !turn.text.contains(thought))
+        let Some(close) = marks::counterpart(open).filter(|_| Segmentation::Words.marks(open).len() == 1) else {
+            return false;
+        };
+        let answer = Message::Assistant(Answer::content(&format!("{thought}{close}{rest}")));
+        let earlier = [answer, Message::User(NEXT.to_owned())];
+        [&earlier[..1], &earlier].into_iter().filter_map(|more| self.render(more, false)).any(|text| {
+            let turn = text.rsplit_once(self.history.last).map_or("", |(_, turn)| turn);
+            turn.contains(rest) && !turn.contains(thought)
+        })
     }
 }
 

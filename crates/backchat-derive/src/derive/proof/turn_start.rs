@@ -1,8 +1,8 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
-use super::header::{Shift, after_opening, aligned, begins_with, loosely_shared, overlap, repeated, whole_marks};
+use super::header::{Shift, after_opening, aligned, begins_with, loosely_shared, repeated, whole_marks};
 use super::renders::{self, NEXT, PLAIN, Scene, Tokens, Turn, before, generated};
-use backchat_core::text::{common_start, slice};
+use backchat_core::text::{common_start, overlap, slice};
 use backchat_probe::probe::{Answer, Message, Setting, needle, speaks_of_reasoning};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
@@ -387,6 +387,8 @@ mod tests {
     fn a_mark_opens_reasoning_if_content_up_to_its_closing_mark_is_left_out() {
         let of = |content: &str| turn_start(&chat("", "<say>").replace("{{ m.content }}", content)).0.unwrap().state;
         assert_eq!(of("{{ m.content.split('</say>')[-1] }}"), State::Open(String::new()));
+        let earlier = "{{ m.content if loop.last else m.content.split('</say>')[-1] }}";
+        assert_eq!(of(earlier), State::Open(String::new()), "only in earlier turns");
         assert_eq!(of("{{ m.content.split('</other>')[-1] }}"), State::Plain);
         let closed = chat("", "<think>\n</think>").replace("{{ m.content }}", "{{ m.content.split('</think>')[-1] }}");
         assert_eq!(turn_start(&closed).0.unwrap().state, State::Closed(String::new()));
