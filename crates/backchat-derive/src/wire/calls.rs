@@ -11,7 +11,7 @@ use super::turn::Turns;
 use backchat_core::json::{self, Value};
 use backchat_core::push_new;
 use backchat_core::text::{common_start, slice};
-use backchat_probe::probe::{Answer, Call, Prober, RequestShape, Setting, needle};
+use backchat_probe::probe::{Absent, Answer, Call, Prober, RequestShape, Setting, needle};
 
 /// The known facts about the turn around the calls.
 pub(crate) struct Around<'w> {
@@ -34,10 +34,13 @@ pub(crate) fn find(
     let mut ways = [false, true].into_iter().flat_map(|named| settings.iter().map(move |setting| (named, setting)));
     let (request_shape, setting, ids_hold_names) = ways.find_map(|(ids_hold_names, setting)| {
         let answer = Answer::calls(shapes::calls_with(1, ids_hold_names));
+        let shown = |request_shape: RequestShape| {
+            let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing };
+            shows(turns, setting, &answer, ids_hold_names)
+        };
         let mut best: Option<(usize, RequestShape)> = None;
         for request_shape in prober.accepted(&shapes::conversation(History::User, &answer), setting) {
-            let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing };
-            let Some(rank) = shows(turns, setting, &answer, ids_hold_names) else { continue };
+            let Some((rank, _)) = shown(request_shape) else { continue };
             if best.is_none_or(|(known, _)| rank < known) {
                 best = Some((rank, request_shape));
             }
@@ -45,30 +48,40 @@ pub(crate) fn find(
                 break;
             }
         }
-        best.map(|(_, request_shape)| (request_shape, setting.clone(), ids_hold_names))
+        // Some templates write a turn of its own for content that is empty instead of null.
+        let (rank, usual) = best?;
+        let same = [usual.absent, Absent::Null, Absent::Missing].map(|absent| RequestShape { absent, ..usual });
+        let same = same.into_iter().filter_map(|shape| Some((shown(shape).filter(|(own, _)| *own == rank)?.1, shape)));
+        let (_, request_shape) = same.min_by_key(|(length, _)| *length)?;
+        Some((request_shape, setting.clone(), ids_hold_names))
     })?;
     let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing };
     Finder { turns, setting, ids_hold_names, around }.find(request_shape)
 }
 
-/// How badly calls show in this request shape: less is better; `None` if they do not show.
-fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_names: bool) -> Option<usize> {
+/// How badly calls show in this request shape, less being better, and the length of the turn; `None` if they do not
+/// show.
+fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_names: bool) -> Option<(usize, usize)> {
     let request_shape = turns.prober.request_shape();
     let trace = turns.trace(History::User, answer, setting)?;
     let named = trace.shows(SlotKind::Name(0)) || ids_hold_names && trace.shows(SlotKind::Id(0));
     if !named {
         return None;
     }
-    match trace.whole(0) {
-        Some(Whole::Json) => Some(0),
-        Some(Whole::JsonText) => Some(1),
-        Some(Whole::Python) => Some(2),
+    let rank = match trace.whole(0) {
+        Some(Whole::Json) => 0,
+        Some(Whole::JsonText) => 1,
+        Some(Whole::Python) => 2,
         None => {
             let all = (0..2).all(|at| trace.shows(SlotKind::Key(0, at)) && trace.shows(SlotKind::Value(0, at)));
+            if !all {
+                return None;
+            }
             // Arguments given as text that show in none of these forms are quoted once more than by an engine.
-            all.then_some(if request_shape.arguments_text { 3 } else { 0 })
+            if request_shape.arguments_text { 3 } else { 0 }
         }
-    }
+    };
+    Some((rank, trace.text.len()))
 }
 
 struct Finder<'w, 't> {
@@ -76,6 +89,18 @@ struct Finder<'w, 't> {
     setting: Setting,
     ids_hold_names: bool,
     around: &'w Around<'w>,
+}
+
+/// The text around the calls of a turn.
+struct Outside {
+    pre: String,
+    post: String,
+    /// What ends the turn after calls, if that is another marker.
+    end: Option<String>,
+    /// The text between content and the first call that is the end of the header where there is no content.
+    separator: String,
+    /// The text between calls and content that is written as a turn of its own after them.
+    next: String,
 }
 
 /// A call in a trace: the bytes it takes up, and the object it is.
@@ -105,7 +130,7 @@ impl Finder<'_, '_> {
         let several: Vec<Trace> =
             [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
         let two = several.first();
-        let (pre, mut post, end) = self.outside(&one, &located);
+        let Outside { pre, mut post, end, separator, next } = self.outside(&one, &located);
         let in_array = match two {
             Some(two) => list_with(two, 2),
             // A template that shows one call may still write a list.
@@ -127,9 +152,10 @@ impl Finder<'_, '_> {
                 cuts = cut(self.turns.segmentation, &pre, mid, &post);
             }
             None => {
-                cuts.push(self.lone_cut([&pre, &post], end.as_deref(), &one, &located));
+                cuts.push(Cut { separator, ..self.lone_cut([&pre, &post], end.as_deref(), &one, &located) });
             }
         }
+        cuts.iter_mut().for_each(|cut| cut.section_close.push_str(&next));
         let mut object = located.object.clone();
         if let Some(object) = &mut object {
             object.in_array = in_array;
@@ -148,11 +174,12 @@ impl Finder<'_, '_> {
     }
 
     /// The text before the first call and after the last one, at any position.
-    fn outside(&self, one: &Trace, located: &Located) -> (String, String, Option<String>) {
+    fn outside(&self, one: &Trace, located: &Located) -> Outside {
         let start = (self.around.header)(one).min(located.range.start);
         let mut pre = one.get(start..located.range.start).to_owned();
         let mut post = one.rest(located.range.end).to_owned();
         let end = own_end(self.turns.segmentation, &mut post, &pre, self.around.end);
+        let (mut separator, mut next) = (String::new(), String::new());
         let call = self.calls(1);
         let spoken = Answer { calls: call.clone(), ..shapes::content() };
         let thought = Answer { calls: call, ..Answer::default().with_reasoning(needle::REASONING) };
@@ -164,10 +191,18 @@ impl Finder<'_, '_> {
                 if slot.range.end <= own.start {
                     let gap = trace.get(slot.range.end..own.start);
                     let inner = pre_of(one, located, gap);
+                    if pre.trim().is_empty() && !inner.is_empty() && one.get(0..start).ends_with(inner) {
+                        separator = inner.to_owned();
+                    }
                     pre = self.turns.segmentation.shared_end(&pre, inner).to_owned();
                 } else if slot.range.start >= own.end {
                     let gap = trace.get(own.end..slot.range.start);
                     let inner = post_of(one, located, gap);
+                    let after_end =
+                        inner.strip_prefix(post.as_str()).and_then(|rest| rest.strip_prefix(self.around.end));
+                    if after_end.is_some_and(|rest| self.turns.segmentation.is_distinctive(rest)) {
+                        next = slice(inner, post.len()..).to_owned();
+                    }
                     post = self.turns.segmentation.shared_start(&post, inner).to_owned();
                 }
             }
@@ -179,7 +214,7 @@ impl Finder<'_, '_> {
             pre.drain(..at + mark.len());
             pre = pre.strip_prefix(space).unwrap_or(&pre).to_owned();
         }
-        (pre, post, end)
+        Outside { pre, post, end, separator, next }
     }
 
     /// The cut of a call that is the only one of its turn. What renders write before the first one of a conversation

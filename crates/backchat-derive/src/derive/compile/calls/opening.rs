@@ -38,7 +38,7 @@ impl Plan<'_> {
         if !section.is_empty() {
             before.push(format!("{}{space}", spaced(section)));
         }
-        if self.calls.several && (!separator.is_empty() || own.is_empty()) {
+        if !separator.is_empty() || self.calls.several && own.is_empty() {
             let close = self.end_of_call();
             // White space after a call belongs to its close, or to the separator before the next one.
             let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
