@@ -111,7 +111,7 @@ impl<'t> Inference<'_, 't> {
         if self.lacks_open(&content) {
             content.open.clear();
         }
-        content.labels = self.labels(&content, reasoning.as_ref());
+        content.labels = self.labels(&prompts, &content, reasoning.as_ref());
         let stops = self.stops(&called, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
             give_back(&mut prompts, calls, &mut content);
@@ -296,7 +296,7 @@ impl<'t> Inference<'_, 't> {
 
     /// The texts that begin a plain turn after some histories, under some settings or if tools are offered, and that no
     /// prompt writes.
-    fn labels(&self, content: &Content, reasoning: Option<&Reasoning>) -> Vec<String> {
+    fn labels(&self, prompts: &[Prompt], content: &Content, reasoning: Option<&Reasoning>) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         if !content.open.trim().is_empty() {
             return found;
@@ -306,7 +306,7 @@ impl<'t> Inference<'_, 't> {
             for (after, setting) in
                 History::ALL.iter().flat_map(|after| self.usage.settings.iter().map(move |setting| (*after, setting)))
             {
-                let label = self.turns(prober).own_lead(after, &shapes::content(), setting);
+                let label = self.turns(prober).own_lead(after, &shapes::content(), setting, prompts);
                 let label = label.filter(|label| {
                     !found.contains(label) && !marks.iter().any(|mark| !mark.is_empty() && label.contains(mark))
                 });
@@ -407,7 +407,8 @@ fn begin_before(prompt: &mut Prompt, segmentation: Segmentation, mark: &str) {
     }
 }
 
-/// Makes a mark that ends every header and separates two calls the opening of each part of a turn.
+/// Makes a mark that ends every header and separates two calls the opening of each part of a turn. A prompt may leave the
+/// header to the model.
 fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
     let Some(cut) = calls.cuts.first().filter(|cut| cut.section.trim().is_empty() && cut.open.trim().is_empty()) else {
         return;
@@ -416,7 +417,9 @@ fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
     let leaves_some = |prompt: &Prompt| {
         prompt.header.trim_end().strip_suffix(mark.as_str()).is_some_and(|rest| !rest.trim().is_empty())
     };
-    if mark.is_empty() || !prompts.iter().all(leaves_some) {
+    let lacks = |prompt: &Prompt| !prompt.header.contains(&mark);
+    let gives = |prompt: &Prompt| leaves_some(prompt) || lacks(prompt);
+    if mark.is_empty() || prompts.iter().all(lacks) || !prompts.iter().all(gives) {
         return;
     }
     let opened = Cut { open: mark.clone(), separator: String::new(), ..cut.clone() };

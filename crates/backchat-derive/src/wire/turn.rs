@@ -5,7 +5,7 @@ use super::marks::Segmentation;
 use super::shapes;
 use super::structure::{History, Prompt};
 use super::trace::Trace;
-use backchat_core::text::slice;
+use backchat_core::text::{overlap, slice};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, needle};
 
 /// Renders turns, and splits them into marks in one way.
@@ -222,13 +222,30 @@ impl Turns<'_, '_> {
         between.map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
     }
 
-    /// The text before the first value of a turn that the prompt has not written; `None` if the turn does not begin
-    /// with all that the prompt ends with.
-    pub(crate) fn own_lead(&self, after: History, answer: &Answer, setting: &Setting) -> Option<String> {
+    /// The text before the first value of a turn that the prompt has not written; `None` if there is none, or if they
+    /// begin differently. A prompt may go on with text of its own after the header.
+    pub(crate) fn own_lead(
+        &self,
+        after: History,
+        answer: &Answer,
+        setting: &Setting,
+        prompts: &[Prompt],
+    ) -> Option<String> {
         let PromptEnd { tail, .. } = self.prompt_end(after, setting)?;
         let trace = self.trace(after, answer, setting)?;
-        let own = trace.lead().strip_prefix(tail.as_str())?.trim_start();
-        (!own.is_empty()).then(|| own.to_owned())
+        let behind_header = |prompt: &Prompt| {
+            tail.contains(&[prompt.before.as_str(), &prompt.header].concat()).then_some(())?;
+            match prompt.header.trim_end() {
+                header if header.is_empty() || prompt.header_in_prompt_only => {
+                    let own = trace.lead().strip_prefix(prompt.before.trim_end())?.trim_start();
+                    Some(slice(own, overlap(&tail, own)..))
+                }
+                header => Some(trace.lead().rsplit_once(header)?.1),
+            }
+        };
+        let own = trace.lead().strip_prefix(tail.as_str()).or_else(|| prompts.iter().find_map(behind_header))?;
+        let own = own.trim_start();
+        (!own.is_empty() && !tail.contains(own)).then(|| own.to_owned())
     }
 
     /// The text after content at the end of a turn, as far as it also comes before another turn.
