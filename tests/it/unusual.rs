@@ -128,6 +128,20 @@ fn a_mark_between_the_calls_and_the_stop_is_no_content() {
     reads(&paused, "<assistant>", &[("<use>f {}</use><wait><fin>", called), ("Yes.<fin>", r#"{"content": "Yes."}"#)]);
 }
 
+/// Content that is empty instead of null is also written as a turn, after the calls and their stop.
+#[test]
+fn content_beside_calls_may_be_a_turn_of_its_own() {
+    let guard = "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% endif %}";
+    let several = "{% if m.tool_calls %}CALLS{% if m.content is not none %}<fin><assistant>{% endif %}{% endif %}\
+                   {{ m.content or '' }}";
+    for turn in [several.to_owned(), format!("{guard}{several}")] {
+        let called = r#"{"calls": [{"name": "f", "arguments": {}}]}"#;
+        let both = r#"{"calls": [{"name": "f", "arguments": {}}], "content": "Yes."}"#;
+        let turns = [("<use>f {}</use><fin>", called), ("<use>f {}</use><fin><assistant>Yes.<fin>", both)];
+        reads(&Chat { turn: &turn, ..PLAIN }, "<assistant>", &turns);
+    }
+}
+
 #[test]
 fn a_label_of_the_answer_is_no_content() {
     let turn = "THOUGHT{% if m.content and m.reasoning %}Answer: {% endif %}{{ m.content or '' }}CALLS";
@@ -136,6 +150,52 @@ fn a_label_of_the_answer_is_no_content() {
         ("The Answer: Yes.<fin>", r#"{"content": "The Answer: Yes."}"#),
     ];
     reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+/// Outside the loop there is no message `m`: what such a header adds is the prompt's own.
+#[test]
+fn a_label_of_some_answers_is_no_content_whatever_the_prompt_adds() {
+    for own in ["", "\n", "[reminder] Be brief.\n"] {
+        let header = format!("{{% if m is undefined %}}{own}{{% endif %}}<assistant>\n");
+        for header in [&header, &format!("<assistant>\n{{% if m is undefined %}}{own}{{% endif %}}")] {
+            let turn = "{% if style is defined %}Answer:\n{% endif %}{{ m.content or '' }}CALLS";
+            let prompt = header.replace("{% if m is undefined %}", "").replace("{% endif %}", "");
+            let said = r#"{"content": "Yes."}"#;
+            let turns = [("Answer:\nYes.<fin>", said), ("Yes.<fin>", said)];
+            reads(&Chat { header, turn, ..PLAIN }, &prompt, &turns);
+        }
+    }
+}
+
+#[test]
+fn the_mark_before_each_part_may_end_the_prompt() {
+    let guard = "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% endif %}";
+    let parts = "{% if m.content %}>>>all\n{{ m.content }}{% endif %}{% for c in m.tool_calls or [] %}>>>\
+                 {{ c.function.name }}\n{{ c.function.arguments | tojson }}{% endfor %}";
+    let always = "<assistant>\n{% if m is undefined %}>>>{% endif %}";
+    let not_after_a_result = "{% if m is defined or messages[-1].role != 'tool' %}<assistant>\n\
+                              {% if m is undefined %}>>>{% endif %}{% endif %}";
+    for (header, turn) in
+        [(always, parts.to_owned()), (always, format!("{guard}{parts}")), (not_after_a_result, parts.to_owned())]
+    {
+        let call = r#"{"calls": [{"name": "f", "arguments": {}}]}"#;
+        let both = r#"{"content": "Yes.", "calls": [{"name": "f", "arguments": {}}]}"#;
+        let turns =
+            [("all\nYes.<fin>", r#"{"content": "Yes."}"#), ("f\n{}<fin>", call), ("all\nYes.>>>f\n{}<fin>", both)];
+        reads(&Chat { header, turn: &turn, ..PLAIN }, "<assistant>\n>>>", &turns);
+    }
+}
+
+#[test]
+fn a_mark_behind_the_stop_of_the_last_turn_is_no_content() {
+    let turn = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>{{ c.function.name }}\n\
+                {{ c.function.arguments | tojson }}{% endfor %}";
+    let last = Chat { header: "<assistant>", turn, end: "<fin>{% if loop.last %}<last>{% endif %}" };
+    let called = r#"{"calls": [{"name": "f", "arguments": {}}]}"#;
+    for text in ["<use>f\n{}<fin><last>", "<use>f\n{}<fin>"] {
+        reads(&last, "<assistant>", &[(text, called)]);
+    }
+    reads(&last, "<assistant>", &[("Yes.<fin><last>", r#"{"content": "Yes."}"#)]);
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl Plan<'_> {
             self.close(&mut field, "", close);
         } else if !close.chars().all(|c| "]})".contains(c)) {
             // A fence occurs in JSON only inside a string.
-            let patterns = [spaced(close)].into_iter().chain(self.wire.sure_stops().map(escape)).collect();
+            let patterns = [spaced(close)].into_iter().chain(self.wire.sure_stops().map(escape));
             Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
         } else {
             // Punctuation that JSON also uses closes the list only after its bracket, where the turn can end.

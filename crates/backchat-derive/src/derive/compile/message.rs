@@ -30,9 +30,9 @@ fn field(wire: &WireFormat, message: &MessageObject, key: &str, first: char, las
     let others = message.keys.iter().filter(|other| *other != key);
     let next = others.map(|other| format!(",\\s*\"{}\"\\s*:", escape(other)));
     let stops: Vec<String> = wire.stops.iter().map(|stop| escape(stop.trim_start_matches(['"', '}']).trim())).collect();
-    let ends = stops.into_iter().filter(|stop| !stop.is_empty()).chain(["\\Z".to_owned()]).collect();
+    let ends = stops.into_iter().filter(|stop| !stop.is_empty()).chain(["\\Z".to_owned()]);
     let end = format!("\\}}\\s*{}", any_of(ends));
-    let close = format!("(?<={last})(?=\\s*{})", any_of(next.chain([end]).collect()));
+    let close = format!("(?<={last})(?=\\s*{})", any_of(next.chain([end])));
     Delimiter::Pattern(close).write(&mut field, "close");
     field.insert("content", "json".into());
     field

@@ -69,7 +69,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
     not.sort();
     not.dedup();
     let patterns = anchors.iter().map(|text| escape(text)).chain([format!("{}\\Z", not.concat())]);
-    Delimiter::Pattern(any_of(patterns.collect()))
+    Delimiter::Pattern(any_of(patterns))
 }
 
 /// The marks that open a part of the message.
@@ -129,12 +129,12 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
                 0 => format!("{}\\s*{label}", spaced(close)),
                 _ => format!("{}\\s*", spaced(close)),
             });
-            Delimiter::Pattern(any_of(patterns.collect())).write(&mut field, "close");
+            Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");
         }
         // If nothing closes it before calls, they do.
         Some(calls) if reasoning.calls_close => {
             let calls = format!("(?={})", calls::opening(wire, calls, choices));
-            let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close))).collect();
+            let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close)));
             Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");
         }
         _ => Delimiter::Literals(closes).write(&mut field, "close"),
@@ -240,27 +240,27 @@ fn last_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
     for footer in footers(wire) {
         let stops = wire.stops.iter().map(|stop| format!("{}\\s*", escape(stop)));
         let calls = wire.calls.iter().map(|calls| format!("(?={})", calls::opening(wire, calls, choices)));
-        let ends = any_of(stops.chain(calls).chain(["\\Z".to_owned()]).collect());
+        let ends = any_of(stops.chain(calls).chain(["\\Z".to_owned()]));
         last.insert(0, format!("\\s*{}\\s*{ends}", escape(footer)));
     }
     last
 }
 
-/// The pattern of a mark that closes content.
-fn content_close(wire: &WireFormat, close: &str) -> String {
+/// The pattern of a mark that may end the turn.
+fn close_pattern(wire: &WireFormat, close: &str) -> String {
     let rest = if wire.stops.iter().any(|stop| stop == close) { wire.behind(close) } else { Vec::new() };
     if rest.is_empty() {
         return spaced(close);
     }
     // Text that renders write after the stop is dropped with it.
-    let rest = any_of(rest.iter().map(|text| spaced(text)).collect());
+    let rest = any_of(rest.iter().map(|text| spaced(text)));
     format!("{}(?:\\s*{rest})?", spaced(close))
 }
 
 /// Patterns of all that closes content before its end.
 fn content_patterns(wire: &WireFormat, choices: &Choices, closes: &[String]) -> Vec<String> {
     let is_open = !wire.content.open.trim().is_empty();
-    let mut patterns: Vec<String> = closes.iter().map(|close| content_close(wire, close)).collect();
+    let mut patterns: Vec<String> = closes.iter().map(|close| close_pattern(wire, close)).collect();
     if let Some(reasoning) = wire.reasoning.as_ref().filter(|reasoning| reasoning.empty.is_some() && !is_open) {
         let label = reasoning.close.trim();
         if !wire.is_distinct(label) {
@@ -293,7 +293,7 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     } else if !patterns.is_empty() || !last.is_empty() {
         let space = if open.is_empty() { "\\s*" } else { "" };
         let anywhere = (!patterns.is_empty()).then(|| format!("{}{space}", any_of(patterns)));
-        Delimiter::Pattern(any_of(anywhere.into_iter().chain(last).collect())).write(&mut field, "close");
+        Delimiter::Pattern(any_of(anywhere.into_iter().chain(last))).write(&mut field, "close");
     }
     parser(&mut field, content.is_json);
     joined(&mut field, content.join.as_deref(), (&content.open, &content.close));

@@ -2,6 +2,7 @@
 
 use super::pieces::{self, Branch, Branches, is_syntax};
 use backchat_core::json::{Object, Value};
+use backchat_core::push_new;
 use backchat_core::text::runs;
 use backchat_probe::probe::steady::{self, is_varying};
 
@@ -17,7 +18,7 @@ impl Delimiter {
     pub fn write(self, field: &mut Object, side: &str) {
         let delimiter = match self {
             Delimiter::Literals(texts) if texts.iter().any(|text| text.contains(is_varying)) => {
-                Delimiter::Pattern(any_of(texts.iter().map(|text| escape(text)).collect()))
+                Delimiter::Pattern(any_of(texts.iter().map(|text| escape(text))))
             }
             same => same,
         };
@@ -40,8 +41,15 @@ pub(in crate::derive) fn one_or_many(mut texts: Vec<String>) -> Value {
 }
 
 /// A pattern that any of these matches.
-pub(in crate::derive) fn any_of(mut patterns: Vec<String>) -> String {
-    if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) }
+pub(in crate::derive) fn any_of(patterns: impl IntoIterator<Item = String>) -> String {
+    let mut alternatives: Vec<String> = Vec::new();
+    for pattern in patterns {
+        push_new(&mut alternatives, pattern);
+    }
+    match alternatives.as_slice() {
+        [only] => only.clone(),
+        several => format!("(?:{})", several.join("|")),
+    }
 }
 
 /// A text as a pattern that matches exactly it, and any other text of its class where it varies.

@@ -1,6 +1,7 @@
 //! The close of a call: its own mark, or the text that has to follow it.
 
 use super::super::choices::Guard;
+use super::super::close_pattern;
 use super::super::pattern::{Delimiter, any_of, escape, spaced};
 use super::Plan;
 use crate::wire::marks;
@@ -38,7 +39,7 @@ impl Plan<'_> {
             patterns.extend(self.calls_follow().map(|next| format!("(?={next})")));
             patterns.extend(self.content_follows().map(|open| format!("(?={open})")));
             patterns.extend(self.section_end().map(|end| spaced(end.trim())));
-            patterns.extend(self.stops().map(escape));
+            patterns.extend(self.stops().map(|stop| close_pattern(self.wire, stop)));
             Delimiter::Pattern(format!("\\s*{}{space}", any_of(patterns))).write(field, "close");
             return;
         }
