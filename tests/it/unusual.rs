@@ -186,6 +186,21 @@ fn the_mark_before_each_part_may_end_the_prompt() {
     }
 }
 
+/// Any text may follow the bracket that ends a call, and values may hold brackets: what is before it tells.
+#[test]
+fn content_may_come_after_calls_that_a_bracket_ends() {
+    let turn = "THOUGHT{% for c in m.tool_calls or [] %}<use>{{ c.function.name }}({% for k, v in \
+                c.function.arguments.items() %}<key>{{ k }}</key><val>{{ v if v is string else v | tojson }}</val>\
+                {% endfor %}){% if not loop.last %}, {% endif %}{% endfor %}{{ m.content or '' }}";
+    let call = r#"{"name": "f", "arguments": {"a": "x) (y"}}"#;
+    let (one, two) =
+        (format!(r#"{{"calls": [{call}]}}"#), format!(r#"{{"calls": [{call}, {call}], "content": "Yes."}}"#));
+    let text = "<use>f(<key>a</key><val>x) (y</val>)";
+    let turns = [(format!("{text}<fin>"), one.as_str()), (format!("{text}, {text}Yes.<fin>"), two.as_str())];
+    let turns = turns.each_ref().map(|(text, message)| (text.as_str(), *message));
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
 #[test]
 fn a_mark_behind_the_stop_of_the_last_turn_is_no_content() {
     let turn = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>{{ c.function.name }}\n\

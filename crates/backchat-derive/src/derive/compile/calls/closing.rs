@@ -21,9 +21,12 @@ impl Plan<'_> {
             (None, Some((lead, last))) => format!("(?:{}\\s*)?{}", self.text(lead.trim_end()), self.text(last)),
             (None, None) => self.text(text),
         };
-        let pattern = format!("{}{tail}{closing}", self.behind_arguments());
+        let behind = self.behind_arguments();
+        let pattern = format!("{behind}{tail}{closing}");
         let guarded = match self.choices.guard {
-            Guard::Weak | Guard::Behind => !self.is_mark(own),
+            Guard::Weak => !self.is_mark(own),
+            // Any text may follow calls that content comes after.
+            Guard::Behind => !self.is_mark(own) && (behind.is_empty() || !self.text_follows()),
             Guard::Always => true,
         };
         // White space that separates two calls is left to the opening that needs it.
