@@ -150,7 +150,9 @@ impl Scene<'_, '_> {
 pub(super) fn generated(prober: &Prober<'_>, history: &[Message], setting: &Setting) -> String {
     let render = |asks| prober.render(history, setting, asks);
     let (Some(prompt), Some(bare)) = (render(true), render(false)) else { return String::new() };
-    prompt.strip_prefix(&bare).map_or_else(String::new, str::to_owned)
+    // A template may end every render with white space of its own.
+    let behind_space = || prompt.strip_prefix(bare.trim_end()).filter(|generated| !generated.trim().is_empty());
+    prompt.strip_prefix(&bare).or_else(behind_space).map_or_else(String::new, str::to_owned)
 }
 
 /// A turn in the render of the conversation that ends with it.

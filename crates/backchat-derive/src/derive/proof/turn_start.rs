@@ -395,6 +395,14 @@ mod tests {
     }
 
     #[test]
+    fn white_space_at_the_end_of_every_render_hides_no_prompt() {
+        for end in ["", "\n"] {
+            let source = chat(THOUGHT, "") + &format!("{{{{ {end:?} }}}}");
+            assert_eq!(turn_start(&source).0.unwrap().generated, format!("<assistant>{end}"));
+        }
+    }
+
+    #[test]
     fn no_turn_start_without_a_rendered_history() {
         let forgetful = "{% for m in messages %}{% if m.role != 'user' %}{{ m.content }}{% endif %}{% endfor %}";
         assert!(turn_start(forgetful).0.is_none());
