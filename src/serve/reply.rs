@@ -4,6 +4,7 @@
 //! without a space after `data:`, comments between them, and plain lines of JSON.
 
 use super::engine::Engine;
+use super::request::MOST_CHOICES;
 use backchat_core::json::{self, Value};
 
 /// The longest line: the last event of llama.cpp repeats the prompt.
@@ -33,7 +34,7 @@ impl Usage {
         Value::from([
             ("prompt_tokens", self.prompt.into()),
             ("completion_tokens", self.completion.into()),
-            ("total_tokens", (self.prompt + self.completion).into()),
+            ("total_tokens", self.prompt.saturating_add(self.completion).into()),
         ])
     }
 }
@@ -256,9 +257,10 @@ fn text<'e>(event: &'e Value, name: &str) -> &'e str {
     event.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// The number of the choice that an event is about, as far as a request can have so many.
 fn index(event: &Value) -> usize {
-    let index = event.get("index").and_then(Value::as_u64);
-    index.and_then(|index| usize::try_from(index).ok()).unwrap_or(0)
+    let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
+    usize::try_from(index.min(MOST_CHOICES)).unwrap_or(0)
 }
 
 /// The counts of tokens under these names: of the prompt, and of the answer.
@@ -293,6 +295,20 @@ mod tests {
             }
         }
         Ok((text, end, usage))
+    }
+
+    /// An engine that numbers a choice absurdly takes no memory and names no choice.
+    #[test]
+    fn a_choice_beyond_all_is_no_choice() {
+        for (engine, event) in [
+            (Engine::Sglang, r#"data: {"text": "A", "index": 18446744073709551615}"#),
+            (Engine::LlamaCpp, r#"data: {"content": "A", "index": 18446744073709551615}"#),
+            (Engine::OpenAi, r#"data: {"choices": [{"text": "A", "index": 18446744073709551615}]}"#),
+        ] {
+            let mut replies = Vec::new();
+            Replies::new(engine, false, 3).feed(format!("{event}\n\n").as_bytes(), &mut replies).unwrap();
+            assert_eq!(replies, [Reply::Choice(67, News::Text("A".to_owned()))], "{engine:?}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use backchat_grammar::Choice;
 /// How deep a request may nest.
 const MOST_LEVELS: usize = 128;
 /// The most choices in one request.
-const MOST_CHOICES: u64 = 64;
+pub const MOST_CHOICES: u64 = 64;
 
 /// The sampling parameters, which are passed on.
 const SAMPLING: [&str; 10] = [

@@ -428,7 +428,10 @@ impl Exchange {
         }
         self.choices.iter().try_fold(Usage::default(), |sum, choice| {
             let usage = choice.usage?;
-            Some(Usage { prompt: usage.prompt.max(sum.prompt), completion: sum.completion + usage.completion })
+            Some(Usage {
+                prompt: usage.prompt.max(sum.prompt),
+                completion: sum.completion.saturating_add(usage.completion),
+            })
         })
     }
 
@@ -509,8 +512,8 @@ impl Exchange {
         Metrics::count(&mut metrics.requests, self.status);
         metrics.total.add(self.began.elapsed());
         if let Some(usage) = count {
-            metrics.prompt_tokens += usage.prompt;
-            metrics.completion_tokens += usage.completion;
+            metrics.prompt_tokens = metrics.prompt_tokens.saturating_add(usage.prompt);
+            metrics.completion_tokens = metrics.completion_tokens.saturating_add(usage.completion);
         }
         if !matches!(outcome, Outcome::Complete | Outcome::Cancelled) {
             Metrics::count(&mut metrics.upstream_errors, outcome.name());
