@@ -40,7 +40,7 @@ struct PromptEnd {
     tail: String,
     /// Where the generation prompt begins in it.
     begin: usize,
-    /// The marks around the history's last words.
+    /// The marks around a user's message, and those before the generation prompt.
     others: String,
 }
 
@@ -125,9 +125,9 @@ impl Turns<'_, '_> {
         let bare = bare.filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()));
         let generated = bare.and_then(|bare| bare.len().checked_sub(start));
         let begin = generated.unwrap_or_else(|| self.end_of_turn(after, tail));
-        let (header, _) = text.rsplit_once(after.last_needle())?;
-        let header = self.segmentation.marks(header).into_iter().rfind(|mark| self.segmentation.is_distinctive(mark));
-        let others = [header.unwrap_or_default(), slice(tail, ..begin)].concat();
+        let answered = shapes::conversation(History::User, &shapes::content());
+        let between = self.before_user(answered, needle::CONTENT, setting);
+        let others = [between.as_deref().unwrap_or_default(), slice(tail, ..begin)].concat();
         Some(PromptEnd { tail: tail.to_owned(), begin, others })
     }
 
@@ -285,9 +285,12 @@ impl Turns<'_, '_> {
     }
 }
 
-/// The position of the first mark of a text that shares a word with another, which marks of `others` lack.
+/// The position of the first mark of a text that shares a word with another, which marks of `others` lack. The mark is
+/// none of `others`.
 fn mark_about(segmentation: Segmentation, text: &str, other: &str, others: &str) -> Option<usize> {
-    let is_about = |mark: &str| segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, other, others);
+    let known = segmentation.marks(others);
+    let is_own = |mark: &str| segmentation.is_distinctive(mark) && !known.contains(&mark);
+    let is_about = |mark: &str| is_own(mark) && segmentation.share_a_word(mark, other, others);
     segmentation.placed(text).find(|(_, mark)| is_about(mark)).map(|(place, _)| place.start)
 }
 

@@ -19,6 +19,19 @@ fn inferred_in(source: &str, reading: Reading) -> Option<WireFormat> {
     infer(&prober, &usage, reading)
 }
 
+/// Where messages to channels are turns of their own, what closes a thought names the header, too.
+#[test]
+fn a_header_that_goes_on_with_a_channel_is_no_thought() {
+    let source = "{% for m in messages %}<|chat|>{{ m.role }}{% if m.role == 'assistant' %}\
+                  {% if m.reasoning_content %}<|to|>analysis\n{{ m.reasoning_content }}<|/chat|><|chat|>assistant\
+                  {% endif %}<|to|>final\n{{ m.content }}{% else %}<|to|>all\n{{ m.content }}{% endif %}<|/chat|>\
+                  {% endfor %}{% if add_generation_prompt %}(Be brief.)\n<|chat|>assistant{% endif %}";
+    let wire = inferred_in(source, Reading { comparison: Comparison::Aligned, ..Reading::default() }).unwrap();
+    assert!(wire.prompts.iter().all(|prompt| prompt.header.trim() == "<|chat|>assistant"), "{:?}", wire.prompts);
+    assert_eq!(wire.reasoning.unwrap().open.trim(), "<|to|>analysis");
+    assert_eq!(wire.content.open.trim(), "<|to|>final");
+}
+
 /// The wire of a template that writes answers with a piece of Jinja about the message `m`.
 fn wire(answer: &str) -> WireFormat {
     inferred(&chat_template(answer)).unwrap()
