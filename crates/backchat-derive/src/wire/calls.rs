@@ -191,7 +191,7 @@ impl Finder<'_, '_> {
                 if slot.range.end <= own.start {
                     let gap = trace.get(slot.range.end..own.start);
                     let inner = pre_of(one, located, gap);
-                    if pre.trim().is_empty() && !inner.is_empty() && one.get(0..start).ends_with(inner) {
+                    if pre.trim().is_empty() && !inner.trim().is_empty() && one.get(0..start).ends_with(inner) {
                         separator = inner.to_owned();
                     }
                     pre = self.turns.segmentation.shared_end(&pre, inner).to_owned();
