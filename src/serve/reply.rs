@@ -184,7 +184,8 @@ impl Replies {
     }
 
     fn tgi(&self, event: &Value, replies: &mut Vec<Reply>) {
-        let mut choice = self.choice(event, replies);
+        // It answers with one choice; its `index` is the position of the token.
+        let mut choice = Choice { number: self.first, replies };
         if let Some(token) = event.get("token") {
             choice.text(text(token, "text"));
             choice.tokens(token.get("id").cloned().map(|id| Value::List(vec![id])).as_ref());
@@ -275,9 +276,9 @@ mod tests {
     /// The text, the end and the usage of one choice.
     type Assembled = (String, Option<End>, Option<(u64, u64)>);
 
-    /// The replies of a stream, read in pieces of this size.
+    /// The replies of a stream read in pieces of this size; all are about the first choice.
     fn read(engine: Engine, stream: &str, size: usize) -> Result<Assembled, String> {
-        let mut reader = Replies::new(engine, engine != Engine::Sglang, 0);
+        let mut reader = Replies::new(engine, engine != Engine::Sglang, 2);
         let mut replies = Vec::new();
         for piece in stream.as_bytes().chunks(size) {
             reader.feed(piece, &mut replies)?;
@@ -285,6 +286,7 @@ mod tests {
         reader.finish(&mut replies)?;
         let (mut text, mut end, mut usage) = (String::new(), None, None);
         for reply in replies {
+            assert!(!matches!(reply, Reply::Choice(number, _) if number != 2), "{engine:?}: {reply:?}");
             match reply {
                 Reply::Choice(_, News::Text(more)) => text.push_str(&more),
                 Reply::Choice(_, News::End(reason)) => end = Some(reason),
@@ -316,7 +318,7 @@ mod tests {
         let streams = [
             (
                 Engine::LlamaCpp,
-                "data: {\"content\": \"Ä🌧\", \"stop\": false}\n\ndata: {\"content\": \"!\", \"stop\": true, \
+                "data: {\"index\": 0, \"content\": \"Ä🌧\", \"stop\": false}\n\ndata: {\"index\": 0, \"content\": \"!\", \"stop\": true, \
                  \"stop_type\": \"limit\", \"tokens_evaluated\": 3, \"tokens_predicted\": 2}\n\n",
                 End::Length,
             ),
@@ -335,8 +337,10 @@ mod tests {
             ),
             (
                 Engine::Tgi,
-                "data:{\"token\": {\"id\": 7, \"text\": \"Ä🌧!\"}, \"details\": {\"finish_reason\": \"eos_token\", \
-                 \"generated_tokens\": 2, \"input_length\": 3}}\n\n",
+                "data:{\"index\": 1, \"token\": {\"id\": 7, \"text\": \"Ä🌧\", \"special\": false}, \"generated_text\": null, \
+                 \"details\": null}\n\ndata:{\"index\": 2, \"token\": {\"id\": 8, \"text\": \"!\", \"special\": false}, \
+                 \"generated_text\": \"Ä🌧!\", \"details\": {\"finish_reason\": \"eos_token\", \"generated_tokens\": 2, \
+                 \"input_length\": 3}}\n\n",
                 End::Stop,
             ),
             (
