@@ -36,9 +36,24 @@ fn message(stream: &mut impl BufRead) -> (String, String) {
     (head, String::from_utf8(body).unwrap())
 }
 
-/// An engine of OpenAI's plain form: it lists a model and writes the answer in pieces of three characters. Gives its
-/// address, and what it was asked.
+/// The engines, each with the path at which it completes a prompt.
+const ENGINES: [(&str, &str); 6] = [
+    ("llama.cpp", "/completion"),
+    ("vllm", "/v1/completions"),
+    ("sglang", "/generate"),
+    ("tgi", "/generate_stream"),
+    ("ollama", "/api/generate"),
+    ("openai", "/v1/completions"),
+];
+
+/// An engine with vLLM's protocol. Gives its address, and the requests it got.
 fn engine(refuses: bool) -> (String, Arc<Mutex<Vec<String>>>) {
+    engine_with_protocol("vllm", refuses)
+}
+
+/// An engine that answers as the named one does: its own page that tells it apart, its facts, and the answer in events of
+/// three characters.
+fn engine_with_protocol(name: &'static str, refuses: bool) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -46,29 +61,85 @@ fn engine(refuses: bool) -> (String, Arc<Mutex<Vec<String>>>) {
     thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             let (head, body) = message(&mut BufReader::new(stream.try_clone().unwrap()));
-            let answer = if head.starts_with("GET /v1/models") {
-                r#"{"data": [{"id": "the-model", "max_model_len": 4096}]}"#.to_owned()
-            } else if refuses {
-                seen.lock().unwrap().push(body);
-                let error = r#"{"error": {"message": "context too long"}}"#;
-                let _ = write!(stream, "HTTP/1.1 400 X\r\nContent-Length: {}\r\n\r\n{error}", error.len());
-                continue;
-            } else {
-                seen.lock().unwrap().push(body);
-                let characters: Vec<char> = ANSWER.chars().collect();
-                let mut text = String::new();
-                for piece in characters.chunks(3) {
-                    let piece = Value::from(piece.iter().collect::<String>());
-                    text += &format!("data: {{\"choices\": [{{\"index\": 0, \"text\": {piece}}}]}}\n\n");
+            let (method, path) = head.split_once(' ').unwrap_or_default();
+            let path = path.split(' ').next().unwrap_or_default();
+            let (status, answer) = match (name, method, path) {
+                (_, "GET", "/v1/models") => {
+                    (200, r#"{"data": [{"id": "the-model", "max_model_len": 4096}]}"#.to_owned())
                 }
-                text += "data: {\"choices\": [{\"index\": 0, \"text\": \"\", \"finish_reason\": \"stop\"}]}\n\n";
-                text += "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 11, \"completion_tokens\": 22}}\n\n";
-                text + "data: [DONE]\n\n"
+                ("llama.cpp", "GET", "/props") => (200, r#"{"total_slots": 4}"#.to_owned()),
+                ("llama.cpp", "POST", "/tokenize") => (200, r#"{"tokens": []}"#.to_owned()),
+                ("vllm", "GET", "/version") | ("ollama", "GET", "/api/version") => {
+                    (200, r#"{"version": "1.0"}"#.to_owned())
+                }
+                ("sglang", "GET", "/model_info" | "/server_info") | ("tgi", "GET", "/info") => (200, "{}".to_owned()),
+                ("ollama", "GET", "/api/tags") => (200, r#"{"models": [{"model": "the-model"}]}"#.to_owned()),
+                (_, "POST", _) if ENGINES.contains(&(name, path)) => {
+                    seen.lock().unwrap().push(body);
+                    if refuses {
+                        (400, r#"{"error": {"message": "context too long"}}"#.to_owned())
+                    } else {
+                        (200, events(path))
+                    }
+                }
+                _ => (404, "{}".to_owned()),
             };
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
+            let _ = write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
         }
     });
     (address, asked)
+}
+
+/// The stream that an engine answers a request to this path with.
+fn events(path: &str) -> String {
+    let characters: Vec<char> = ANSWER.chars().collect();
+    let (mut stream, mut text) = (String::new(), String::new());
+    for (number, piece) in characters.chunks(3).enumerate() {
+        let piece: String = piece.iter().collect();
+        text += &piece;
+        let (piece, text) = (Value::from(piece), Value::from(text.as_str()));
+        let is_last = text.as_str() == Some(ANSWER);
+        let end = |value: &'static str| if is_last { value } else { "null" };
+        stream += &match path {
+            "/completion" => {
+                format!("data: {{\"index\": 0, \"content\": {piece}, \"tokens\": [], \"stop\": false}}\n\n")
+            }
+            "/generate" => {
+                let reason = end(r#"{"type": "stop", "matched": 2}"#);
+                format!(
+                    "data: {{\"text\": {text}, \"output_ids\": [7], \"meta_info\": {{\"finish_reason\": {reason}, \
+                     \"prompt_tokens\": 11, \"completion_tokens\": 22}}}}\n\n"
+                )
+            }
+            "/generate_stream" => {
+                let details = end(r#"{"finish_reason": "eos_token", "generated_tokens": 22, "input_length": 11}"#);
+                format!(
+                    "data:{{\"index\": {}, \"token\": {{\"id\": 7, \"text\": {piece}, \"special\": false}}, \
+                     \"generated_text\": null, \"details\": {details}}}\n\n",
+                    number + 1
+                )
+            }
+            "/api/generate" => format!("{{\"model\": \"the-model\", \"response\": {piece}, \"done\": false}}\n"),
+            _ => {
+                let reason = end("\"stop\"");
+                format!("data: {{\"choices\": [{{\"index\": 0, \"text\": {piece}, \"finish_reason\": {reason}}}]}}\n\n")
+            }
+        };
+    }
+    stream
+        + match path {
+            "/completion" => {
+                "data: {\"index\": 0, \"content\": \"\", \"stop\": true, \"stop_type\": \"eos\", \"tokens_evaluated\": 11, \
+                 \"tokens_predicted\": 22}\n\n"
+            }
+            "/api/generate" => {
+                "{\"response\": \"\", \"done\": true, \"done_reason\": \"stop\", \"prompt_eval_count\": 11, \"eval_count\": 22}\n"
+            }
+            "/v1/completions" => {
+                "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 11, \"completion_tokens\": 22}}\n\ndata: [DONE]\n\n"
+            }
+            _ => "",
+        }
 }
 
 /// A server in front of an engine, ended when it is dropped.
@@ -165,6 +236,28 @@ fn a_call_is_served_streamed_and_recorded() {
     assert_eq!(parsed["message"]["tool_calls"], row["message"]["tool_calls"]);
     let (_, metrics) = server.ask("GET /metrics", "");
     assert!(metrics.contains("backchat_requests_total{status=\"200\"} 2"), "{metrics}");
+}
+
+#[test]
+fn every_engine_is_recognized_and_read() {
+    for (name, _) in ENGINES {
+        let (upstream, _) = engine_with_protocol(name, false);
+        let server = Server::with(&["--upstream", &upstream]);
+        let body = |more: &str| {
+            format!(r#"{{"messages": [{{"role": "user", "content": "Weather?"}}], "tools": {TOOLS}{more}}}"#)
+        };
+        let (head, whole) = server.ask("POST /v1/chat/completions", &body(""));
+        assert!(head.starts_with("HTTP/1.1 200"), "{name}: {head}{whole}");
+        let answer = json::read(&whole).unwrap();
+        let choice = &answer["choices"][0];
+        let call = &choice["message"]["tool_calls"][0]["function"];
+        assert_eq!(choice["message"]["reasoning_content"].as_str(), Some("Hm."), "{name}: {whole}");
+        assert_eq!(call["arguments"].as_str(), Some(r#"{"city": "Oslo"}"#), "{name}: {whole}");
+        assert_eq!(choice["finish_reason"].as_str(), Some("tool_calls"), "{name}: {whole}");
+        assert_eq!(answer["usage"]["total_tokens"].as_i64(), Some(33), "{name}: {whole}");
+        let (_, stream) = server.ask("POST /v1/chat/completions", &body(r#", "stream": true"#));
+        assert!(stream.matches("\"arguments\"").count() > 3 && stream.contains("data: [DONE]"), "{name}: {stream}");
+    }
 }
 
 fn backchat(arguments: &[&str]) -> (Option<i32>, String) {
