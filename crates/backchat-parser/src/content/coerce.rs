@@ -60,8 +60,7 @@ impl Tools {
     pub fn new(tools: &Value) -> Result<Self, ToolsError> {
         let items = match tools {
             Value::List(items) => items.as_slice(),
-            Value::Number(number) if number.as_f64() != 0.0 => return Err(not_a_list(tools)),
-            Value::Bool(true) => return Err(not_a_list(tools)),
+            Value::Number(_) | Value::Bool(_) if tools.is_truthy() => return Err(ToolsError { found: tools.kind() }),
             _ => &[],
         };
         let mut by_name = HashMap::new();
@@ -155,10 +154,6 @@ pub fn cast_argument_of(
         Some(types) => cast_argument(value, types.as_ref().map_err(Clone::clone)?, mode),
         None => Ok(()),
     }
-}
-
-fn not_a_list(found: &Value) -> ToolsError {
-    ToolsError { found: found.kind() }
 }
 
 /// The types a schema names: `type`, then `anyOf`, then `oneOf`, then null if it is nullable.

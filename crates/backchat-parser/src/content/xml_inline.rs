@@ -32,9 +32,13 @@ pub(crate) fn tagged_value<'t>(
     mode: Mode,
 ) -> Result<(&'t str, Value), Reason> {
     let key = key.ok_or_else(|| Reason::NoKey { pattern: args.tag_pattern.source().to_owned() })?;
-    let value = match &args.value_parser {
-        Some(parser) => parsed(parser, key, text, mode)?,
-        None => text.map_or(Value::Null, Value::from),
+    let value = match (&args.value_parser, text) {
+        (Some(parser), Some(text)) => value(parser, text, mode)?,
+        (None, Some(text)) => text.into(),
+        // An absent text is only allowed for an unstripped text.
+        (None, None) => Value::Null,
+        (Some(parser), None) if matches!(**parser, ContentSpec::Text { strip: false }) => Value::Null,
+        (Some(_), None) => return Err(Reason::NoValue { key: key.to_owned() }),
     };
     Ok((key, value))
 }
@@ -49,15 +53,6 @@ pub(super) fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t
         Ok(Tag { key: found.name("key"), value, span: start..end })
     });
     tags.collect()
-}
-
-/// Parses a value with its parser. An absent text is only allowed for an unstripped text.
-fn parsed(parser: &ContentSpec, key: &str, text: Option<&str>, mode: Mode) -> Result<Value, Reason> {
-    match (text, parser) {
-        (Some(text), _) => value(parser, text, mode),
-        (None, ContentSpec::Text { strip: false }) => Ok(Value::Null),
-        (None, _) => Err(Reason::NoValue { key: key.to_owned() }),
-    }
 }
 
 /// Adds a tag's value to those before it.

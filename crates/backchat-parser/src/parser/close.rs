@@ -1,7 +1,7 @@
 //! The end of a region: its text becomes a value of the message, and its problems are reported.
 
 use super::error::{Cause, ParseError};
-use super::event::EventRef;
+use super::event::{EventRef, Span};
 use super::machine::Parser;
 use super::message::{self, NoValue};
 use super::plan::{FieldPlan, Plan};
@@ -10,8 +10,7 @@ use super::recovery::{Context, LaterCloser, Stretch};
 use super::region::{Ended, Origin, Region, count, ended_of};
 use super::scan::{Buffer, Scan};
 use super::signals::Malformed;
-use super::span::Span;
-use crate::content::recovery::{self, Deviation, ProblemKind, RecoveryPolicy, Request};
+use crate::content::recovery::{self, Deviation, ProblemKind, ReadCalls, RecoveryPolicy, Request};
 use crate::content::{self, Mode};
 use crate::parser::error::Stage;
 use crate::template::{ContentSpec, Field, Regions, Template};
@@ -30,17 +29,6 @@ struct Closing<'c> {
     number: usize,
     /// The number of its first call among those of the message.
     first_call: usize,
-}
-
-/// What the text of a region gives.
-struct RegionValue {
-    /// The value; `None` if a policy drops the call because the end of the text truncates it.
-    value: Result<Option<Value>, NoValue>,
-    deviations: Vec<Deviation>,
-    /// The closer that may be the right one.
-    later: Option<LaterCloser>,
-    /// Whether the end of the text cut the call before all of its arguments were there.
-    is_unfinished: bool,
 }
 
 impl Closing<'_> {
@@ -124,8 +112,9 @@ impl Parser {
         let first_call = calls.map_or(0, <[Value]>::len);
         let closing = Closing { region, field, plan: known, body, closer, at_end, number, first_call };
         let unclosed = self.look_at_end(&closing, &plan, &template, may_close, sink);
-        let read = self.read_body(&closing, &plan, unclosed.as_ref().is_some_and(|problem| problem.at_end));
-        self.settle(closing, read, unclosed, sink)
+        let is_cut = unclosed.as_ref().is_some_and(|problem| problem.at_end);
+        let (read, later) = self.read_body(&closing, &plan, is_cut);
+        self.settle(closing, read, later, unclosed, sink)
     }
 
     /// Reports problems of text that gives no call; returns the problem of a region that nothing closed.
@@ -170,13 +159,14 @@ impl Parser {
         })
     }
 
-    /// Reads the text of a region; `is_cut` says that the end of the text cut it.
-    fn read_body(&self, closing: &Closing<'_>, plan: &Plan, is_cut: bool) -> RegionValue {
+    /// Reads the text of a region, and finds the closer that may be the right one. `is_cut` says that the end of the
+    /// text cut it.
+    fn read_body(&self, closing: &Closing<'_>, plan: &Plan, is_cut: bool) -> (ReadCalls, Option<LaterCloser>) {
         let Closing { region, field, body, closer, at_end, .. } = closing;
         let text = closing.text(&self.buffer);
         let Some(call) = plan.roles.call(region.field).filter(|_| self.mode == Mode::Stable) else {
             let value = message::value_of(field, text, &region.captures, self.tools.as_deref(), self.mode);
-            return RegionValue { value: value.map(Some), deviations: Vec::new(), later: None, is_unfinished: is_cut };
+            return (ReadCalls { value: value.map(Some), deviations: Vec::new(), is_unfinished: is_cut }, None);
         };
         let request = Request {
             tools: self.tools.as_deref().filter(|tools| !tools.is_empty()),
@@ -186,27 +176,28 @@ impl Parser {
             is_cut,
             is_bare: region.origin == Origin::Bare,
         };
-        let read = recovery::read(field, &call.form, text, &region.captures, request);
-        let (mut deviations, mut later) = (read.deviations, None);
+        let mut read = recovery::read(field, &call.form, text, &region.captures, request);
+        let mut later = None;
         let begin = self.buffer.slice(body.start, closer.end).trim_start();
         if region.origin == Origin::Opened && region.opener.end == body.start && !call.can_begin_with(begin) {
             // After a false opener the rest is not a body.
-            deviations = vec![Deviation::of_opener()];
+            read.deviations = vec![Deviation::of_opener()];
         } else if call.is_json && !at_end && read.value.is_err() {
             later = LaterCloser::find(region.field, text, closer.start);
         }
-        RegionValue { value: read.value.map_err(Into::into), deviations, later, is_unfinished: read.is_unfinished }
+        (read, later)
     }
 
     /// Adds the value of a region to the message, or returns why there is none.
     fn settle(
         &mut self,
         closing: Closing<'_>,
-        read: RegionValue,
+        read: ReadCalls,
+        later: Option<LaterCloser>,
         unclosed: Option<Problem>,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<(), ParseError> {
-        let RegionValue { value, deviations, later, is_unfinished } = read;
+        let ReadCalls { value, deviations, is_unfinished } = read;
         let Closing { field, plan, closer: span, body, .. } = closing;
         let value = match value {
             Ok(Some(value)) => value,
@@ -219,7 +210,7 @@ impl Parser {
                 }
                 return Ok(());
             }
-            Err(failure) => return self.reject(&closing, failure, deviations, later, sink),
+            Err(reason) => return self.reject(&closing, reason.into(), deviations, later, sink),
         };
         let replaces = self.has_value(closing.region.field) && !field.repeats;
         let before = if replaces { self.message.value(field).cloned() } else { None };
@@ -249,7 +240,7 @@ impl Parser {
             self.ledger.tell(problem, sink);
         }
         if let Some(growing) = closing.region.growing {
-            growing.finish(&value, &mut self.calls, &mut |delta| sink(delta.event(&plan.name)));
+            growing.finish(&value, &mut self.calls, sink);
         }
         sink(EventRef::Close { field: &plan.name, value: &value, span, body });
         Ok(())

@@ -5,9 +5,26 @@ use std::sync::Arc;
 use super::chunk_text::ChunkText;
 use super::kept_text::IdSpans;
 use super::problem::Problem;
-use super::span::Span;
 use crate::content::Capture;
 use backchat_core::json::Value;
+
+/// A stretch of the text, in bytes.
+///
+/// It counts from the start of all the parser reads: the rest of the prefix after the start anchor, then the text.
+/// The text itself begins at [`Parser::prefix_length`](super::Parser::prefix_length).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+impl Span {
+    pub(super) fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+}
 
 /// An event of the text.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +172,8 @@ pub enum EventRef<'e> {
 }
 
 impl<'e> EventRef<'e> {
-    fn field_name(self) -> &'e str {
+    /// The field it is about; empty for a problem of none.
+    pub fn field(&self) -> &'e str {
         match self {
             EventRef::Open { field, .. }
             | EventRef::CallStart { field, .. }
@@ -165,13 +183,6 @@ impl<'e> EventRef<'e> {
             | EventRef::Malformed { field, .. } => field,
             EventRef::Problem(problem) => problem.field.as_deref().unwrap_or_default(),
         }
-    }
-}
-
-impl EventRef<'_> {
-    /// The field it is about; empty for a problem of none.
-    pub fn field(&self) -> &str {
-        self.field_name()
     }
 
     /// Its name in JSON.
@@ -244,7 +255,7 @@ impl Event {
 
     /// The field it is about; empty for a problem of none.
     pub fn field(&self) -> &str {
-        self.borrowed().field_name()
+        self.borrowed().field()
     }
 
     /// Its name in JSON.

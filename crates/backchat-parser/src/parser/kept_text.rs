@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::span::Span;
+use super::event::Span;
 
 /// The text of a parser of ids from where the message begins.
 #[derive(Clone, Debug, Default)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::calls::{CallDelta, GrowingCalls};
+use super::Finished;
+use super::calls::GrowingCalls;
 use super::error::{Cause, ParseError, Stage};
-use super::event::{Event, EventRef};
+use super::event::{Event, EventRef, Span};
 use super::events::Events;
-use super::finished::Finished;
 use super::message::Message;
 use super::options::{ClosersInStrings, Options, Reasoning};
 use super::plan::{FieldPlan, Glance, Plan, Watch};
@@ -15,7 +15,6 @@ use super::recovery::{Context, Flow, Gate, Ledger};
 use super::region::{Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::Signals;
-use super::span::Span;
 use super::spare::Buffers;
 use super::token_feed::TokenFeed;
 use crate::content::coerce::Tools;
@@ -346,7 +345,7 @@ impl Parser {
         }
         self.stalled = false;
         while !self.stalled {
-            match self.follow_trial(ended, sink)? {
+            match self.with_gate(|parser, gate| parser.follow_trial(gate, ended, sink))? {
                 Flow::Goes => {}
                 Flow::Again => continue,
                 Flow::Waits => break,
@@ -356,7 +355,7 @@ impl Parser {
             if self.gate.is_some()
                 && let Some((limit, next)) = scanned.as_ref().ok().map(Scanned::limit)
             {
-                match self.guard(limit, next, ended, sink)? {
+                match self.with_gate(|parser, gate| parser.guard(gate, limit, next, ended, sink))? {
                     Flow::Goes => {}
                     Flow::Again => continue,
                     Flow::Waits => break,
@@ -434,7 +433,7 @@ impl Parser {
                 sink(EventRef::Open { field: &plan.name, captures: &captures, span });
                 growing = self.growing_calls(field, &captures);
                 if let Some(growing) = &mut growing {
-                    growing.begin(&mut self.calls, &mut |delta| sink(delta.event(&plan.name)));
+                    growing.begin(&mut self.calls, sink);
                 }
             }
             self.region =
@@ -508,7 +507,7 @@ impl Parser {
         let may_have_calls = field.transform.is_some() || plan.dirty;
         // A call that a policy may recover is sent whole, because nothing that was reported is revised.
         let shape = plan.calls.as_ref().filter(|_| self.ledger.policies.is_empty());
-        may_have_calls.then(|| Box::new(GrowingCalls::new(field, shape, captures)))
+        may_have_calls.then(|| Box::new(GrowingCalls::new(field, plan, shape, captures)))
     }
 
     fn captures(&self, open: Delimited) -> Vec<Capture> {
@@ -563,12 +562,9 @@ impl Parser {
     #[inline(never)]
     fn grow(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         let Some(Region { field, body, growing: Some(growing), .. }) = &mut self.region else { return };
-        let (Some(plan), Some(field)) = (self.plan.fields.get(*field), self.template.fields().get(*field)) else {
-            return;
-        };
+        let Some(field) = self.template.fields().get(*field) else { return };
         let (body, text) = (self.buffer.slice(*body, end), self.buffer.slice(start, end));
-        let mut report = |delta: CallDelta<'_>| sink(delta.event(&plan.name));
-        growing.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut report);
+        growing.grow(field, body, text, self.tools.as_deref(), &mut self.calls, sink);
     }
 
     /// Ends text outside all regions, if there was any.

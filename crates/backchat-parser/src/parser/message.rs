@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::content::coerce::{Tools, cast_calls};
-use crate::content::{self, Capture, Mode};
+use crate::content::{self, Capture, Mode, Reason};
 use crate::template::Field;
 use backchat_core::json::{Object, Value};
 
@@ -26,8 +26,8 @@ impl NoValue {
     }
 }
 
-impl From<content::Reason> for NoValue {
-    fn from(reason: content::Reason) -> Self {
+impl From<Reason> for NoValue {
+    fn from(reason: Reason) -> Self {
         Self { exhausted: reason.is_exhausted_pattern(), reason: reason.to_string() }
     }
 }
@@ -39,7 +39,7 @@ pub(super) fn value_of(
     captures: &[Capture],
     tools: Option<&Tools>,
     mode: Mode,
-) -> Result<Value, NoValue> {
+) -> Result<Value, Reason> {
     let mut value = content::region_value(field, body, captures, mode)?;
     if let Some(tools) = tools {
         cast_calls(tools, &mut value, mode)?;

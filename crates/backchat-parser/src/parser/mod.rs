@@ -36,7 +36,6 @@ mod error;
 mod event;
 mod events;
 mod feed_ids;
-mod finished;
 mod kept_text;
 mod machine;
 mod message;
@@ -52,7 +51,6 @@ mod region;
 mod roles;
 mod scan;
 mod signals;
-mod span;
 mod spare;
 mod strings;
 mod token_feed;
@@ -68,9 +66,8 @@ pub use chunk_text::ChunkText;
 pub use chunks::{Chunks, cut, cut_ids};
 pub use error::{Cause, cause};
 pub use error::{ParseError, ParseErrorKind};
-pub use event::{Event, EventRef};
+pub use event::{Event, EventRef, Span};
 pub use events::Events;
-pub use finished::Finished;
 // Which ids the events of a parser of ids came from.
 pub use kept_text::IdSpans;
 pub use machine::Parser;
@@ -78,12 +75,32 @@ pub use machine::{Held, Pending, skim};
 pub use options::{ClosersInStrings, Options, Reasoning};
 pub use problem::Problem;
 pub use signals::Malformed;
-pub use span::Span;
 pub use token_template::{Policy, TokenTemplate, TokenTemplateError};
 
 use std::sync::Arc;
 
 use crate::template::Template;
+use backchat_core::json::Object;
+
+/// A complete message.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// The message.
+    pub message: Object,
+    /// The required fields that are absent.
+    pub missing: Vec<String>,
+    /// The regions that gave no value, in their order.
+    pub malformed: Vec<Malformed>,
+    /// What went wrong in the text, in its order; empty in reference mode.
+    pub problems: Vec<Problem>,
+    /// What makes the answer doubtful, one sentence each.
+    pub notes: Vec<String>,
+    /// The last events, unless they went to a sink.
+    pub events: Vec<Event>,
+    /// How many bytes of the prefix belong to the message: the text begins at this place of all spans.
+    pub prefix_length: usize,
+}
 
 /// Parses a whole text in stable mode.
 pub fn parse(template: &Template, prefix: &str, text: &str, tools: Option<Arc<Tools>>) -> Result<Finished, ParseError> {

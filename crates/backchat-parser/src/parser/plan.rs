@@ -14,7 +14,7 @@ use crate::template::{ContentSpec, Delimiter, Field, Regions, Template};
 const CONTENT: &str = "content";
 
 /// The delimiters that a template watches for, and when.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Plan {
     pub anchor: Anchor,
     pub fields: Vec<FieldPlan>,

@@ -67,13 +67,11 @@ impl Buffer {
     /// Drops the text more than that many characters before a place, once that is worth the copying.
     pub fn trim(&mut self, place: usize, reach: Option<usize>) {
         let Some(reach) = reach else { return };
-        let mut keep = place.saturating_sub(reach.saturating_mul(4)).saturating_sub(self.base);
+        let keep = place.saturating_sub(reach.saturating_mul(4)).saturating_sub(self.base);
         if keep < 4096 || keep < self.text.len() / 2 {
             return;
         }
-        while !self.text.is_char_boundary(keep) {
-            keep -= 1;
-        }
+        let keep = self.text.floor_char_boundary(keep);
         self.text.drain(..keep);
         self.base += keep;
     }

@@ -39,13 +39,6 @@ impl Spare {
     }
 }
 
-/// A copy has nothing to spare.
-impl Clone for Spare {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::region::count;

@@ -1,6 +1,6 @@
 //! `call-keys`: the two keys of a call under other names that models give them.
 
-use super::call_paths::CallPaths;
+use super::call_form::CallPaths;
 use crate::content::coerce::Tools;
 use backchat_core::json::{Object, Value};
 

@@ -3,20 +3,17 @@
 
 mod call_form;
 mod call_keys;
-mod call_paths;
 mod json_prefix;
 mod kind;
 mod policy;
 mod reading;
-mod tag_head;
 mod tags;
 mod tolerant;
 mod tool_name;
 mod validate;
 
-pub(crate) use call_form::CallForm;
-pub(crate) use call_paths::{CallPaths, path_of};
+pub(crate) use call_form::{CallForm, CallPaths, path_of};
 pub(crate) use json_prefix::{JsonPrefix, Progress};
 pub use kind::ProblemKind;
 pub use policy::{Policies, RecoveryPolicy, UnknownPolicy};
-pub(crate) use reading::{Deviation, Request, read};
+pub(crate) use reading::{Deviation, ReadCalls, Request, read};

@@ -317,10 +317,9 @@ impl CallReader<'_> {
         let schema = self.request.tools.zip(name).and_then(|(tools, name)| tools.schema(name));
         let arguments = function.get("arguments").filter(|arguments| matches!(arguments, Value::Object(_)));
         let (Some(schema), Some(arguments)) = (schema, arguments) else { return };
-        for violation in validate::violations(arguments, schema) {
+        for (path, keyword) in validate::violations(arguments, schema) {
             let told = Deviation::new(ProblemKind::InvalidArguments, Some(place));
-            let (path, reason) = (Some(violation.path), Some(violation.keyword.to_owned()));
-            self.deviations.push(Deviation { path, reason, ..told });
+            self.deviations.push(Deviation { path: Some(path), reason: Some(keyword.to_owned()), ..told });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::tag_head::TagHead;
+use super::call_form::TagHead;
 use crate::content::coerce::Tools;
 use crate::content::xml_inline::{self, Tag};
 use crate::content::{Mode, Reason, insert_tag, tagged_value};

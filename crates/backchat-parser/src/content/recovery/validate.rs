@@ -4,6 +4,7 @@
 use std::cell::Cell;
 
 use backchat_core::json::{Number, Object, Value};
+use backchat_core::push_new;
 
 /// How deep a schema is followed.
 const DEPTH: usize = 32;
@@ -15,11 +16,7 @@ const STEPS: usize = 100_000;
 const VIOLATIONS: usize = 64;
 
 /// A violation: the JSON pointer of the argument, and the keyword.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Violation {
-    pub path: String,
-    pub keyword: &'static str,
-}
+type Violation = (String, &'static str);
 
 /// The violations of a schema by a value, leaf by leaf.
 pub(super) fn violations(value: &Value, schema: &Value) -> Vec<Violation> {
@@ -37,9 +34,8 @@ struct Validator<'v> {
 
 impl<'v> Validator<'v> {
     fn report(&mut self, path: &str, keyword: &'static str) {
-        let violation = Violation { path: path.to_owned(), keyword };
-        if self.found.len() < VIOLATIONS && !self.found.contains(&violation) {
-            self.found.push(violation);
+        if self.found.len() < VIOLATIONS {
+            push_new(self.found, (path.to_owned(), keyword));
         }
     }
 
@@ -216,7 +212,7 @@ mod tests {
     fn told(schema: &str, value: &str) -> String {
         let (schema, value) = (json::read(schema).unwrap(), json::read(value).unwrap());
         let found = violations(&value, &schema);
-        found.iter().map(|found| format!("{}:{}", found.path, found.keyword)).collect::<Vec<_>>().join(" ")
+        found.iter().map(|(path, keyword)| format!("{path}:{keyword}")).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

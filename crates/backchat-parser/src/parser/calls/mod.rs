@@ -18,27 +18,11 @@ use self::shape::CallSource;
 use self::tags::Tags;
 use super::event::EventRef;
 use super::part::part;
+use super::plan::FieldPlan;
 use crate::content::coerce::{Tools, cast_argument_of};
 use crate::content::{Capture, Mode};
 use crate::template::{ContentSpec, Field};
 use backchat_core::json::Value;
-
-/// A change to a call: it starts, or its arguments grow.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum CallDelta<'n> {
-    Start { index: usize, name: &'n str, id: Option<&'n str> },
-    Arguments { index: usize, delta: &'n str },
-}
-
-impl<'n> CallDelta<'n> {
-    /// The event that reports it.
-    pub fn event(self, field: &'n Arc<str>) -> EventRef<'n> {
-        match self {
-            CallDelta::Start { index, name, id } => EventRef::CallStart { field, index, name, id },
-            CallDelta::Arguments { index, delta } => EventRef::CallArguments { field, index, delta },
-        }
-    }
-}
 
 /// The calls of the open region, reported as they grow.
 #[derive(Clone, Debug)]
@@ -59,6 +43,8 @@ enum Body {
 /// The calls of a region known so far.
 #[derive(Clone, Debug)]
 struct Calls {
+    /// The field that the events name.
+    field: Arc<str>,
     shape: Option<CallShape>,
     /// The captures of the open pattern.
     captures: Vec<Capture>,
@@ -81,18 +67,18 @@ struct Call {
 
 impl GrowingCalls {
     /// Begins with a region of the field. Without a shape its calls come whole.
-    pub fn new(field: &Field, shape: Option<&CallShape>, captures: &[Capture]) -> Self {
+    pub fn new(field: &Field, plan: &FieldPlan, shape: Option<&CallShape>, captures: &[Capture]) -> Self {
         let body = match (&field.content, shape) {
             (_, None) => Body::Whole,
             (ContentSpec::XmlInline(_), Some(_)) => Body::Tags(Tags::default()),
             _ => Body::Json(PartialJson::default()),
         };
-        let calls = Calls { shape: shape.cloned(), captures: captures.to_vec(), all: Vec::new(), is_open: false };
-        Self { body, calls }
+        let (field, shape, captures) = (plan.name.clone(), shape.cloned(), captures.to_vec());
+        Self { body, calls: Calls { field, shape, captures, all: Vec::new(), is_open: false } }
     }
 
     /// Reports the part of a call that the opening holds: the name, if the open pattern took it.
-    pub fn begin(&mut self, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
+    pub fn begin(&mut self, next: &mut usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         if let Some(CallShape { each: false, .. }) = &self.calls.shape {
             self.calls.open();
             self.calls.report(next, sink);
@@ -107,7 +93,7 @@ impl GrowingCalls {
         text: &str,
         tools: Option<&Tools>,
         next: &mut usize,
-        sink: &mut impl FnMut(CallDelta<'_>),
+        sink: &mut dyn FnMut(EventRef<'_>),
     ) {
         match &mut self.body {
             Body::Whole => return,
@@ -126,7 +112,7 @@ impl GrowingCalls {
     }
 
     /// Reports the rest of the calls in the region's value.
-    pub fn finish(mut self, value: &Value, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
+    pub fn finish(mut self, value: &Value, next: &mut usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         let values = match value {
             Value::List(items) => items.as_slice(),
             one => std::slice::from_ref(one),
@@ -147,7 +133,7 @@ impl GrowingCalls {
             }
             call.name = Some(name.to_owned());
             call.id = call.id.or_else(|| value["id"].as_str().map(str::to_owned));
-            call.report(next, sink);
+            call.report(&self.calls.field, next, sink);
         }
     }
 }
@@ -167,28 +153,28 @@ impl Calls {
         self.is_open = true;
     }
 
-    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
+    fn report(&mut self, next: &mut usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         // Earlier calls are reported whole; a new one waits for the previous call's name.
         for call in &mut self.all {
             if call.name.is_none() {
                 return;
             }
-            call.report(next, sink);
+            call.report(&self.field, next, sink);
         }
     }
 }
 
 impl Call {
-    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(CallDelta<'_>)) {
+    fn report(&mut self, field: &Arc<str>, next: &mut usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         let Some(name) = &self.name else { return };
         let index = *self.index.get_or_insert_with(|| {
             let index = *next;
             *next += 1;
-            sink(CallDelta::Start { index, name, id: self.id.as_deref() });
+            sink(EventRef::CallStart { field, index, name, id: self.id.as_deref() });
             index
         });
         if let Some(delta) = self.text.get(self.reported..).filter(|delta| !delta.is_empty()) {
-            sink(CallDelta::Arguments { index, delta });
+            sink(EventRef::CallArguments { field, index, delta });
             self.reported = self.text.len();
         }
     }

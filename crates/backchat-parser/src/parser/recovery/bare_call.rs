@@ -1,9 +1,9 @@
 //! `bare-call`: JSON at the start of a line that is a call without its opener.
 
-use super::context::{Context, NoResult, Verdict};
 use super::growing_json::GrowingJson;
 use super::markers::{self, follow_tail};
 use super::view::View;
+use super::{Context, NoResult, Verdict};
 use crate::content::coerce::Tools;
 use crate::content::recovery::{self, Policies, ProblemKind, Request};
 use crate::parser::roles::CallField;

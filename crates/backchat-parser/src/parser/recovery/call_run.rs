@@ -1,10 +1,10 @@
 //! `call-in-reasoning`: a run of complete calls in the reasoning, and whether it reaches its end.
 
 use super::bare_call::strict_request;
-use super::context::{Context, NoResult, Verdict};
 use super::growing_json::GrowingJson;
 use super::markers::{self, follow_tail};
 use super::view::View;
+use super::{Context, NoResult, Verdict};
 use crate::content::Capture;
 use crate::content::recovery::{self, ProblemKind};
 use crate::parser::roles::CallField;

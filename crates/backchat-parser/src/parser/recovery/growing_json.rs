@@ -1,7 +1,7 @@
 //! JSON in a text that grows: where it ends.
 
-use super::context::{NoResult, Verdict};
 use super::view::View;
+use super::{NoResult, Verdict};
 use crate::content::recovery::{JsonPrefix, Progress};
 
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! `closers-in-strings`: a closer inside a string, and the first later closer at which the body is JSON.
 
-use super::context::{Context, NoResult, Verdict};
 use super::growing_json::GrowingJson;
 use super::view::View;
+use super::{Context, NoResult, Verdict};
 
 /// A body whose closer came inside a string.
 #[derive(Clone, Debug)]

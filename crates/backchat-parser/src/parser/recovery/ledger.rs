@@ -1,16 +1,14 @@
 //! The problems of one text as it is read: those that are certain, and those that wait for its end.
 
 use super::call_run::CallRun;
-use super::context::{Context, NoResult};
 use super::later_closer::LaterCloser;
-use super::list::Problems;
 use super::markers;
 use super::stretch::{Stray, Stretch};
 use super::view::View;
+use super::{Context, NoResult};
 use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
-use crate::parser::event::EventRef;
+use crate::parser::event::{EventRef, Span};
 use crate::parser::problem::Problem;
-use crate::parser::span::Span;
 use crate::pattern::{Search, SearchResult};
 
 /// How many calls in the reasoning are looked at.
@@ -19,11 +17,17 @@ const RUNS: usize = 64;
 /// How many problems wait for the end of the text.
 const LATE: usize = 64;
 
+/// How many problems are listed.
+const LISTED: usize = 256;
+
 #[derive(Clone, Debug, Default)]
 pub(in crate::parser) struct Ledger {
     pub policies: Policies,
     pub validate: bool,
-    problems: Problems,
+    problems: Vec<Problem>,
+    /// How many problems are not listed, and where the last of them ends.
+    unlisted: usize,
+    unlisted_end: usize,
     late: Vec<Late>,
     /// Whether an opener in the current stretch was read as text.
     pub has_false_opener: bool,
@@ -68,7 +72,12 @@ impl Ledger {
     pub fn tell(&mut self, problem: Problem, sink: &mut dyn FnMut(EventRef<'_>)) {
         sink(EventRef::Problem(&problem));
         self.has_malformed |= problem.kind == ProblemKind::Malformed && !problem.is_recovered;
-        self.problems.push(problem);
+        if self.problems.len() < LISTED {
+            self.problems.push(problem);
+        } else {
+            self.unlisted += 1;
+            self.unlisted_end = self.unlisted_end.max(problem.span.end);
+        }
     }
 
     fn wait(&mut self, late: Late) {
@@ -122,8 +131,8 @@ impl Ledger {
         if is_told {
             return;
         }
-        let ended = stretch.look(view, context);
-        if let Some((start, found)) = ended.bare {
+        let (bare, strays) = stretch.look(view, context);
+        if let Some((start, found)) = bare {
             let end = found.closer.map_or(found.end, |(closer, _)| closer);
             let problem = Problem::of(ProblemKind::BareCall, Span::new(start, end), context.plan.name(found.field));
             let problem = problem.read_by(RecoveryPolicy::MissingCallOpener, false);
@@ -134,7 +143,7 @@ impl Ledger {
                 None => {}
             }
         }
-        for Stray { field, span, closes_calls, is_consumed, is_last } in ended.strays {
+        for Stray { field, span, closes_calls, is_consumed, is_last } in strays {
             let problem = Problem::of(ProblemKind::StrayMarker, span, context.plan.name(field));
             match closes_calls {
                 true if is_last && !is_consumed && !ends_with_own(stretch, view, context) => {
@@ -243,8 +252,14 @@ impl Ledger {
         }
     }
 
-    pub fn finish(self) -> Vec<Problem> {
-        self.problems.finish()
+    /// The problems in the order of the text.
+    pub fn finish(mut self) -> Vec<Problem> {
+        self.problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        if self.unlisted > 0 {
+            let rest = Problem::new(ProblemKind::More, Span::new(self.unlisted_end, self.unlisted_end));
+            self.problems.push(Problem { count: Some(self.unlisted), ..rest });
+        }
+        self.problems
     }
 }
 

@@ -1,10 +1,10 @@
 //! Markers in text: which field they belong to, and whether the text only mentions them.
 
-use super::context::{NoResult, Verdict};
 use super::view::View;
+use super::{NoResult, Verdict};
+use crate::parser::event::Span;
 use crate::parser::plan::Plan;
 use crate::parser::signals::SHORTEST_MARK;
-use crate::parser::span::Span;
 
 /// Whether a marker is mentioned: people write one after a blank, a quote or a bracket, and models after a word or a
 /// line break.

@@ -6,20 +6,42 @@
 
 mod bare_call;
 mod call_run;
-mod context;
 mod gate;
 mod growing_json;
 mod later_closer;
 mod ledger;
-mod list;
 mod markers;
 mod steps;
 mod stretch;
 mod view;
 
-pub(super) use context::Context;
 pub(super) use gate::{Flow, Gate};
 pub(super) use later_closer::LaterCloser;
 pub(super) use ledger::Ledger;
 pub(super) use stretch::Stretch;
 pub(super) use view::View;
+
+use crate::content::coerce::Tools;
+use crate::parser::plan::Plan;
+use crate::template::Template;
+
+/// The context of a decision besides the text.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'k> {
+    pub plan: &'k Plan,
+    pub template: &'k Template,
+    /// The tools of the request, if there are any.
+    pub tools: Option<&'k Tools>,
+}
+
+/// The result of a decision after the text so far.
+pub(super) type Verdict<T> = Result<T, NoResult>;
+
+/// Why a decision has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoResult {
+    /// Undecided: more text is needed.
+    Waits,
+    /// It is not what was looked for, whatever follows.
+    IsNot,
+}

@@ -5,53 +5,32 @@
 
 use super::bare_call::{self, BareCall, has_bare_calls};
 use super::call_run::{CallRun, Run};
-use super::context::{Context, NoResult, Verdict};
 use super::gate::{Flow, Gate, Trial};
 use super::later_closer::LaterCloser;
 use super::markers::{follow_tail, is_distinctive, is_in_prose, trimmed};
 use super::stretch::{STARTS, starts};
+use super::{Context, NoResult, Verdict};
 use crate::content::recovery::{ProblemKind, RecoveryPolicy};
 use crate::parser::error::ParseError;
-use crate::parser::event::EventRef;
+use crate::parser::event::{EventRef, Span};
 use crate::parser::machine::Parser;
+use crate::parser::plan::DelimiterPlan;
 use crate::parser::problem::Problem;
 use crate::parser::region::Origin;
 use crate::parser::scan::Delimited;
-use crate::parser::span::Span;
 use crate::pattern::SearchResult;
 
 /// How many runs of calls are tried in a reasoning.
 const RUNS: usize = 64;
 
-/// How the text before a position can be handled.
-enum Candidate {
-    Start(usize),
-    Waits(usize),
-}
-
 impl Parser {
-    /// Continues the open decision, if there is one.
-    pub(in crate::parser) fn follow_trial(
+    /// Runs a step with the gate, if a policy may hold text; without one, every match counts.
+    pub(in crate::parser) fn with_gate(
         &mut self,
-        ended: bool,
-        sink: &mut dyn FnMut(EventRef<'_>),
+        step: impl FnOnce(&mut Self, &mut Gate) -> Result<Flow, ParseError>,
     ) -> Result<Flow, ParseError> {
         let Some(mut gate) = self.gate.take() else { return Ok(Flow::Goes) };
-        let flow = self.follow(&mut gate, ended, sink);
-        self.gate = Some(gate);
-        flow
-    }
-
-    /// Examines a scan's result before it counts: text up to a limit, and the delimiter there.
-    pub(in crate::parser) fn guard(
-        &mut self,
-        limit: usize,
-        next: Option<Delimited>,
-        ended: bool,
-        sink: &mut dyn FnMut(EventRef<'_>),
-    ) -> Result<Flow, ParseError> {
-        let Some(mut gate) = self.gate.take() else { return Ok(Flow::Goes) };
-        let flow = self.guarded(&mut gate, limit, next, ended, sink);
+        let flow = step(self, &mut gate);
         self.gate = Some(gate);
         flow
     }
@@ -60,7 +39,13 @@ impl Parser {
         self.ledger.policies.contains(policy)
     }
 
-    fn follow(&mut self, gate: &mut Gate, ended: bool, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<Flow, ParseError> {
+    /// Continues the open decision, if there is one.
+    pub(in crate::parser) fn follow_trial(
+        &mut self,
+        gate: &mut Gate,
+        ended: bool,
+        sink: &mut dyn FnMut(EventRef<'_>),
+    ) -> Result<Flow, ParseError> {
         let stretch = gate.begun(self.region.as_ref());
         let Some(trial) = &mut gate.trial else { return Ok(Flow::Goes) };
         let plan = self.plan.clone();
@@ -116,7 +101,8 @@ impl Parser {
         Ok(Flow::Again)
     }
 
-    fn guarded(
+    /// Examines a scan's result before it counts: text up to a limit, and the delimiter there.
+    pub(in crate::parser) fn guard(
         &mut self,
         gate: &mut Gate,
         limit: usize,
@@ -139,16 +125,9 @@ impl Parser {
                 return Ok(flow);
             }
         }
-        match self.candidate(gate, limit, ended) {
-            Some(Candidate::Start(start)) => {
-                self.release(start, sink);
-                return Ok(Flow::Again);
-            }
-            Some(Candidate::Waits(start)) => {
-                self.release(start, sink);
-                return Ok(Flow::Waits);
-            }
-            None => {}
+        if let Some((start, flow)) = self.candidate(gate, limit, ended) {
+            self.release(start, sink);
+            return Ok(flow);
         }
         match next {
             Some(next) => self.guard_delimiter(gate, next, ended, sink),
@@ -156,8 +135,9 @@ impl Parser {
         }
     }
 
-    /// The first position before a limit that needs a decision, which becomes the gate's trial.
-    fn candidate(&mut self, gate: &mut Gate, limit: usize, ended: bool) -> Option<Candidate> {
+    /// The first position before a limit that needs a decision, which becomes the gate's trial, or at which one may
+    /// begin that more text decides.
+    fn candidate(&mut self, gate: &mut Gate, limit: usize, ended: bool) -> Option<(usize, Flow)> {
         let plan = self.plan.clone();
         let field = self.region.as_ref().map(|region| region.field);
         let stretch = gate.begun(self.region.as_ref());
@@ -231,9 +211,9 @@ impl Parser {
                     Trial::InString(_) => {}
                 }
                 (gate.trial, gate.from) = (Some(trial), start);
-                Some(Candidate::Start(start))
+                Some((start, Flow::Again))
             }
-            None => waits.map(Candidate::Waits),
+            None => waits.map(|start| (start, Flow::Waits)),
         }
     }
 
@@ -392,12 +372,9 @@ impl Parser {
         ended: bool,
     ) -> Verdict<(Span, usize)> {
         let (view, _) = self.buffer.view(ended).within_hold(start);
-        let closes = |delimiter: &crate::parser::plan::DelimiterPlan| delimiter.closes && delimiter.field == field;
-        let Some(index) = self.plan.delimiters.iter().position(closes) else { return Err(NoResult::IsNot) };
-        let (Some(delimiter), Some(search)) = (self.plan.delimiters.get(index), gate.searches.get_mut(index)) else {
-            return Err(NoResult::IsNot);
-        };
-        let pattern = &delimiter.pattern;
+        let mut delimiters = self.plan.delimiters.iter().zip(&mut gate.searches);
+        let closer = delimiters.find(|(delimiter, _)| delimiter.closes && delimiter.field == field);
+        let Some((DelimiterPlan { pattern, .. }, search)) = closer else { return Err(NoResult::IsNot) };
         let has_text = |end: usize| !view.slice(start, end).trim().is_empty();
         let mut at = gate.from.max(start);
         loop {

@@ -1,10 +1,10 @@
 //! The problems of a stretch of text in the implicit field: markers that close nothing, calls without opener.
 
-use super::bare_call::{self, BareCall, has_bare_calls};
-use super::context::Context;
+use super::Context;
+use super::bare_call::{BareCall, FoundCall, has_bare_calls};
 use super::markers::{is_distinctive, is_in_prose, trimmed};
 use super::view::View;
-use crate::parser::span::Span;
+use crate::parser::event::Span;
 use crate::pattern::Pattern;
 
 /// How many beginnings of JSON are tried in a stretch.
@@ -22,15 +22,6 @@ pub(in crate::parser) struct Stretch {
     pub has_false_opener: bool,
 }
 
-/// Its problems.
-#[derive(Clone, Debug, Default)]
-pub(in crate::parser) struct StretchEnd {
-    /// The first stray marker of each field.
-    pub strays: Vec<Stray>,
-    /// The call without opener, and where it begins.
-    pub bare: Option<(usize, bare_call::FoundCall)>,
-}
-
 /// A marker that closes nothing.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::parser) struct Stray {
@@ -45,8 +36,9 @@ pub(in crate::parser) struct Stray {
 }
 
 impl Stretch {
-    /// Examines the whole stretch.
-    pub fn look(self, view: View<'_>, context: &Context<'_>) -> StretchEnd {
+    /// Examines the whole stretch: the call without opener and where it begins, and the first stray marker of each
+    /// field.
+    pub fn look(self, view: View<'_>, context: &Context<'_>) -> (Option<(usize, FoundCall)>, Vec<Stray>) {
         let view = view.up_to(self.closer.end);
         let bare = self.bare_call(view, context);
         let may_close = self.may_close || context.plan.may_close(view.slice(self.closer.start, self.closer.end));
@@ -58,7 +50,7 @@ impl Stretch {
                 strays.extend(self.stray(view, context, field, closes_calls));
             }
         }
-        StretchEnd { strays, bare }
+        (bare, strays)
     }
 
     fn stray(self, view: View<'_>, context: &Context<'_>, field: usize, closes_calls: bool) -> Option<Stray> {
@@ -88,19 +80,16 @@ impl Stretch {
         is_stray.then(|| stray(self.closer.start + found.span().0, found.text(), true, true))
     }
 
-    fn bare_call(self, view: View<'_>, context: &Context<'_>) -> Option<(usize, bare_call::FoundCall)> {
+    fn bare_call(self, view: View<'_>, context: &Context<'_>) -> Option<(usize, FoundCall)> {
         if context.tools.is_none() || !context.plan.roles.calls.iter().any(has_bare_calls) {
             return None;
         }
         let text = view.slice(self.body.start, self.body.end);
-        for start in starts(text, 0).take(STARTS) {
+        starts(text, 0).take(STARTS).find_map(|start| {
             let is_first = text.get(..start).is_some_and(|before| before.trim().is_empty());
             let start = self.body.start + start;
-            if let Ok(found) = BareCall::new(start).look(view, context, is_first) {
-                return Some((start, found));
-            }
-        }
-        None
+            Some((start, BareCall::new(start).look(view, context, is_first).ok()?))
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! A view of growing text from a position on: as far as a decision may look, however the text is cut.
 
-use super::context::{NoResult, Verdict};
+use super::{NoResult, Verdict};
 use crate::parser::part::part;
 use crate::pattern::{Pattern, Search, SearchResult};
 
