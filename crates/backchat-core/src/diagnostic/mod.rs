@@ -4,7 +4,6 @@ mod edit;
 mod escape;
 mod place;
 mod render;
-mod shell;
 mod sources;
 mod text;
 mod words;
@@ -18,13 +17,12 @@ pub use place::Place;
 pub use place::line_column;
 pub use render::{Case, Suite, render_junit};
 pub use render::{Format, render};
-pub use shell::shell_word;
 pub use sources::Sources;
 pub use text::LARGEST_FILE;
 pub use text::{NotText, text};
 // For the command.
 pub use words::counted;
-pub use words::{closest, shortened};
+pub use words::{closest, shell_word, shortened};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

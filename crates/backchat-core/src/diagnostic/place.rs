@@ -45,11 +45,7 @@ impl Place {
 
 /// The 1-based line and column of a byte of a text; columns count code points.
 pub fn line_column(text: &str, byte: usize) -> (usize, usize) {
-    let mut byte = byte.min(text.len());
-    while !text.is_char_boundary(byte) {
-        byte -= 1;
-    }
-    let before = slice(text, ..byte);
+    let before = slice(text, ..text.floor_char_boundary(byte));
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
     (line, slice(before, line_start..).chars().count() + 1)

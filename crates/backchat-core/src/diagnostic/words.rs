@@ -1,7 +1,8 @@
-//! Hostile text inside sentences: shortened, quoted and escaped.
+//! Words in messages: shortened text, names quoted for a shell, counts, and the closest known name.
 
 use std::borrow::Cow;
 
+use super::escape;
 use crate::text::slice;
 
 /// The beginning of a text that may be long, of at most this many characters, and an ellipsis if it is longer.
@@ -9,6 +10,24 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", slice(text, ..end)).into(),
         None => text.into(),
+    }
+}
+
+/// A word of a command line, as a person can paste it into a shell.
+///
+/// ```
+/// # use backchat_core as backchat;
+/// use backchat::diagnostic::shell_word;
+///
+/// assert_eq!(shell_word("a/b.fixture#two-calls"), "a/b.fixture#two-calls");
+/// assert_eq!(shell_word("my model"), "'my model'");
+/// ```
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,#".contains(c);
+    // A `#` inside a word is not a comment.
+    match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
+        true => word.to_owned(),
+        false => format!("'{}'", escape(word).replace('\'', r"'\''")),
     }
 }
 

@@ -22,7 +22,7 @@ pub use place::{Path, Places, Step};
 pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
 pub use read::{Error, ErrorKind, read};
 pub use read::{read_noting_duplicates, read_with_places_at, value_at};
-pub use value::{Object, Value};
+pub use value::{Object, Value, equal_by};
 pub use write::escape;
 
 /// A list of texts.

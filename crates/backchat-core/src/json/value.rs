@@ -123,6 +123,21 @@ impl Value {
     }
 }
 
+/// Whether two values are equal if scalars are compared with `equal`; the order of keys does not matter.
+pub fn equal_by(one: &Value, other: &Value, equal: &impl Fn(&Value, &Value) -> bool) -> bool {
+    match (one, other) {
+        (Value::List(one), Value::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal_by(one, other, equal))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has_equal =
+                |(key, value): (&str, &Value)| other.get(key).is_some_and(|other| equal_by(value, other, equal));
+            one.len() == other.len() && one.iter().all(has_equal)
+        }
+        (one, other) => equal(one, other),
+    }
+}
+
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Value::String(text.to_owned())

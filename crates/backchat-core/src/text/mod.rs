@@ -31,20 +31,14 @@ pub fn ends_of<'t>(pieces: impl Iterator<Item = &'t str>) -> impl Iterator<Item 
 
 /// The common beginning of two texts, in whole characters.
 pub fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
-    let mut length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    while !one.is_char_boundary(length) {
-        length -= 1;
-    }
-    slice(one, ..length)
+    let length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    slice(one, ..one.floor_char_boundary(length))
 }
 
 /// The common end of two texts, in whole characters.
 pub fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
-    let mut length = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
-    while !one.is_char_boundary(one.len() - length) {
-        length -= 1;
-    }
-    slice(one, one.len() - length..)
+    let length = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+    slice(one, one.ceil_char_boundary(one.len() - length)..)
 }
 
 /// A text cut into runs of characters of one kind; a character without a kind is a piece of its own.

@@ -30,10 +30,8 @@ pub(super) struct Meaning {
     pub calls: Vec<(&'static str, Value)>,
 }
 
-struct OutputPiece {
-    text: String,
-    meant: Option<(String, String)>,
-}
+/// The text of a field in an output, and the field and its meaning, if it has one.
+type OutputPiece = (String, Option<(String, String)>);
 
 /// The outputs of a plan. `order` names the fields in the order in which they are written.
 pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> {
@@ -59,9 +57,9 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
             for name in order {
                 if let Some(index) = plan.texts.iter().position(|field| field.name == *name) {
                     let pick = combination.get(index).copied().unwrap_or(0);
-                    let Some(written) = texts.get(index).and_then(|texts| texts.get(pick)) else { continue };
-                    text.push_str(&written.text);
-                    meaning.texts.extend(written.meant.clone());
+                    let Some((written, meant)) = texts.get(index).and_then(|texts| texts.get(pick)) else { continue };
+                    text.push_str(written);
+                    meaning.texts.extend(meant.clone());
                 } else if let Some(field) = plan.calls.as_ref().filter(|field| field.name == *name) {
                     let pick = combination.last().copied().unwrap_or(0);
                     let Some(calls) = calls.get(pick).filter(|calls| !calls.is_empty()) else { continue };
@@ -116,10 +114,10 @@ fn written(field: &TextField) -> Vec<OutputPiece> {
         Some(("float", _)) => &["2.5", "3"],
         Some(_) => &["7", "12"],
     };
-    let mut ways = vec![OutputPiece { text: String::new(), meant: None }];
+    let mut ways = vec![(String::new(), None)];
     let meant = |value: &str| Some((field.name.clone(), value.to_owned()));
     if field.is_implicit() {
-        ways.extend(values.iter().map(|value| OutputPiece { text: (*value).to_owned(), meant: meant(value) }));
+        ways.extend(values.iter().map(|value| ((*value).to_owned(), meant(value))));
         return ways;
     }
     for (open, closes) in field.pairs() {
@@ -129,17 +127,14 @@ fn written(field: &TextField) -> Vec<OutputPiece> {
         for (value, around, after) in [(values.first(), "\n", "\n\n"), (values.get(1), "", "")] {
             let value = value.copied().unwrap_or("");
             let around = if field.content.is_some() { "" } else { around };
-            ways.push(OutputPiece {
-                text: format!("{open}{around}{value}{around}{close}{after}"),
-                meant: meant(value),
-            });
+            ways.push((format!("{open}{around}{value}{around}{close}{after}"), meant(value)));
         }
         if field.content.is_none() && !close.is_empty() && field.name != "content" {
-            ways.push(OutputPiece { text: format!("{open}\n\n{close}\n\n"), meant: None });
+            ways.push((format!("{open}\n\n{close}\n\n"), None));
         }
         if field.context.open_optional && !close.is_empty() {
             let value = values.first().copied().unwrap_or("");
-            ways.push(OutputPiece { text: format!("{value}\n{close}\n\n"), meant: meant(value) });
+            ways.push((format!("{value}\n{close}\n\n"), meant(value)));
         }
     }
     ways

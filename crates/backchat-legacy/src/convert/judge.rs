@@ -4,7 +4,7 @@ use super::cases::{AFTER_CALLS, Case, Meaning};
 use super::plan::{Plan, TextField};
 use super::{Counterexample, Loss};
 use crate::schema::{ErrorKind, Schema};
-use backchat_core::json::{self, Number, Object, Value};
+use backchat_core::json::{self, Object, Value};
 use backchat_parser::parser;
 use backchat_parser::template::Template;
 
@@ -112,21 +112,12 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 fn alike(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => numbers_alike(one, other),
-        (Value::List(one), Value::List(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| alike(value, other)))
+    json::equal_by(one, other, &|one, other| match (one, other) {
+        (Value::Number(one), Value::Number(other)) if !(one.is_integer() && other.is_integer()) => {
+            one == other || one.as_f64() == other.as_f64()
         }
         (one, other) => one == other,
-    }
-}
-
-fn numbers_alike(one: &Number, other: &Number) -> bool {
-    one == other || one.as_f64() == other.as_f64() && !(one.is_integer() && other.is_integer())
+    })
 }
 
 /// Whether a message is the expected one.

@@ -16,7 +16,7 @@ mod stops;
 use std::collections::HashSet;
 
 use cases::Case;
-use judge::{Score, Verdict};
+use judge::Verdict;
 
 use crate::schema::{Node, Schema};
 use backchat_core::json::Value;
@@ -163,26 +163,25 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
     cases.extend(options.samples.iter().map(|text| Case::new(text)));
     let expected = judge::expected(&plan, schema, cases);
 
-    let mut best: Option<(Score, Template, Verdict)> = None;
+    let mut best: Option<(Template, Verdict)> = None;
     let drafts = draft::styles(&plan, &stops).into_iter().map(|style| draft::draft(&plan, &anchor, &style));
     for value in options.derived.iter().flat_map(|derived| plan.renamed(derived)).chain(drafts) {
         let Ok(loaded) = Template::from_value(&value) else { continue };
         let verdict = judge::judge(&plan, &loaded.template, &expected);
-        if best.as_ref().is_none_or(|(score, ..)| verdict.score > *score) {
-            best = Some((verdict.score, loaded.template, verdict));
+        if best.as_ref().is_none_or(|(_, known)| verdict.score > known.score) {
+            best = Some((loaded.template, verdict));
         }
     }
-    let Some((score, template, verdict)) = best else {
+    let Some((template, Verdict { score, losses: found, mut counterexamples })) = best else {
         return none(Loss::new(schema.root(), "patterns", "no response template with these markers loads"));
     };
     let mut losses = plan.losses;
-    losses.extend(verdict.losses);
+    losses.extend(found);
     let mut seen = HashSet::new();
     losses.retain(|loss| seen.insert((loss.path.clone(), loss.construct.clone(), loss.better)));
     let cases = expected.len();
     let is_whole = score.equal == cases && losses.iter().all(|loss| loss.better);
     let status = if is_whole { Status::Proved } else { Status::Partial };
-    let mut counterexamples = verdict.counterexamples;
     counterexamples.sort_by_key(|example| (example.better, example.output.len()));
     counterexamples.truncate(MOST_COUNTEREXAMPLES);
     Conversion { status, template: Some(template), losses, cases, passed: score.equal, counterexamples }

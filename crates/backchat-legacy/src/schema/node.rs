@@ -99,15 +99,10 @@ impl Node {
 
     /// The node as a JSON path: `$.properties.content`.
     pub fn json_path(&self) -> String {
-        json_path(&self.path)
-    }
-}
-
-/// A path with its root: `$.properties.content`.
-pub(super) fn json_path(path: &Path) -> String {
-    match path.to_string() {
-        root if root == "$" => root,
-        bracket if bracket.starts_with('[') => format!("${bracket}"),
-        steps => format!("$.{steps}"),
+        match self.path.to_string() {
+            root if root == "$" => root,
+            bracket if bracket.starts_with('[') => format!("${bracket}"),
+            steps => format!("$.{steps}"),
+        }
     }
 }

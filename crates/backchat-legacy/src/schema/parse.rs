@@ -129,15 +129,11 @@ impl Run {
             }
             let mut entries = Object::new();
             self.each(node, regex, &content, |found, pattern| {
-                let named = |name: &str| {
-                    let (_, group) = pattern.named_groups().iter().find(|(known, _)| &**known == name)?;
-                    found.group(*group as usize)
-                };
                 // Wrong groups are the first error of the reference.
                 if pattern.named_groups().is_empty() {
                     groups(node, pattern, found)?;
                 }
-                let (Some(key), Some(value)) = (named("key"), named("value")) else {
+                let (Some(key), Some(value)) = (found.name("key"), found.name("value")) else {
                     let message = "`x-regex-key-value` needs the groups `key` and `value`, and both to take part";
                     return Err(fail(node, ErrorKind::Groups, message));
                 };

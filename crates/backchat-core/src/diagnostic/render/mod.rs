@@ -13,7 +13,7 @@ use super::{Diagnostic, Label, Place, Severity, Sources, escape, escape_json};
 
 pub(super) use json::to_value;
 
-pub use junit::{Case, Suite};
+pub use junit::{Case, Suite, render_junit};
 
 /// How diagnostics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,6 @@ pub fn render(diagnostics: &[Diagnostic], format: Format, sources: &Sources, col
         Format::Junit => render_junit(&Suite::by_file(diagnostics)),
         Format::Sarif => escape_json(&sarif::render(diagnostics, sources)).into_owned(),
     }
-}
-
-/// Writes the outcome of many cases, also of those without a diagnostic, as a JUnit report.
-pub fn render_junit(suites: &[Suite]) -> String {
-    junit::render(suites)
 }
 
 /// `file:line:column`, as far as it is known, safe to print.

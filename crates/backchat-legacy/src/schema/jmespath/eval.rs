@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::number;
 use super::parse::Ast;
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, equal_by};
 
 /// How much may be copied in one evaluation, in addition to an allowance for each byte of the value.
 const ROOM: usize = 1 << 20;
@@ -40,7 +40,10 @@ impl Evaluator {
                 _ => Value::Null,
             },
             Ast::Flatten(of) => match self.eval(of, value)? {
-                Value::List(items) => Value::List(flat(items)),
+                Value::List(items) => {
+                    let inner = |item| if let Value::List(inner) = item { inner } else { vec![item] };
+                    Value::List(items.into_iter().flat_map(inner).collect())
+                }
                 _ => Value::Null,
             },
             Ast::Project(of, then) => match self.eval(of, value)? {
@@ -51,11 +54,8 @@ impl Evaluator {
                 Value::Object(mut entries) => self.project(entries.values_mut().map(std::mem::take), then)?,
                 _ => Value::Null,
             },
-            Ast::Select { of, then, condition } => match self.eval(of, value)? {
-                Value::List(items) => {
-                    let kept = self.select(items, condition)?;
-                    self.project(kept.into_iter(), then)?
-                }
+            Ast::Filter(of, condition) => match self.eval(of, value)? {
+                Value::List(items) => Value::List(self.filter(items, condition)?),
                 _ => Value::Null,
             },
             Ast::Equal(left, right) => equal(&self.eval_copy(left, &value)?, &self.eval(right, value)?).into(),
@@ -77,14 +77,16 @@ impl Evaluator {
             }
             Ast::Not(of) => is_false(&self.eval(of, value)?).into(),
             Ast::List(_) | Ast::Object(_) if value.is_null() => Value::Null,
-            Ast::List(items) => self.list(items, &value)?,
+            Ast::List(items) => {
+                items.iter().map(|item| self.eval_copy(item, &value)).collect::<Result<_, _>>().map(Value::List)?
+            }
             Ast::Object(entries) => self.object(entries, &value)?,
             Ast::Call(name, arguments) => self.call(name, arguments, &value)?,
             Ast::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
         })
     }
 
-    fn select(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, String> {
+    fn filter(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, String> {
         let mut kept = Vec::new();
         for item in items {
             if !is_false(&self.eval_copy(condition, &item)?) {
@@ -92,10 +94,6 @@ impl Evaluator {
             }
         }
         Ok(kept)
-    }
-
-    fn list(&mut self, items: &[Ast], value: &Value) -> Result<Value, String> {
-        items.iter().map(|item| self.eval_copy(item, value)).collect::<Result<_, _>>().map(Value::List)
     }
 
     fn object(&mut self, entries: &[(String, Ast)], value: &Value) -> Result<Value, String> {
@@ -158,17 +156,6 @@ fn is_false(value: &Value) -> bool {
     }
 }
 
-fn flat(items: Vec<Value>) -> Vec<Value> {
-    let mut list = Vec::new();
-    for item in items {
-        match item {
-            Value::List(inner) => list.extend(inner),
-            item => list.push(item),
-        }
-    }
-    list
-}
-
 /// A slice of a list, as in Python.
 fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec<Value>, String> {
     let step = step.unwrap_or(1);
@@ -212,18 +199,11 @@ fn equal(left: &Value, right: &Value) -> bool {
 
 /// `==` of Python, to which `True` is 1.
 pub(super) fn python_equal(left: &Value, right: &Value) -> bool {
-    match (left, right) {
+    equal_by(left, right, &|left, right| match (left, right) {
         (Value::Number(left), Value::Number(right)) => number::compare(left, right) == Some(Ordering::Equal),
         (Value::Bool(truth), Value::Number(number)) | (Value::Number(number), Value::Bool(truth)) => {
             number.as_f64() == f64::from(u8::from(*truth))
         }
-        (Value::List(left), Value::List(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| python_equal(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| python_equal(value, other)))
-        }
         (left, right) => left == right,
-    }
+    })
 }

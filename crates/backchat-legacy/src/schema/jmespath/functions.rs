@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::eval::{Evaluator, order, python_equal};
-use super::number::{self, Num};
+use super::number;
 use super::parse::Ast;
 use backchat_core::json::Value;
 use backchat_core::python;
@@ -121,9 +121,9 @@ impl Evaluator {
                 let rounded = if name == "ceil" { value.ceil() } else { value.floor() };
                 number::whole(rounded).ok_or("NaN and infinities cannot be made an integer")?
             }
-            ("sum", Value::List(items)) => sum(&items)?.to_value(),
+            ("sum", Value::List(items)) => number::sum(&items)?.into(),
             ("avg", Value::List(items)) if items.is_empty() => Value::Null,
-            ("avg", Value::List(items)) => (sum(&items)?.as_f64() / items.len() as f64).into(),
+            ("avg", Value::List(items)) => (number::sum(&items)?.as_f64() / items.len() as f64).into(),
             ("length", Value::String(text)) => text.chars().count().into(),
             ("length", Value::List(items)) => items.len().into(),
             ("length", Value::Object(entries)) => entries.len().into(),
@@ -232,21 +232,6 @@ fn to_number(value: Value) -> Value {
         }
         _ => Value::Null,
     }
-}
-
-fn sum(items: &[Value]) -> Result<Num, String> {
-    let mut sum = Num::Int(0);
-    for item in items {
-        let Value::Number(number) = item else { continue };
-        let next = Num::of(number).ok_or("an integer is too large to add")?;
-        sum = match (sum, next) {
-            (Num::Int(sum), Num::Int(next)) => {
-                Num::Int(sum.checked_add(next).ok_or("the sum is too large an integer")?)
-            }
-            (sum, next) => Num::Float(sum.as_f64() + next.as_f64()),
-        };
-    }
-    Ok(sum)
 }
 
 fn contains(subject: &Value, search: &Value) -> Result<bool, String> {

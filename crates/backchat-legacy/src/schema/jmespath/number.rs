@@ -4,32 +4,21 @@ use std::cmp::Ordering;
 
 use backchat_core::json::{Number, Value};
 
-/// A number to compute with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Num {
-    Int(i128),
-    Float(f64),
-}
-
-impl Num {
-    /// The number of a JSON number; `None` for an integer too large to compute with.
-    pub fn of(number: &Number) -> Option<Self> {
-        if number.is_integer() { number.as_str().parse().ok().map(Num::Int) } else { Some(Num::Float(number.as_f64())) }
-    }
-
-    pub fn as_f64(self) -> f64 {
-        match self {
-            Num::Int(value) => value as f64,
-            Num::Float(value) => value,
+/// The sum of the numbers among some values: an integer until the first float is added.
+pub(super) fn sum(items: &[Value]) -> Result<Number, String> {
+    let (mut whole, mut float) = (0_i128, None);
+    for item in items {
+        let Value::Number(number) = item else { continue };
+        let int = match number.is_integer() {
+            true => Some(number.as_str().parse::<i128>().map_err(|_| "an integer is too large to add")?),
+            false => None,
+        };
+        match (int, float) {
+            (Some(int), None) => whole = whole.checked_add(int).ok_or("the sum is too large an integer")?,
+            _ => float = Some(float.unwrap_or(whole as f64) + int.map_or(number.as_f64(), |int| int as f64)),
         }
     }
-
-    pub fn to_value(self) -> Value {
-        match self {
-            Num::Int(value) => integer(&value.to_string()),
-            Num::Float(value) => value.into(),
-        }
-    }
+    Ok(float.map_or_else(|| Number::from_text(whole.to_string()), Number::from))
 }
 
 /// The integer of a text of digits.

@@ -28,12 +28,8 @@ pub(super) enum Ast {
     Project(Box<Ast>, Box<Ast>),
     /// Each value of an object.
     ProjectValues(Box<Ast>, Box<Ast>),
-    /// Each element for which a condition holds.
-    Select {
-        of: Box<Ast>,
-        then: Box<Ast>,
-        condition: Box<Ast>,
-    },
+    /// The elements of a list for which a condition holds.
+    Filter(Box<Ast>, Box<Ast>),
     Equal(Box<Ast>, Box<Ast>),
     /// Whether the order of two values is one of those that the operator accepts.
     Order(fn(Ordering) -> bool, Box<Ast>, Box<Ast>),
@@ -55,11 +51,11 @@ impl Ast {
             Ast::Then(one, other)
             | Ast::Project(one, other)
             | Ast::ProjectValues(one, other)
+            | Ast::Filter(one, other)
             | Ast::Equal(one, other)
             | Ast::Order(_, one, other)
             | Ast::Or(one, other)
             | Ast::And(one, other) => [one, other].into_iter().for_each(|node| node.walk(visit)),
-            Ast::Select { of, then, condition } => [of, then, condition].into_iter().for_each(|node| node.walk(visit)),
             Ast::Flatten(of) | Ast::Not(of) | Ast::Reference(of) => of.walk(visit),
             Ast::Index(items) | Ast::List(items) | Ast::Call(_, items) => {
                 items.iter().for_each(|node| node.walk(visit))
@@ -211,7 +207,8 @@ impl ExpressionParser {
         let condition = self.expression(0)?;
         self.expect(&Token::RightBracket)?;
         let then = if *self.peek() == Token::Flatten { Ast::Current } else { self.projected(Token::Filter.power())? };
-        Ok(Ast::Select { of: Box::new(left), then: Box::new(then), condition: Box::new(condition) })
+        let filtered = Ast::Filter(Box::new(left), Box::new(condition));
+        Ok(Ast::Project(Box::new(filtered), Box::new(then)))
     }
 
     fn flatten(&mut self, left: Ast) -> Result<Ast, String> {

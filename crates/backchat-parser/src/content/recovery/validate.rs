@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use backchat_core::json::{Number, Object, Value};
+use backchat_core::json::{Number, Object, Value, equal_by};
 use backchat_core::push_new;
 
 /// How deep a schema is followed.
@@ -180,17 +180,10 @@ fn is_of_type(value: &Value, name: &str) -> bool {
 
 /// Whether two values are the same in JSON Schema, where 1 and 1.0 are.
 fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
+    equal_by(one, other, &|one, other| match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
-        (Value::List(one), Value::List(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            let has_same = |(key, value): (&str, &Value)| other.get(key).is_some_and(|other| is_same(value, other));
-            one.len() == other.len() && one.iter().all(has_same)
-        }
         (one, other) => one == other,
-    }
+    })
 }
 
 fn bounds(length: usize, schema: &Object, [least, most]: [&'static str; 2]) -> [(&'static str, bool); 2] {
