@@ -3,6 +3,7 @@
 use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, BYTES_PER_UNIT};
 use super::tree::Assertion;
+use backchat_core::python::text::is_word;
 
 /// The cost of folding a character, in units of work.
 const FOLD: usize = 64;
@@ -137,8 +138,4 @@ impl Attempt {
 /// Whether a character has another case. One without can only equal itself.
 fn is_cased(c: char) -> bool {
     !c.to_lowercase().eq([c]) || !c.to_uppercase().eq([c])
-}
-
-fn is_word(c: char) -> bool {
-    regex_syntax::try_is_word_character(c).unwrap_or(false)
 }

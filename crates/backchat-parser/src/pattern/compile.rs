@@ -24,7 +24,9 @@ impl Program {
         // match is empty or not.
         let has_memory = |node: &Node| matches!(node, Node::Backref { .. } | Node::IfGroup { .. } | Node::Keep);
         let plain = !calls && !parsed.node.any(&has_memory);
-        let mut compiler = Compiler { program: Self::empty(parsed.groups as usize * 2), plain, calls };
+        let groups = parsed.groups as usize;
+        let program = Self { cells: groups * 2, slots: groups * 2, entries: vec![0; groups], ..Self::default() };
+        let mut compiler = Compiler { program, plain, calls };
         compiler.node(&parsed.node, false);
         if calls {
             compiler.push(Inst::Return { group: 0 });

@@ -112,7 +112,7 @@ impl Run {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub insts: Vec<Inst>,
     /// How many cells an attempt has: the slots of the groups, and the registers after them.
@@ -133,20 +133,6 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub fn empty(slots: usize) -> Self {
-        Self {
-            insts: Vec::new(),
-            cells: slots,
-            slots,
-            splits: 0,
-            runs: 0,
-            extents: 0,
-            depends_on_search_start: false,
-            asks_for_end: false,
-            entries: vec![0; slots / 2],
-        }
-    }
-
     /// Notes the successor of each run, and the beginning of each look.
     pub fn note_next_bytes(&mut self) {
         let nexts: Vec<_> = (0..self.insts.len()).map(|at| self.next_bytes(at + 1, 8)).collect();

@@ -147,17 +147,7 @@ fn generous(node: &Node) -> Regular {
 /// The whole texts in which a pattern is found; `start` and `end` say whether this part reaches the edges of the
 /// pattern.
 fn anchored(node: &Node, start: bool, end: bool) -> Option<Regular> {
-    let around = |inner: Regular, start: bool, end: bool| {
-        let mut items = Vec::new();
-        if start {
-            items.push(Regular::anything());
-        }
-        items.push(inner);
-        if end {
-            items.push(Regular::anything());
-        }
-        Regular::Concat(items)
-    };
+    let edge = |is_edge: bool| is_edge.then(Regular::anything);
     match node {
         Node::Group { node, .. } | Node::Atomic(node) if has_places(node) => anchored(node, start, end),
         Node::Alternate(items) if items.iter().any(has_places) => {
@@ -173,7 +163,7 @@ fn anchored(node: &Node, start: bool, end: bool) -> Option<Regular> {
             Some(if start { Regular::anything() } else { Regular::Empty })
         }
         Node::Assert(_) => None,
-        node => Some(around(exact(node)?, start, end)),
+        node => Some(Regular::Concat([edge(start), Some(exact(node)?), edge(end)].into_iter().flatten().collect())),
     }
 }
 

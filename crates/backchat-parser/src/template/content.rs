@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::respell::Respell;
+use super::model::Respell;
 use crate::pattern::Pattern;
 
 /// The name of a content parser: how a region's body becomes a value.

@@ -2,7 +2,7 @@
 
 use super::ContentParser;
 use super::keys::{self, Key, Kind};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, texts};
 
 /// The JSON Schema (draft 7) of a response template, made from the loader's own table of keys.
 pub fn schema() -> Value {
@@ -13,7 +13,7 @@ pub fn schema() -> Value {
     ]);
     out.extend(object_of(keys::TEMPLATE));
     out.extend([
-        ("required", list(["fields"])),
+        ("required", texts(&["fields"])),
         ("oneOf", Value::List(vec![required("start_anchor"), required("start_anchor_pattern")])),
         ("definitions", Value::Object(definitions())),
     ]);
@@ -25,7 +25,7 @@ fn definitions() -> Object {
     for parser in ContentParser::ALL {
         let mut arguments = Object::from(object_of(keys::arguments(Some(parser))));
         if parser == ContentParser::XmlInline {
-            arguments.extend([("required", list(["tag_pattern"]))]);
+            arguments.extend([("required", texts(&["tag_pattern"]))]);
         }
         out.insert(arguments_name(parser), Value::Object(arguments));
     }
@@ -34,21 +34,21 @@ fn definitions() -> Object {
 
 fn field() -> Value {
     let mut out = Object::from(object_of(keys::FIELD));
-    let exclusive = |one, other| Value::from([("not", Value::from([("required", list([one, other]))]))]);
+    let exclusive = |one, other| Value::from([("not", Value::from([("required", texts(&[one, other]))]))]);
     let mut rules = vec![
         exclusive("open", "open_pattern"),
         exclusive("close", "close_pattern"),
         implies(
-            Value::from([("required", list(["join"])), ("properties", is("join", [("type", "string".into())]))]),
-            Value::from([("required", list(["repeats"])), ("properties", is("repeats", [("const", true.into())]))]),
+            Value::from([("required", texts(&["join"])), ("properties", is("join", [("type", "string".into())]))]),
+            Value::from([("required", texts(&["repeats"])), ("properties", is("repeats", [("const", true.into())]))]),
         ),
         implies(
             Value::from([
-                ("required", list(["transform_each"])),
+                ("required", texts(&["transform_each"])),
                 ("properties", is("transform_each", [("const", true.into())])),
             ]),
             Value::from([
-                ("required", list(["transform"])),
+                ("required", texts(&["transform"])),
                 ("properties", is("transform", [("not", Value::from([("type", "null".into())]))])),
             ]),
         ),
@@ -69,12 +69,12 @@ fn arguments_rules(parser_key: &'static str, args_key: &'static str) -> impl Ite
     ContentParser::ALL.into_iter().map(move |parser| {
         let mut chosen = Object::from([("properties", is(parser_key, [("const", parser.name().into())]))]);
         if parser != ContentParser::Text {
-            chosen.extend([("required", list([parser_key]))]);
+            chosen.extend([("required", texts(&[parser_key]))]);
         }
         let arguments = reference(&arguments_name(parser));
         let mut then = Object::from([("properties", Value::from([(args_key, arguments)]))]);
         if parser == ContentParser::XmlInline {
-            then.extend([("required", list([args_key]))]);
+            then.extend([("required", texts(&[args_key]))]);
         }
         implies(Value::Object(chosen), Value::Object(then))
     })
@@ -107,7 +107,7 @@ fn object_of(table: &[Key]) -> [(&'static str, Value); 3] {
 
 fn of_kind(kind: Kind) -> Value {
     let a = |name: &str| ("type", name.into());
-    let names = || ("enum", list(ContentParser::ALL.map(ContentParser::name)));
+    let names = || ("enum", texts(&ContentParser::ALL.map(ContentParser::name)));
     match kind {
         Kind::Version => Value::from([("const", 1_i64.into())]),
         Kind::Object | Kind::ContentArgs => Value::from([a("object")]),
@@ -117,9 +117,9 @@ fn of_kind(kind: Kind) -> Value {
             Value::from([a("object"), ("minProperties", 1_i64.into()), ("additionalProperties", reference("field"))])
         }
         Kind::Flag => Value::from([a("boolean")]),
-        Kind::TextOrNull => Value::from([("type", list(["string", "null"]))]),
+        Kind::TextOrNull => Value::from([("type", texts(&["string", "null"]))]),
         Kind::Separator => Value::from([a("string"), ("minLength", 1_i64.into())]),
-        Kind::LineSeparator => Value::from([("type", list(["string", "null"])), ("minLength", 1_i64.into())]),
+        Kind::LineSeparator => Value::from([("type", texts(&["string", "null"])), ("minLength", 1_i64.into())]),
         Kind::ContentParser => Value::from([a("string"), names()]),
         Kind::Shape => Value::Object(Object::new()),
         Kind::Pairs => Value::from([
@@ -151,7 +151,7 @@ fn reference(definition: &str) -> Value {
 }
 
 fn required(key: &str) -> Value {
-    Value::from([("required", list([key]))])
+    Value::from([("required", texts(&[key]))])
 }
 
 fn is<const N: usize>(key: &str, schema: [(&str, Value); N]) -> Value {
@@ -160,8 +160,4 @@ fn is<const N: usize>(key: &str, schema: [(&str, Value); N]) -> Value {
 
 fn implies(condition: Value, consequence: Value) -> Value {
     Value::from([("if", condition), ("then", consequence)])
-}
-
-fn list<const N: usize>(items: [&str; N]) -> Value {
-    Value::List(items.map(Value::from).to_vec())
 }

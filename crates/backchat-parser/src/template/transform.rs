@@ -83,39 +83,26 @@ impl std::fmt::Display for Placeholder {
 impl Shape {
     /// Finds the holes of a value. Keys are not looked at.
     pub fn of(value: &Value) -> Self {
+        Self::with_holes(value).unwrap_or_else(|| Shape::Literal(value.clone()))
+    }
+
+    /// The shape of a value that has a hole.
+    fn with_holes(value: &Value) -> Option<Self> {
+        let or_literal =
+            |(value, shape): (&Value, Option<Self>)| shape.unwrap_or_else(|| Shape::Literal(value.clone()));
         match value {
-            Value::String(text) => match Placeholder::read(text) {
-                Some(placeholder) => Shape::Placeholder(placeholder),
-                None => Shape::Literal(value.clone()),
-            },
+            Value::String(text) => Placeholder::read(text).map(Shape::Placeholder),
             Value::List(items) => {
-                let shapes: Vec<_> = items.iter().map(Shape::of).collect();
-                match shapes.iter().all(Shape::is_literal) {
-                    true => Shape::Literal(Value::List(shapes.into_iter().filter_map(Shape::into_literal).collect())),
-                    false => Shape::List(shapes),
-                }
+                let shapes: Vec<_> = items.iter().map(Self::with_holes).collect();
+                let has_hole = shapes.iter().any(Option::is_some);
+                has_hole.then(|| Shape::List(items.iter().zip(shapes).map(or_literal).collect()))
             }
             Value::Object(entries) => {
-                let shapes: Map<_> = entries.iter().map(|(key, value)| (key, Shape::of(value))).collect();
-                let all_literal = shapes.values().all(Shape::is_literal);
-                match all_literal {
-                    true => Shape::Literal(Value::Object(
-                        shapes.into_iter().filter_map(|(key, shape)| Some((key, shape.into_literal()?))).collect(),
-                    )),
-                    false => Shape::Object(shapes),
-                }
+                let shapes: Vec<_> = entries.values().map(Self::with_holes).collect();
+                let has_hole = shapes.iter().any(Option::is_some);
+                let shapes = entries.values().zip(shapes).map(or_literal);
+                has_hole.then(|| Shape::Object(entries.keys().zip(shapes).collect()))
             }
-            _ => Shape::Literal(value.clone()),
-        }
-    }
-
-    fn is_literal(&self) -> bool {
-        matches!(self, Shape::Literal(_))
-    }
-
-    fn into_literal(self) -> Option<Value> {
-        match self {
-            Shape::Literal(value) => Some(value),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Writes a template as canonical JSON: defaults left out, keys in a fixed order; loading it gives the same template.
 
 use super::{ContentSpec, Delimiter, Field, Template, keys};
-use backchat_core::json::{Object, Value};
+use backchat_core::json::{Object, Value, texts};
 
 impl Template {
     /// The template as JSON, its keys in conventional order; defaults are left out.
@@ -59,7 +59,7 @@ fn write_delimiter(delimiter: Option<&Delimiter>, [literal, pattern]: [&str; 2],
         Some(Delimiter::Literals { literals, .. }) => {
             let value = match literals.as_slice() {
                 [one] => one.as_str().into(),
-                several => Value::List(several.iter().map(|text| text.as_str().into()).collect()),
+                several => texts(several),
             };
             out.insert(literal, value);
         }

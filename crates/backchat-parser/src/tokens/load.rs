@@ -46,7 +46,7 @@ fn load(text: &str) -> Result<Tokens, TokensError> {
     if let Some(added) = added {
         added_tokens(added, &mut builder)?;
     }
-    builder.finish()
+    Ok(builder.finish())
 }
 
 /// A value that is small in every tokenizer, or whose parts are all needed.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::error::TokensError;
+use backchat_core::json::{self, Value};
 use backchat_core::text::slice;
 
 pub(super) struct TokenizerReader<'t> {
@@ -78,46 +79,14 @@ impl<'t> TokenizerReader<'t> {
         self.expect(b'"')?;
         let start = self.at;
         let escaped = self.end_string(start)?;
-        let raw = slice(self.text, start..self.at - 1);
-        if escaped { self.unescape(raw, start).map(Cow::Owned) } else { Ok(Cow::Borrowed(raw)) }
-    }
-
-    fn unescape(&self, raw: &str, start: usize) -> Result<String, TokensError> {
-        let bad = |at: usize| TokensError::syntax(start + at, "this escape is not one of JSON");
-        let mut out = String::with_capacity(raw.len());
-        let mut at = 0;
-        while let Some(offset) = memchr::memchr(b'\\', raw.as_bytes().get(at..).unwrap_or_default()) {
-            out.push_str(slice(raw, at..at + offset));
-            at += offset + 1;
-            let Some(kind) = raw.as_bytes().get(at) else { return Err(bad(at)) };
-            at += 1;
-            out.push(match kind {
-                b'"' => '"',
-                b'\\' => '\\',
-                b'/' => '/',
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                b'n' => '\n',
-                b'r' => '\r',
-                b't' => '\t',
-                b'u' => {
-                    let unit = |at: usize| u32::from_str_radix(raw.get(at..at + 4)?, 16).ok();
-                    let high = unit(at).ok_or_else(|| bad(at))?;
-                    at += 4;
-                    let low = raw.get(at..at + 2).filter(|escape| *escape == "\\u").and_then(|_| unit(at + 2));
-                    match (high, low) {
-                        (0xD800..0xDC00, Some(low @ 0xDC00..0xE000)) => {
-                            at += 6;
-                            char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)).unwrap_or('\u{fffd}')
-                        }
-                        _ => char::from_u32(high).unwrap_or('\u{fffd}'),
-                    }
-                }
-                _ => return Err(bad(at - 1)),
-            });
+        if !escaped {
+            return Ok(Cow::Borrowed(slice(self.text, start..self.at - 1)));
         }
-        out.push_str(slice(raw, at..));
-        Ok(out)
+        match json::read(slice(self.text, start - 1..self.at)) {
+            Ok(Value::String(text)) => Ok(Cow::Owned(text)),
+            Ok(_) => self.fail("a string is missing here"),
+            Err(error) => Err(TokensError::syntax(start - 1 + error.offset(), error.message())),
+        }
     }
 
     /// The text of the next value, which is skipped: its brackets and strings are balanced, the rest is not checked.

@@ -12,17 +12,11 @@ pub struct Tokens {
     later: Forms,
     /// Those at the first place of a text, where the decoder makes a difference.
     first: Option<Forms>,
-    added: Vec<Added>,
+    /// The id and the content of each token that is split off before the tokenizer's model sees the text.
+    added: Vec<(u32, String)>,
     pub(super) decoder: Decoder,
     /// Whether encoding puts a space after every added token, which is no text.
     pub(super) prepends: bool,
-}
-
-/// A token that is split off before the tokenizer's model sees the text.
-#[derive(Clone, Debug)]
-struct Added {
-    id: u32,
-    content: String,
 }
 
 /// What an id is.
@@ -198,22 +192,22 @@ impl Builder {
     /// An added token, which takes the place of an ordinary one. Fails with the other if two have the id.
     pub fn added(&mut self, id: u32, content: &str) -> Result<(), String> {
         if let Some(Token::Added(place)) = self.tokens.later.token(id)
-            && let Some(other) = self.tokens.added.get(place)
+            && let Some((_, other)) = self.tokens.added.get(place)
         {
-            return if other.content == content { Ok(()) } else { Err(other.content.clone()) };
+            return if other == content { Ok(()) } else { Err(other.clone()) };
         }
         let entry = Entry::new(ADDED, self.tokens.added.len(), 0).unwrap_or_default();
         self.tokens.later.set(id, entry);
-        self.tokens.added.push(Added { id, content: content.to_owned() });
+        self.tokens.added.push((id, content.to_owned()));
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<Tokens, TokensError> {
+    pub fn finish(mut self) -> Tokens {
         self.tokens.later.settle();
         if let Some(first) = &mut self.tokens.first {
             first.settle();
         }
-        Ok(self.tokens)
+        self.tokens
     }
 }
 
@@ -225,7 +219,7 @@ impl Tokens {
 
     /// The contents of the added tokens, with their ids.
     pub fn added(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.added.iter().map(|added| (added.id, added.content.as_str()))
+        self.added.iter().map(|(id, content)| (*id, content.as_str()))
     }
 
     /// The content of an added token, such as a marker; `None` for any other id.
@@ -235,7 +229,7 @@ impl Tokens {
 
     /// The text of the added token at a place of their list.
     pub(crate) fn added_content(&self, place: usize) -> &str {
-        self.added.get(place).map_or("", |added| &added.content)
+        self.added.get(place).map_or("", |(_, content)| content)
     }
 
     /// The place of an added token among them, by its id.

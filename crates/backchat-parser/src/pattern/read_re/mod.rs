@@ -119,7 +119,8 @@ impl<'p> ReReader<'p> {
                 '\\' => self.escape(start)?,
                 '[' => (self.set(start)?, ItemKind::Other),
                 '*' | '+' | '?' => {
-                    self.repeat(&mut items, c, start)?;
+                    let (min, max) = (u32::from(c == '+'), (c == '?').then_some(1));
+                    self.repeated(&mut items, min, max, start)?;
                     continue;
                 }
                 '{' => match self.counts(start)? {
@@ -149,15 +150,6 @@ impl<'p> ReReader<'p> {
             items.push(item);
         }
         Ok(Node::concat(items.into_iter().map(|(node, _)| node).collect()))
-    }
-
-    fn repeat(&mut self, items: &mut Vec<(Node, ItemKind)>, mark: char, start: usize) -> Result<(), PatternError> {
-        let (min, max) = match mark {
-            '*' => (0, None),
-            '+' => (1, None),
-            _ => (0, Some(1)),
-        };
-        self.repeated(items, min, max, start)
     }
 
     fn repeated(

@@ -165,7 +165,7 @@ pub(crate) fn load_value(value: &Value, base: &Path, source: Option<Source<'_>>)
     if let Some(source) = source {
         check.repeated_keys(&Path::root(), source.places);
     }
-    let diagnostics = check.problems.into_diagnostics(base, source);
+    let diagnostics = check.into_diagnostics(base, source);
     match parts {
         Some(parts) if diagnostics.iter().all(|diagnostic| diagnostic.severity < Severity::Error) => {
             Ok(Loaded { template: Template::new(parts), warnings: diagnostics })

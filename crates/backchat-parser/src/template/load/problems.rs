@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use backchat_core::diagnostic::{Diagnostic, Edit, Place, Severity};
+use super::values::Checker;
+use backchat_core::diagnostic::{Diagnostic, Edit, Place};
 use backchat_core::json::{Path, Places, Value, offset_as_written};
 use backchat_core::text::slice;
 
@@ -13,11 +14,6 @@ pub(crate) struct Source<'s> {
     pub text: &'s str,
     /// The positions of the template and everything below it.
     pub places: &'s Places,
-}
-
-#[derive(Default)]
-pub(super) struct Problems {
-    found: Vec<Problem>,
 }
 
 /// One problem, and the path of the value it is about.
@@ -43,7 +39,7 @@ enum Spot {
 }
 
 impl Problem {
-    fn new(diagnostic: Diagnostic, path: &Path) -> Self {
+    pub fn new(diagnostic: Diagnostic, path: &Path) -> Self {
         Self { diagnostic, path: path.clone(), spot: Spot::Value, labels: Vec::new(), replacement: None }
     }
 
@@ -94,19 +90,7 @@ impl Problem {
     }
 }
 
-impl Problems {
-    /// Adds a problem of the value at a path, to say more about it.
-    pub fn add(
-        &mut self,
-        severity: Severity,
-        id: &'static str,
-        path: &Path,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> &mut Problem {
-        self.found.push_mut(Problem::new(Diagnostic::new(severity, id, message).help(help), path))
-    }
-
+impl Checker {
     /// Turns the problems into diagnostics, in the order of the file. Paths are relative to `base`.
     pub fn into_diagnostics(self, base: &Path, source: Option<Source<'_>>) -> Vec<Diagnostic> {
         let shown = |path: &Path| path.below(base).to_string();
@@ -117,11 +101,12 @@ impl Problems {
                     diagnostic.label(Place { path: Some(shown(path)), ..Place::default() }, *message)
                 })
             };
-            return self.found.into_iter().map(placed).collect();
+            return self.problems.into_iter().map(placed).collect();
         };
 
-        let spans: Vec<_> = self.found.iter().map(|problem| problem.span(source)).collect();
-        let label_spans = self.found.iter().flat_map(|problem| &problem.labels).map(|(path, _)| key_span(path, source));
+        let spans: Vec<_> = self.problems.iter().map(|problem| problem.span(source)).collect();
+        let label_spans =
+            self.problems.iter().flat_map(|problem| &problem.labels).map(|(path, _)| key_span(path, source));
         let lines =
             line_columns(source.text, spans.iter().cloned().chain(label_spans).flatten().map(|span| span.start));
         let place = |path: &Path, span: Option<Range<usize>>| Place {
@@ -131,7 +116,7 @@ impl Problems {
             path: Some(shown(path)),
         };
         let mut diagnostics: Vec<_> = self
-            .found
+            .problems
             .into_iter()
             .zip(spans)
             .map(|(problem, span)| {

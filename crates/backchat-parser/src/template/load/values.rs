@@ -1,15 +1,15 @@
 //! Checks values of the common types: each wrong one is a problem at its path, and checking continues.
 
-use super::problems::{Problem, Problems};
+use super::problems::Problem;
 use crate::pattern::{Pattern, PatternError};
 use crate::template::Delimiter;
 use crate::template::keys::{self, Key};
-use backchat_core::diagnostic::{Severity, closest, shortened};
+use backchat_core::diagnostic::{Diagnostic, Severity, closest, shortened};
 use backchat_core::json::{Object, Path, Places, Value};
 
 #[derive(Default)]
 pub(super) struct Checker {
-    pub problems: Problems,
+    pub problems: Vec<Problem>,
 }
 
 pub(super) struct At<'v> {
@@ -36,6 +36,18 @@ impl<'v> At<'v> {
 }
 
 impl Checker {
+    /// Adds a problem of the value at a path, to say more about it.
+    fn add(
+        &mut self,
+        severity: Severity,
+        id: &'static str,
+        path: &Path,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> &mut Problem {
+        self.problems.push_mut(Problem::new(Diagnostic::new(severity, id, message).help(help), path))
+    }
+
     pub fn error(
         &mut self,
         id: &'static str,
@@ -43,7 +55,7 @@ impl Checker {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> &mut Problem {
-        self.problems.add(Severity::Error, id, path, message, help)
+        self.add(Severity::Error, id, path, message, help)
     }
 
     pub fn warning(
@@ -53,7 +65,7 @@ impl Checker {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> &mut Problem {
-        self.problems.add(Severity::Warning, id, path, message, help)
+        self.add(Severity::Warning, id, path, message, help)
     }
 
     /// Reports each key that is not in the table. Returns the keys that were probably meant.
@@ -76,7 +88,7 @@ impl Checker {
                 (None, Some(advice)) if severity == Severity::Error => advice,
                 _ => format!("remove it; the keys here are {}", listed(table.iter().map(|key| key.name))),
             };
-            let problem = self.problems.add(severity, id, &path, message, help).on_key();
+            let problem = self.add(severity, id, &path, message, help).on_key();
             if let Some(key) = closest {
                 problem.replace_with(key);
             }

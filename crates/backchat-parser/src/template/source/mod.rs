@@ -154,7 +154,10 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
     let entry = |name: &str| entries.iter().flatten().rfind(|entry| entry.name == name);
     let (span, path) = match (entry(KEY), entry(SCHEMA_KEY)) {
         (Some(entry), _) => (entry.value.clone(), Path::root().key(KEY)),
-        (None, Some(entry)) => return Err(vec![is_a_schema(file, text, entry)]),
+        (None, Some(entry)) => {
+            let place = Place::span(text, entry.key.clone()).in_file(file).path(SCHEMA_KEY);
+            return Err(vec![schema_instead(place, file)]);
+        }
         (None, None) => (document, Path::root()),
     };
     let both = entry(KEY).and(entry(SCHEMA_KEY));
@@ -181,11 +184,6 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
         }
         Err(error) => Err(error.in_file(file).diagnostics),
     }
-}
-
-fn is_a_schema(file: &str, text: &str, entry: &Entry) -> Diagnostic {
-    let place = Place::span(text, entry.key.clone()).in_file(file).path(SCHEMA_KEY);
-    schema_instead(place, file)
 }
 
 /// A response schema was given instead of a response template.
