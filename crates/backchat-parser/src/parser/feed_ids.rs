@@ -8,26 +8,35 @@ use super::machine::Parser;
 use super::options::Options;
 use super::part::part;
 use super::plan::Glance;
-use super::token_feed::{Prompt, TokenFeed};
+use super::token_feed::TokenFeed;
 use super::token_template::TokenTemplate;
 use crate::content::Mode;
+use crate::tokens::TextStream;
 
 impl Parser {
     /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the
     /// answer's are one stream, so that a character may begin in one and end in the other.
     pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
-        Self::with_prompt(tokens, Prompt::Ids(prompt_ids), options)
+        let mut feed = TokenFeed::new(tokens, TextStream::new(tokens.tokens()), &options);
+        let prefix = feed.prompt_text(prompt_ids);
+        Self::with_feed(tokens, feed, &prefix, options)
     }
 
     /// The same after a prompt without ids. Markers spelled in it count as markers.
     pub fn with_tokens_after(tokens: &TokenTemplate, prefix: &str, options: Options) -> Result<Self, ParseError> {
-        Self::with_prompt(tokens, Prompt::Text(prefix), options)
+        let feed = TokenFeed::new(tokens, TextStream::after(tokens.tokens(), prefix), &options);
+        Self::with_feed(tokens, feed, &tokens.letters().spell(prefix), options)
     }
 
-    fn with_prompt(tokens: &TokenTemplate, prompt: Prompt<'_>, options: Options) -> Result<Self, ParseError> {
-        let (mut feed, prefix) = TokenFeed::begin(tokens, prompt, &options);
-        let mut parser = Self::new(tokens.template(), &prefix, options)?;
-        feed.note(part(&prefix, prefix.len() - parser.prefix_length..prefix.len()), 0);
+    /// A parser after a prefix in letters.
+    fn with_feed(
+        tokens: &TokenTemplate,
+        mut feed: TokenFeed,
+        prefix: &str,
+        options: Options,
+    ) -> Result<Self, ParseError> {
+        let mut parser = Self::new(tokens.template(), prefix, options)?;
+        feed.note(part(prefix, prefix.len() - parser.prefix_length..prefix.len()), 0);
         parser.prefix_length = feed.place(parser.prefix_length);
         let mut events = Vec::with_capacity(parser.initial_events.len());
         for event in &parser.initial_events {

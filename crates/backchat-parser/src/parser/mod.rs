@@ -42,6 +42,7 @@ mod message;
 mod options;
 mod outside;
 mod part;
+mod partial_json;
 mod plan;
 mod problem;
 #[cfg(test)]

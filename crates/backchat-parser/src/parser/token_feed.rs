@@ -36,15 +36,9 @@ pub(super) struct TokenFeed {
     /// How many ids of the answer were read, and how many came after the stop.
     read: usize,
     unread: usize,
-    /// Ids that the tokenizer lacks, with their places, and how many there were.
-    unknown: Vec<(IdPosition, u32)>,
+    /// The notes about ids that the tokenizer lacks, and how many there were.
+    unknown: Vec<String>,
     unknown_count: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum IdPosition {
-    Prompt(usize),
-    Answer(usize),
 }
 
 /// The letters of a text, and how much longer it is with their markers.
@@ -107,13 +101,8 @@ impl Sink for InLetters<'_> {
 }
 
 impl TokenFeed {
-    /// Begins after a prompt, and returns its text in letters.
-    pub fn begin(tokens: &TokenTemplate, prompt: Prompt<'_>, options: &Options) -> (Self, String) {
-        let stream = match prompt {
-            Prompt::Ids(_) => TextStream::new(tokens.tokens()),
-            Prompt::Text(text) => TextStream::after(tokens.tokens(), text),
-        };
-        let mut feed = Self {
+    pub fn new(tokens: &TokenTemplate, stream: TextStream, options: &Options) -> Self {
+        Self {
             tokens: tokens.clone(),
             stream,
             scratch: String::new(),
@@ -126,18 +115,18 @@ impl TokenFeed {
             unread: 0,
             unknown: Vec::new(),
             unknown_count: 0,
-        };
-        let text = match prompt {
-            Prompt::Text(text) => tokens.letters().spell(text),
-            Prompt::Ids(ids) => {
-                let mut text = String::new();
-                for (place, id) in ids.iter().enumerate() {
-                    feed.push(*id, IdPosition::Prompt(place), &mut text);
-                }
-                text
+        }
+    }
+
+    /// The text of a prompt's ids in letters.
+    pub fn prompt_text(&mut self, ids: &[u32]) -> String {
+        let mut text = String::new();
+        for (place, id) in ids.iter().enumerate() {
+            if !self.push(*id, &mut text) {
+                self.note_unknown(*id, || format!("place {place} of the prompt"));
             }
-        };
-        (feed, text)
+        }
+        text
     }
 
     /// Notes the letters of a text that begins at a place, and keeps it.
@@ -164,13 +153,16 @@ impl TokenFeed {
         }
     }
 
-    fn push(&mut self, id: u32, place: IdPosition, out: &mut String) {
-        let known = self.stream.push(self.tokens.tokens(), id, &mut InLetters { tokens: &self.tokens, out });
-        if !known {
-            self.unknown_count += 1;
-            if self.unknown.len() < NAMED {
-                self.unknown.push((place, id));
-            }
+    /// Appends the text of an id; false if the tokenizer lacks it.
+    fn push(&mut self, id: u32, out: &mut String) -> bool {
+        self.stream.push(self.tokens.tokens(), id, &mut InLetters { tokens: &self.tokens, out })
+    }
+
+    fn note_unknown(&mut self, id: u32, place: impl FnOnce() -> String) {
+        self.unknown_count += 1;
+        if self.unknown.len() < NAMED {
+            let place = place();
+            self.unknown.push(format!("unknown-id: the tokenizer lacks the id {id} at {place}, which adds no text"));
         }
     }
 
@@ -204,12 +196,12 @@ impl TokenFeed {
                 self.unread += 1;
                 continue;
             }
-            let place = IdPosition::Answer(self.read);
+            let place = self.read;
             self.read += 1;
             self.stopped = self.is_stop(*id);
             let before = out.len();
-            if !self.stopped || self.tokens.is_marker(*id) {
-                self.push(*id, place, &mut out);
+            if (!self.stopped || self.tokens.is_marker(*id)) && !self.push(*id, &mut out) {
+                self.note_unknown(*id, || format!("place {place}"));
             }
             if self.kept.is_some() {
                 self.note_id(out.get(before..).unwrap_or_default(), start + before);
@@ -357,14 +349,7 @@ impl TokenFeed {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = Vec::new();
-        for (place, id) in &self.unknown {
-            let place = match place {
-                IdPosition::Prompt(place) => format!("place {place} of the prompt"),
-                IdPosition::Answer(place) => format!("place {place}"),
-            };
-            notes.push(format!("unknown-id: the tokenizer lacks the id {id} at {place}, which adds no text"));
-        }
+        let mut notes = self.unknown.clone();
         let others = self.unknown_count - self.unknown.len();
         if others > 0 {
             notes.push(format!("unknown-id: the tokenizer lacks {others} more ids"));
@@ -376,11 +361,4 @@ impl TokenFeed {
         }
         notes
     }
-}
-
-/// The prompt of a parser of ids.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Prompt<'p> {
-    Ids(&'p [u32]),
-    Text(&'p str),
 }

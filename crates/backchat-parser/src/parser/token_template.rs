@@ -68,8 +68,7 @@ impl TokenTemplate {
     ///
     /// A pattern spells a marker of the tokenizer in too many ways.
     pub fn new(template: &Template, tokens: &Arc<Tokens>, policy: Policy) -> Result<Self, TokenTemplateError> {
-        let (candidates, spelled) = spelled(template, tokens)?;
-        let markers: Vec<String> = spelled.iter().filter_map(|index| candidates.get(*index).cloned()).collect();
+        let markers = markers(template, tokens)?;
         let place = |content: &str| markers.iter().position(|marker| marker == content);
         let places: Vec<Option<usize>> = tokens.added().map(|(_, content)| place(content)).collect();
         let is_marker = places.iter().map(Option::is_some).collect();
@@ -158,13 +157,13 @@ fn candidates(tokens: &Tokens) -> Vec<String> {
     tokens.added().map(|(_, content)| content).filter(|content| !is_blank(content)).map(str::to_owned).collect()
 }
 
-/// The candidates, and which of them the template spells.
-fn spelled(template: &Template, tokens: &Tokens) -> Result<(Vec<String>, BTreeSet<usize>), TokenTemplateError> {
+/// The candidates that the template spells.
+fn markers(template: &Template, tokens: &Tokens) -> Result<Vec<String>, TokenTemplateError> {
     let candidates = candidates(tokens);
     let letters = Letters::new(candidates.clone());
     let mut search = Spelled { letters: &letters, found: BTreeSet::new() };
     template.respelled(&mut search).map_err(|(path, TooManyWays)| TokenTemplateError { path })?;
-    Ok((candidates, search.found))
+    Ok(search.found.iter().filter_map(|index| candidates.get(*index).cloned()).collect())
 }
 
 /// Finds the markers that a template spells.

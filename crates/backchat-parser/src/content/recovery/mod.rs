@@ -3,7 +3,6 @@
 
 mod call_form;
 mod call_keys;
-mod json_prefix;
 mod kind;
 mod policy;
 mod reading;
@@ -13,7 +12,6 @@ mod tool_name;
 mod validate;
 
 pub(crate) use call_form::{CallForm, CallPaths, path_of};
-pub(crate) use json_prefix::{JsonPrefix, Progress};
 pub use kind::ProblemKind;
 pub use policy::{Policies, RecoveryPolicy, UnknownPolicy};
 pub(crate) use reading::{Deviation, ReadCalls, Request, read};

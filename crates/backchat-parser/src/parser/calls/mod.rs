@@ -5,7 +5,6 @@
 //! value does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported
 //! early is sent whole, just before its region closes.
 
-mod json;
 mod shape;
 mod tags;
 
@@ -13,11 +12,11 @@ pub(super) use shape::CallShape;
 
 use std::sync::Arc;
 
-use self::json::{PartialJson, Sink, Use};
 use self::shape::CallSource;
 use self::tags::Tags;
 use super::event::EventRef;
 use super::part::part;
+use super::partial_json::{PartialJson, Sink, Use};
 use super::plan::FieldPlan;
 use crate::content::coerce::{Tools, cast_argument_of};
 use crate::content::{Capture, Mode};
@@ -97,7 +96,9 @@ impl GrowingCalls {
     ) {
         match &mut self.body {
             Body::Whole => return,
-            Body::Json(reader) => reader.push(text, &mut CallValues { calls: &mut self.calls, tools }),
+            Body::Json(reader) => {
+                reader.push(text, &mut CallValues { calls: &mut self.calls, tools });
+            }
             Body::Tags(tags) => {
                 let (Some(call), ContentSpec::XmlInline(args)) = (self.calls.all.last_mut(), &field.content) else {
                     return;

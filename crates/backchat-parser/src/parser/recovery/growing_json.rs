@@ -2,11 +2,11 @@
 
 use super::view::View;
 use super::{NoResult, Verdict};
-use crate::content::recovery::{JsonPrefix, Progress};
+use crate::parser::partial_json::PartialJson;
 
 #[derive(Clone, Debug)]
 pub(super) struct GrowingJson {
-    json: JsonPrefix,
+    json: PartialJson,
     /// Up to where it has been read.
     at: usize,
     end: Option<usize>,
@@ -15,14 +15,14 @@ pub(super) struct GrowingJson {
 impl GrowingJson {
     /// JSON that begins at a place.
     pub fn new(start: usize) -> Self {
-        Self { json: JsonPrefix::default(), at: start, end: None }
+        Self { json: PartialJson::default(), at: start, end: None }
     }
 
     /// JSON that a body begins, which ends at a place inside a string.
     pub fn inside_string(body: &str, end: usize) -> Option<Self> {
-        let mut json = JsonPrefix::default();
-        let (progress, _) = json.read(body.as_bytes());
-        let stops_inside = progress == Progress::Begun && json.is_in_string();
+        let mut json = PartialJson::default();
+        json.push(body, &mut ());
+        let stops_inside = !json.is_broken() && json.is_in_string();
         stops_inside.then_some(Self { json, at: end, end: None })
     }
 
@@ -31,12 +31,11 @@ impl GrowingJson {
         if let Some(end) = self.end {
             return Ok(end);
         }
-        let (progress, taken) = self.json.read(view.from(self.at).as_bytes());
-        self.at += taken;
-        match progress {
-            Progress::Complete => Ok(*self.end.insert(self.at)),
-            Progress::Begun if !view.is_whole() => Err(NoResult::Waits),
-            _ => Err(NoResult::IsNot),
+        self.at += self.json.push(view.from(self.at), &mut ());
+        match self.json.is_complete() {
+            true => Ok(*self.end.insert(self.at)),
+            false if self.json.is_broken() || view.is_whole() => Err(NoResult::IsNot),
+            false => Err(NoResult::Waits),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Incremental JSON: reports when each value begins and ends, and writes the text of values in the form
 //! that [`Value`] has when it is displayed.
 //!
-//! It accepts exactly what [`json::read`] accepts. After the first error it reports nothing more.
+//! It accepts exactly what [`json::read`] accepts, and reads nothing after the value or the first error.
 
 use crate::parser::part::part;
 use backchat_core::json::{self, MAX_DEPTH, Value};
@@ -17,20 +17,30 @@ pub(super) enum Use {
     Take,
 }
 
+/// What takes the values; by default none is requested.
 pub(super) trait Sink {
     /// The treatment of the value that begins at a path: the keys above it, and `None` for each list.
-    fn begins(&mut self, path: &[Option<String>]) -> Use;
+    fn begins(&mut self, _path: &[Option<String>]) -> Use {
+        Use::Enter
+    }
     /// More of the text of a value to write.
-    fn write(&mut self, text: &str);
+    fn write(&mut self, _text: &str) {}
     /// Whether a value inside a written one must be complete before its text is written.
-    fn holds(&self, path: &[Option<String>]) -> bool;
+    fn holds(&self, _path: &[Option<String>]) -> bool {
+        false
+    }
     /// The text to write for a value that was held.
-    fn release(&self, path: &[Option<String>], value: Value) -> Option<String>;
+    fn release(&self, _path: &[Option<String>], value: Value) -> Option<String> {
+        Some(value.to_string())
+    }
     /// A requested value.
-    fn take(&mut self, path: &[Option<String>], value: Value);
+    fn take(&mut self, _path: &[Option<String>], _value: Value) {}
     /// A value that was entered has ended.
-    fn leave(&mut self, path: &[Option<String>]);
+    fn leave(&mut self, _path: &[Option<String>]) {}
 }
+
+/// Only the end of the value matters.
+impl Sink for () {}
 
 /// The reader's state between two pieces of text.
 #[derive(Clone, Debug)]
@@ -57,7 +67,7 @@ enum Expected {
     Key,
     Colon,
     CommaOrEnd,
-    /// White space after the whole value.
+    /// The value is complete.
     Nothing,
     /// It is not JSON.
     Broken,
@@ -89,9 +99,24 @@ impl Default for PartialJson {
 }
 
 impl PartialJson {
-    /// Reads more of the text.
-    pub fn push(&mut self, mut text: &str, sink: &mut impl Sink) {
-        while self.expected != Expected::Broken
+    pub fn is_complete(&self) -> bool {
+        self.expected == Expected::Nothing
+    }
+
+    /// Whether no continuation of the text is JSON.
+    pub fn is_broken(&self) -> bool {
+        self.expected == Expected::Broken
+    }
+
+    pub fn is_in_string(&self) -> bool {
+        matches!(self.token, Token::String { .. })
+    }
+
+    /// Reads more of the text, up to the end of the value or the first error; returns the number of bytes read.
+    pub fn push(&mut self, whole: &str, sink: &mut impl Sink) -> usize {
+        let mut text = whole;
+        while !self.is_complete()
+            && !self.is_broken()
             && let Some(c) = text.chars().next()
         {
             let length = match &self.token {
@@ -108,12 +133,11 @@ impl PartialJson {
                 }
                 Token::None => self.structure(c, sink),
             };
-            if self.expected == Expected::Broken {
-                // The offending character may be any, and nothing after it is read.
-                return;
+            if !self.is_broken() {
+                text = part(text, length..text.len());
             }
-            text = part(text, length..text.len());
         }
+        whole.len() - text.len()
     }
 
     fn out(&mut self, text: &str, sink: &mut impl Sink) {
@@ -307,8 +331,10 @@ impl PartialJson {
         if let Token::String { key: Some(key), .. } = &mut self.token {
             key.push_str(text);
         }
-        let written = Value::from(text).to_string();
-        self.out(part(&written, 1..written.len() - 1), sink);
+        if self.active.is_some() {
+            let written = Value::from(text).to_string();
+            self.out(part(&written, 1..written.len() - 1), sink);
+        }
     }
 }
 
@@ -345,6 +371,8 @@ fn next_of_escape(escape: &str, c: char) -> Escape {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Writes everything.
@@ -361,11 +389,6 @@ mod tests {
         fn holds(&self, path: &[Option<String>]) -> bool {
             path == [Some("held".to_owned())]
         }
-        fn release(&self, _: &[Option<String>], value: Value) -> Option<String> {
-            Some(value.to_string())
-        }
-        fn take(&mut self, _: &[Option<String>], _: Value) {}
-        fn leave(&mut self, _: &[Option<String>]) {}
     }
 
     #[test]
@@ -390,8 +413,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_after_what_is_not_json() {
-        for text in ["[1 2", "{a", "[1,]x", "{\"a\":1,}", "\"\u{1}x", "tru,", "[01,", r#""\x"#, r#""\u12x"#, "1 2", "]"]
-        {
+        for text in ["[1 2", "{a", "[1,]x", "{\"a\":1,}", "\"\u{1}x", "tru,", "[01,", r#""\x"#, r#""\u12x"#, "]"] {
             let (mut reader, mut all) = (PartialJson::default(), All::default());
             reader.push(text, &mut all);
             assert_eq!(reader.expected, Expected::Broken, "{text:?}");
@@ -399,9 +421,40 @@ mod tests {
             reader.push("\"a\", 5]}", &mut all);
             assert_eq!(all.0, before);
         }
-        let deep = "[".repeat(MAX_DEPTH + 1);
-        let (mut reader, mut all) = (PartialJson::default(), All::default());
-        reader.push(&deep, &mut all);
-        assert_eq!(reader.expected, Expected::Broken);
+        let mut reader = PartialJson::default();
+        reader.push(&"[".repeat(MAX_DEPTH + 1), &mut ());
+        assert!(reader.is_broken());
+    }
+
+    #[test]
+    fn a_value_is_incomplete_complete_or_broken() {
+        for (text, is_complete, is_broken, length) in [
+            (r#"{"a": [1, -2.5e+3, "x\"\u00e9"], "b": null}"#, true, false, 43),
+            (r#"{"a": "#, false, false, 6),
+            (" [] x", true, false, 3),
+            ("1 2", true, false, 1),
+            ("[-Infinity, NaN]", true, false, 16),
+            ("{\"a\": \"\n", false, true, 7),
+            ("[1,]", false, true, 3),
+            ("{'a", false, true, 1),
+            ("[01]", false, true, 3),
+            ("{]", false, true, 1),
+        ] {
+            let mut reader = PartialJson::default();
+            let read = reader.push(text, &mut ());
+            assert_eq!((reader.is_complete(), reader.is_broken(), read), (is_complete, is_broken, length), "{text}");
+        }
+        let mut reader = PartialJson::default();
+        reader.push(r#"{"a": "b"#, &mut ());
+        assert!(reader.is_in_string());
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_the_reader(text in r#"[\{\[]["\[\]{}:, a1e.\-\\n]{0,12}"#) {
+            let mut reader = PartialJson::default();
+            let read = reader.push(&text, &mut ());
+            prop_assert_eq!(reader.is_complete() && text[read..].trim().is_empty(), json::read(&text).is_ok());
+        }
     }
 }
