@@ -1,7 +1,7 @@
 //! The end of a region: its text becomes a value of the message, and its problems are reported.
 
 use super::error::{Cause, ParseError};
-use super::event::{EventRef, Span};
+use super::event::EventRef;
 use super::machine::Parser;
 use super::message::{self, NoValue};
 use super::plan::{FieldPlan, Plan};
@@ -10,6 +10,7 @@ use super::recovery::{Context, LaterCloser, Stretch};
 use super::region::{Ended, Origin, Region, count, ended_of};
 use super::scan::{Buffer, Scan};
 use super::signals::Malformed;
+use super::span::Span;
 use crate::content::recovery::{self, Deviation, ProblemKind, ReadCalls, RecoveryPolicy, Request};
 use crate::content::{self, Mode};
 use crate::parser::error::Stage;

@@ -1,13 +1,14 @@
 //! Parsers of ids: they read the letters that a [`TokenFeed`] writes, and map their results back to the text.
 
 use super::error::{Cause, ParseError};
-use super::event::{EventRef, Span};
+use super::event::EventRef;
 use super::events::Events;
 use super::kept_text::IdSpans;
 use super::machine::Parser;
 use super::options::Options;
 use super::part::part;
 use super::plan::Glance;
+use super::span::Span;
 use super::token_feed::TokenFeed;
 use super::token_template::TokenTemplate;
 use crate::content::Mode;

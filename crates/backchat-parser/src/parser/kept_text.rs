@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::event::Span;
+use super::span::Span;
 
 /// The text of a parser of ids from where the message begins.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Finished;
 use super::calls::GrowingCalls;
 use super::error::{Cause, ParseError, Stage};
-use super::event::{Event, EventRef, Span};
+use super::event::{Event, EventRef};
 use super::events::Events;
 use super::message::Message;
 use super::options::{ClosersInStrings, Options, Reasoning};
@@ -15,6 +15,7 @@ use super::recovery::{Context, Flow, Gate, Ledger};
 use super::region::{Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::Signals;
+use super::span::Span;
 use super::spare::Buffers;
 use super::token_feed::TokenFeed;
 use crate::content::coerce::Tools;
@@ -507,7 +508,7 @@ impl Parser {
         let may_have_calls = field.transform.is_some() || plan.dirty;
         // A call that a policy may recover is sent whole, because nothing that was reported is revised.
         let shape = plan.calls.as_ref().filter(|_| self.ledger.policies.is_empty());
-        may_have_calls.then(|| Box::new(GrowingCalls::new(field, plan, shape, captures)))
+        may_have_calls.then(|| Box::new(GrowingCalls::new(field, &plan.name, shape, captures)))
     }
 
     fn captures(&self, open: Delimited) -> Vec<Capture> {

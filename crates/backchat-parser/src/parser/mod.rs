@@ -52,6 +52,7 @@ mod region;
 mod roles;
 mod scan;
 mod signals;
+mod span;
 mod spare;
 mod strings;
 mod token_feed;
@@ -67,7 +68,7 @@ pub use chunk_text::ChunkText;
 pub use chunks::{Chunks, cut, cut_ids};
 pub use error::{Cause, cause};
 pub use error::{ParseError, ParseErrorKind};
-pub use event::{Event, EventRef, Span};
+pub use event::{Event, EventRef};
 pub use events::Events;
 // Which ids the events of a parser of ids came from.
 pub use kept_text::IdSpans;
@@ -76,6 +77,7 @@ pub use machine::{Held, Pending, skim};
 pub use options::{ClosersInStrings, Options, Reasoning};
 pub use problem::Problem;
 pub use signals::Malformed;
+pub use span::Span;
 pub use token_template::{Policy, TokenTemplate, TokenTemplateError};
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Text outside all regions that no field takes. It is lost, so the answer reports it.
 
-use super::event::Span;
 use super::plan::Plan;
+use super::span::Span;
 use crate::pattern::Pattern;
 
 /// How many bytes of a stretch are kept, to decide whether it is text.

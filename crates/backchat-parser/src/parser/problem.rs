@@ -1,6 +1,6 @@
 //! Problems of a text, as data: each has a kind and a position, and changes the message only through an enabled policy.
 
-use super::event::Span;
+use super::span::Span;
 use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
 use backchat_core::json::{Object, Value};
 

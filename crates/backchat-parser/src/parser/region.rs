@@ -1,7 +1,7 @@
 //! The open region, and what is kept of finished ones.
 
 use super::calls::GrowingCalls;
-use super::event::Span;
+use super::span::Span;
 use super::strings::Strings;
 use crate::content::Capture;
 

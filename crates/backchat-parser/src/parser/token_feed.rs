@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Finished;
-use super::event::{EventRef, Span};
+use super::event::EventRef;
 use super::kept_text::KeptText;
 use super::options::Options;
 use super::problem::Problem;
 use super::signals::Malformed;
+use super::span::Span;
 use super::token_template::TokenTemplate;
 use crate::content::Capture;
 use crate::pattern::Letters;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::model::Respell;
 use crate::pattern::Pattern;
 
 /// The name of a content parser: how a region's body becomes a value.
@@ -52,6 +51,16 @@ impl ContentParser {
     pub fn is_structured(self) -> bool {
         matches!(self, Self::Json | Self::XmlInline | Self::KvLines)
     }
+}
+
+/// A respelling of the texts and patterns that a parser looks for.
+pub(crate) trait Respell {
+    /// Why something cannot be respelled.
+    type Error;
+    /// A text.
+    fn text(&mut self, text: &str) -> String;
+    /// A pattern.
+    fn pattern(&mut self, pattern: &Pattern) -> Result<Pattern, Self::Error>;
 }
 
 /// A content parser with its arguments, ready to run.

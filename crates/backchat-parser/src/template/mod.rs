@@ -10,10 +10,11 @@ mod transform;
 mod write;
 
 // How bodies are parsed and values shaped: for modules that judge and explain templates.
+pub(crate) use content::Respell;
 pub use content::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
 pub use load::{LoadError, LoadErrorKind, Loaded};
 pub use model::Delimiter;
+pub(crate) use model::Regions;
 pub use model::{Field, Template};
-pub(crate) use model::{Regions, Respell};
 pub use schema::schema;
 pub use transform::{Placeholder, Shape, Transform};

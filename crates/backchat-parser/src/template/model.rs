@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::{ContentSpec, Transform};
+use super::{ContentSpec, Respell, Transform};
 use crate::pattern::Pattern;
 use backchat_core::json::{Object, Value};
 
@@ -75,16 +75,6 @@ pub(crate) enum Regions {
     AsWritten,
     /// It drops them.
     Dropped,
-}
-
-/// A respelling of the texts and patterns that a parser looks for.
-pub(crate) trait Respell {
-    /// Why something cannot be respelled.
-    type Error;
-    /// A text.
-    fn text(&mut self, text: &str) -> String;
-    /// A pattern.
-    fn pattern(&mut self, pattern: &Pattern) -> Result<Pattern, Self::Error>;
 }
 
 /// A compiled delimiter.

@@ -17,7 +17,6 @@ use self::tags::Tags;
 use super::event::EventRef;
 use super::part::part;
 use super::partial_json::{PartialJson, Sink, Use};
-use super::plan::FieldPlan;
 use crate::content::coerce::{Tools, cast_argument_of};
 use crate::content::{Capture, Mode};
 use crate::template::{ContentSpec, Field};
@@ -66,13 +65,13 @@ struct Call {
 
 impl GrowingCalls {
     /// Begins with a region of the field. Without a shape its calls come whole.
-    pub fn new(field: &Field, plan: &FieldPlan, shape: Option<&CallShape>, captures: &[Capture]) -> Self {
+    pub fn new(field: &Field, name: &Arc<str>, shape: Option<&CallShape>, captures: &[Capture]) -> Self {
         let body = match (&field.content, shape) {
             (_, None) => Body::Whole,
             (ContentSpec::XmlInline(_), Some(_)) => Body::Tags(Tags::default()),
             _ => Body::Json(PartialJson::default()),
         };
-        let (field, shape, captures) = (plan.name.clone(), shape.cloned(), captures.to_vec());
+        let (field, shape, captures) = (name.clone(), shape.cloned(), captures.to_vec());
         Self { body, calls: Calls { field, shape, captures, all: Vec::new(), is_open: false } }
     }
 

@@ -3,8 +3,8 @@
 use super::bare_call::BareCall;
 use super::call_run::CallRun;
 use super::later_closer::LaterCloser;
-use crate::parser::event::Span;
 use crate::parser::region::Region;
+use crate::parser::span::Span;
 use crate::pattern::Search;
 
 /// The decision that text is held for, and the positions up to which others were searched.

@@ -7,8 +7,9 @@ use super::stretch::{Stray, Stretch};
 use super::view::View;
 use super::{Context, NoResult};
 use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
-use crate::parser::event::{EventRef, Span};
+use crate::parser::event::EventRef;
 use crate::parser::problem::Problem;
+use crate::parser::span::Span;
 use crate::pattern::{Search, SearchResult};
 
 /// How many calls in the reasoning are looked at.

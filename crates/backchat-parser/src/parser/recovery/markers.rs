@@ -2,9 +2,9 @@
 
 use super::view::View;
 use super::{NoResult, Verdict};
-use crate::parser::event::Span;
 use crate::parser::plan::Plan;
 use crate::parser::signals::SHORTEST_MARK;
+use crate::parser::span::Span;
 
 /// Whether a marker is mentioned: people write one after a blank, a quote or a bracket, and models after a word or a
 /// line break.

@@ -12,12 +12,13 @@ use super::stretch::{STARTS, starts};
 use super::{Context, NoResult, Verdict};
 use crate::content::recovery::{ProblemKind, RecoveryPolicy};
 use crate::parser::error::ParseError;
-use crate::parser::event::{EventRef, Span};
+use crate::parser::event::EventRef;
 use crate::parser::machine::Parser;
 use crate::parser::plan::DelimiterPlan;
 use crate::parser::problem::Problem;
 use crate::parser::region::Origin;
 use crate::parser::scan::Delimited;
+use crate::parser::span::Span;
 use crate::pattern::SearchResult;
 
 /// How many runs of calls are tried in a reasoning.

@@ -4,7 +4,7 @@ use super::Context;
 use super::bare_call::{BareCall, FoundCall, has_bare_calls};
 use super::markers::{is_distinctive, is_in_prose, trimmed};
 use super::view::View;
-use crate::parser::event::Span;
+use crate::parser::span::Span;
 use crate::pattern::Pattern;
 
 /// How many beginnings of JSON are tried in a stretch.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::problems::Problem;
-use super::values::{At, Checker, PATTERN_HELP, flag, listed, shorten};
+use super::problems::{Checker, Problem};
+use super::values::{At, PATTERN_HELP, flag, listed, shorten};
 use crate::pattern::Pattern;
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};

@@ -1,6 +1,7 @@
 //! Checks that each named group is used and each placeholder is filled.
 
-use super::values::{At, Checker, listed};
+use super::problems::Checker;
+use super::values::{At, listed};
 use crate::template::{Delimiter, Transform};
 
 /// Reports unused named groups, and placeholders that nothing fills.

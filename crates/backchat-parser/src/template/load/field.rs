@@ -2,7 +2,8 @@
 
 use super::arguments;
 use super::captures;
-use super::values::{At, Checker, flag, listed, shorten};
+use super::problems::Checker;
+use super::values::{At, flag, listed, shorten};
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, Field, Placeholder, Shape, Transform};
 use backchat_core::diagnostic::{Severity, closest};

@@ -9,7 +9,8 @@ mod values;
 use std::fmt;
 use std::sync::OnceLock;
 
-use self::values::{At, Checker};
+use self::problems::Checker;
+use self::values::At;
 use super::keys;
 use super::model::Parts;
 use super::{Field, Template};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::values::Checker;
-use backchat_core::diagnostic::{Diagnostic, Edit, Place};
+use backchat_core::diagnostic::{Diagnostic, Edit, Place, Severity};
 use backchat_core::json::{Path, Places, Value, offset_as_written};
 use backchat_core::text::slice;
 
@@ -14,6 +13,12 @@ pub(crate) struct Source<'s> {
     pub text: &'s str,
     /// The positions of the template and everything below it.
     pub places: &'s Places,
+}
+
+/// Checks a template, and collects its problems.
+#[derive(Default)]
+pub(super) struct Checker {
+    problems: Vec<Problem>,
 }
 
 /// One problem, and the path of the value it is about.
@@ -39,7 +44,7 @@ enum Spot {
 }
 
 impl Problem {
-    pub fn new(diagnostic: Diagnostic, path: &Path) -> Self {
+    fn new(diagnostic: Diagnostic, path: &Path) -> Self {
         Self { diagnostic, path: path.clone(), spot: Spot::Value, labels: Vec::new(), replacement: None }
     }
 
@@ -91,6 +96,18 @@ impl Problem {
 }
 
 impl Checker {
+    /// Adds a problem of the value at a path, to say more about it.
+    pub fn add(
+        &mut self,
+        severity: Severity,
+        id: &'static str,
+        path: &Path,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> &mut Problem {
+        self.problems.push_mut(Problem::new(Diagnostic::new(severity, id, message).help(help), path))
+    }
+
     /// Turns the problems into diagnostics, in the order of the file. Paths are relative to `base`.
     pub fn into_diagnostics(self, base: &Path, source: Option<Source<'_>>) -> Vec<Diagnostic> {
         let shown = |path: &Path| path.below(base).to_string();

@@ -1,16 +1,11 @@
 //! Checks values of the common types: each wrong one is a problem at its path, and checking continues.
 
-use super::problems::Problem;
+use super::problems::{Checker, Problem};
 use crate::pattern::{Pattern, PatternError};
 use crate::template::Delimiter;
 use crate::template::keys::{self, Key};
-use backchat_core::diagnostic::{Diagnostic, Severity, closest, shortened};
+use backchat_core::diagnostic::{Severity, closest, shortened};
 use backchat_core::json::{Object, Path, Places, Value};
-
-#[derive(Default)]
-pub(super) struct Checker {
-    pub problems: Vec<Problem>,
-}
 
 pub(super) struct At<'v> {
     entries: &'v Object,
@@ -36,18 +31,6 @@ impl<'v> At<'v> {
 }
 
 impl Checker {
-    /// Adds a problem of the value at a path, to say more about it.
-    fn add(
-        &mut self,
-        severity: Severity,
-        id: &'static str,
-        path: &Path,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> &mut Problem {
-        self.problems.push_mut(Problem::new(Diagnostic::new(severity, id, message).help(help), path))
-    }
-
     pub fn error(
         &mut self,
         id: &'static str,
