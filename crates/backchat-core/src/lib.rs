@@ -1,4 +1,5 @@
-//! What every crate of Backchat builds on: JSON that keeps the text of numbers, Python's semantics of values, and diagnostics.
+//! The base of every crate of Backchat: JSON that keeps the text of numbers, Python's semantics of values, and
+//! diagnostics.
 
 pub mod diagnostic;
 pub mod json;
@@ -10,7 +11,7 @@ pub mod text;
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;
 
-/// Adds an item to a list that does not hold it yet; whether it did.
+/// Adds an item unless the list has it; returns whether it was added.
 pub fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
     let is_new = !list.contains(&item);
     if is_new {
@@ -19,7 +20,7 @@ pub fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
     is_new
 }
 
-/// The items without repeats, each where it comes first.
+/// The items without duplicates, in the order of their first occurrences.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut list = Vec::new();
     for item in items {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A text that is safe to print: characters that move the cursor, change colors, reorder or hide text are written as
-/// its escape. Newlines and tabs are escaped as well, so the result stays on one line.
+/// A text that is safe to print: characters that move the cursor, change colors, reorder or hide text are escaped.
+/// Newlines and tabs are escaped as well, so the result stays on one line.
 ///
 /// ```
 /// # use backchat_core as backchat;
@@ -65,7 +65,7 @@ pub fn escaped(c: char) -> Option<String> {
     is_hostile(c).then(|| escape(c.encode_utf8(&mut [0; 4])).into_owned())
 }
 
-/// Whether a character does more to a terminal, or to the reading of the line, than being shown.
+/// Whether a character has an effect on a terminal, or on the reading of the line, besides being shown.
 fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -24,7 +24,7 @@ pub use text::{NotText, text};
 pub use words::counted;
 pub use words::{closest, shell_word, shortened};
 
-/// How bad it is.
+/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Severity {
@@ -66,13 +66,13 @@ impl Severity {
 pub struct Diagnostic {
     /// Stable name of the kind of problem.
     pub id: &'static str,
-    /// How bad it is.
+    /// How serious it is.
     pub severity: Severity,
     /// The problem, in one line.
     pub message: String,
     /// Its place.
     pub place: Option<Place>,
-    /// Other places that belong to it, each with what it has to do with the problem.
+    /// Related places, each with a note.
     pub labels: Vec<Label>,
     /// The fix, in words.
     pub help: Option<String>,
@@ -117,7 +117,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to do.
+    /// Sets the advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -1,4 +1,4 @@
-//! Bytes to text: what is not UTF-8 is an error with the position of the first bad byte.
+//! Bytes to text: invalid UTF-8 is an error with the position of the first bad byte.
 
 use super::{Diagnostic, Place, Sources};
 
@@ -14,7 +14,7 @@ pub struct NotText {
     pub sources: Sources,
 }
 
-/// The text of a file, as its bytes say it.
+/// The text of a file from its bytes.
 ///
 /// ```
 /// # use backchat_core as backchat;

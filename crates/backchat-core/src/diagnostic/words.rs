@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thing_is_not_many() {
+    fn counts_are_pluralized() {
         assert_eq!([0, 1, 2].map(|count| counted(count, "case")), ["0 cases", "1 case", "2 cases"]);
     }
 
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelled_name_is_guessed() {
+    fn the_closest_name_is_suggested() {
         let names = ["x", "output", "tool_calls", "tool"];
         for (typed, meant) in [
             ("ouptut", Some("output")),

@@ -93,13 +93,13 @@ impl<V> Map<V> {
         self.entries.get(self.place(key)?).map(|(_, value)| value)
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         let place = self.place(key)?;
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
-    /// A key that it has, and its value.
+    /// The stored key, and its value.
     pub fn get_key_value(&self, key: &str) -> Option<(&str, &V)> {
         self.entries.get(self.place(key)?).map(|(key, value)| (key.as_str(), value))
     }
@@ -109,7 +109,7 @@ impl<V> Map<V> {
         self.entries.first().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Sets a key and puts it at a place, or last if there are fewer keys, wherever it was.
+    /// Sets a key and moves it to a place, or to the end if there are fewer keys.
     pub fn insert_at(&mut self, place: usize, key: impl AsRef<str>, value: V) {
         let key = key.as_ref();
         self.entries.retain(|(other, _)| other != key);
@@ -122,7 +122,7 @@ impl<V> Map<V> {
         self.place(key).is_some()
     }
 
-    /// Sets a key; returns the value it had. A new key comes last, and one that is there keeps its place.
+    /// Sets a key; returns its old value. A new key comes last, and an existing one keeps its place.
     pub fn insert(&mut self, key: impl AsRef<str>, value: V) -> Option<V> {
         let key = key.as_ref();
         if let Some(before) = self.get_mut(key) {
@@ -146,13 +146,13 @@ impl<V> Map<V> {
         &mut self.entries[place].1
     }
 
-    /// The place of a key, to be looked at and filled.
+    /// The entry of a key, for inspection and insertion.
     pub fn entry(&mut self, key: impl AsRef<str>) -> MapEntry<'_, V> {
         let key = key.as_ref();
         MapEntry { place: self.place(key), map: self, key: key.into() }
     }
 
-    /// Takes a key out; the keys after it keep their order.
+    /// Removes a key; the keys after it keep their order.
     pub fn shift_remove(&mut self, key: &str) -> Option<V> {
         let place = self.place(key)?;
         let (_, value) = self.entries.remove(place);
@@ -174,7 +174,7 @@ impl<V> Map<V> {
         Iter(self.entries.iter())
     }
 
-    /// The keys and values in order, the values to be changed.
+    /// The keys and values in order, the values mutable.
     pub fn iter_mut(&mut self) -> IterMut<'_, V> {
         IterMut(self.entries.iter_mut())
     }
@@ -189,7 +189,7 @@ impl<V> Map<V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// The values in order of their keys, to be changed.
+    /// The values in order of their keys, mutable.
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
         self.entries.iter_mut().map(|(_, value)| value)
     }
@@ -204,12 +204,12 @@ pub struct MapEntry<'o, V> {
 }
 
 impl<'o, V> MapEntry<'o, V> {
-    /// The value that is there, or the given one once it is.
+    /// The existing value, or else the given one, inserted.
     pub fn or_insert(self, value: V) -> &'o mut V {
         self.or_insert_with(|| value)
     }
 
-    /// The value that is there, or the one that the closure gives once it is.
+    /// The existing value, or else that of the closure, inserted.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'o mut V {
         match self.place {
             Some(place) => self.map.value_at(place),
@@ -217,7 +217,7 @@ impl<'o, V> MapEntry<'o, V> {
         }
     }
 
-    /// Sets the value, whatever is there.
+    /// Sets the value, replacing any old one.
     pub fn insert(self, value: V) -> &'o mut V {
         match self.place {
             Some(place) => {
@@ -231,7 +231,7 @@ impl<'o, V> MapEntry<'o, V> {
 }
 
 impl<'o, V: Default> MapEntry<'o, V> {
-    /// The value that is there, or the default once it is.
+    /// The existing value, or else the default, inserted.
     pub fn or_default(self) -> &'o mut V {
         self.or_insert_with(V::default)
     }
@@ -241,7 +241,7 @@ impl<'o, V: Default> MapEntry<'o, V> {
 #[derive(Debug)]
 pub struct Iter<'o, V>(std::slice::Iter<'o, (SmolStr, V)>);
 
-/// The entries of a [`Map`] in order, the values to be changed.
+/// The entries of a [`Map`] in order, the values mutable.
 #[derive(Debug)]
 pub struct IterMut<'o, V>(std::slice::IterMut<'o, (SmolStr, V)>);
 
@@ -279,7 +279,7 @@ impl<'o, V> Iterator for IterMut<'o, V> {
 
 impl<V> ExactSizeIterator for IterMut<'_, V> {}
 
-/// The entries of a [`Map`] in order, taken out.
+/// The entries of a [`Map`] in order, by value.
 #[derive(Debug)]
 pub struct IntoIter<V>(std::vec::IntoIter<(SmolStr, V)>);
 
@@ -352,7 +352,7 @@ impl<K: AsRef<str>, V, const N: usize> From<[(K, V); N]> for Map<V> {
     }
 }
 
-/// Two maps are equal if the same keys have equal values, in whatever order.
+/// Two maps are equal if the same keys have equal values, in any order.
 impl<V: PartialEq> PartialEq for Map<V> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().all(|(key, value)| other.get(key) == Some(value))
@@ -382,7 +382,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done to it, it says what a plain list of entries says.
+        /// After any operations it equals a plain list of entries.
         #[test]
         fn an_object_is_a_list_of_entries(steps in prop::collection::vec((0..3_u8, 0..40_u8), 0..120)) {
             let mut object = Object::new();

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_inside_a_string_as_it_was_written() {
+    fn an_offset_maps_to_the_written_string() {
         let written = r#""a\n\u00e9\ud83d\ude00é\\b""#;
         let text = crate::json::read(written).unwrap();
         let text = text.as_str().unwrap();

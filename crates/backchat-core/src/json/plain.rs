@@ -1,4 +1,5 @@
-//! How far a string is written as itself. Eight bytes are looked at together, as most rows of a log are one long string.
+//! How far a string is written as itself. Eight bytes are looked at together, as most rows of a log are one long
+//! string.
 
 /// A word in which every byte is this one.
 const fn each(byte: u8) -> u64 {
@@ -16,7 +17,7 @@ const fn is(word: u64, byte: u8) -> u64 {
     below(word ^ each(byte), 1)
 }
 
-/// What ends a run wherever it is read or written: quotes, backslashes and control characters.
+/// The bytes that end a run in reading and writing: quotes, backslashes and control characters.
 const fn is_special(word: u64) -> u64 {
     below(word, 0x20) | is(word, b'"') | is(word, b'\\')
 }
@@ -43,8 +44,8 @@ pub(super) fn read_length(bytes: &[u8]) -> usize {
     length(bytes, is_special)
 }
 
-/// How many bytes of a text need no look before they are written into a string: DEL does, and the first bytes of the C1
-/// controls and of U+2028 and U+2029.
+/// How many leading bytes of a text can be written into a string unexamined. DEL must be examined, and the first bytes
+/// of the C1 controls and of U+2028 and U+2029.
 pub(super) fn written_length(bytes: &[u8]) -> usize {
     length(bytes, |word| is_special(word) | is(word, 0x7F) | is(word, 0xC2) | is(word, 0xE2))
 }

@@ -56,7 +56,7 @@ impl std::error::Error for Error {}
 /// How deep arrays and objects may nest: Python's `json.loads` gives up at about this depth.
 pub const MAX_DEPTH: usize = 990;
 
-/// The rest of a string with escapes gets up to this much room at once; what is longer grows as it is read.
+/// The most room reserved at once for the rest of a string with escapes; a longer one grows while it is read.
 const MAX_ROOM: usize = 4096;
 
 /// Reads one JSON value, as `json.loads` does.
@@ -158,7 +158,7 @@ struct Open {
 enum Parts {
     List {
         items: Vec<Value>,
-        /// The number of places that belong to what is around the list.
+        /// The number of places that belong to values outside the list.
         outer: usize,
     },
     Object(OpenObject),
@@ -240,10 +240,10 @@ impl<'t> JsonReader<'t> {
         }
     }
 
-    /// The value that begins here. What is open around a value is kept in a list, not on the stack: values as deep as
-    /// is allowed are read in any thread, optimized or not.
+    /// The value that begins here. Open lists and objects are kept in a list, not on the stack: the deepest allowed
+    /// value can be read in any thread, optimized or not.
     fn value(&mut self) -> Result<Value, Error> {
-        // The innermost is not in the list, which many texts have no need of then.
+        // The innermost is kept apart, so most texts need no list.
         let (mut innermost, mut outer) = (None::<Open>, Vec::new());
         let mut depth = 0;
         'values: loop {
@@ -393,7 +393,7 @@ impl<'t> JsonReader<'t> {
         Ok(())
     }
 
-    /// The list or object whose closing bracket comes here.
+    /// Closes a list or object at its bracket.
     fn closed(&mut self, whole: &mut Open) -> Value {
         self.at += 1;
         match &mut whole.parts {
@@ -473,7 +473,7 @@ impl<'t> JsonReader<'t> {
         }
     }
 
-    /// Passes over the characters of a string that are written as themselves.
+    /// Skips the characters of a string that need no escape.
     fn plain(&mut self) -> &'t str {
         let rest = self.rest();
         let length = read_length(rest.as_bytes());
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_inside_a_larger_text_has_its_places_there() {
+    fn places_of_a_value_count_from_the_start_of_the_text() {
         let text = r#"{"a": 1, "b": {"e": {}}, "c": 2}"#;
         let (_, entries) = read_entries(text).unwrap();
         let (value, places) = read_with_places_at(text, entries.unwrap()[1].value.start).unwrap();

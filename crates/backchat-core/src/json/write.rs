@@ -1,4 +1,4 @@
-//! Writes values as JSON, compact or indented; what standard JSON can express reads back as the same value.
+//! Writes values as JSON, compact or indented; values of standard JSON read back unchanged.
 
 use std::fmt::{self, Display, Write};
 
@@ -14,7 +14,7 @@ impl Display for Value {
 }
 
 impl Value {
-    /// Appends the value as one line of JSON, as it is displayed. A text that has room is not allocated anew.
+    /// Appends the value as one line of JSON, as it is displayed. A string with enough capacity is not reallocated.
     pub fn write_to(&self, out: &mut String) {
         // Writing to a string does not fail.
         let _ = compact(self, out);
@@ -122,8 +122,8 @@ fn write_scalar(value: &Value, out: &mut impl Write) -> fmt::Result {
     }
 }
 
-/// Writes a string. Beside what JSON asks for, DEL and the C1 controls are escaped, as a terminal would obey them, and
-/// U+2028 and U+2029, at which some readers of JSON lines end a line.
+/// Writes a string. In addition to what JSON requires, it escapes DEL and the C1 controls, which terminals obey, and
+/// U+2028 and U+2029, which some readers of JSON lines treat as line ends.
 fn string(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')?;
     let (mut plain_from, mut at) = (0, 0);

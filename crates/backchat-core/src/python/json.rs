@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_escaped_as_python_escapes_them() {
+    fn strings_are_escaped_like_python() {
         for (text, ensure_ascii, json) in [
             ("a\"b\\c/", false, r#""a\"b\\c/""#),
             ("\n\r\t\u{8}\u{c}\0\u{1f}", false, r#""\n\r\t\b\f\u0000\u001f""#),
@@ -71,12 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn ascii_leaves_json_what_it_is() {
+    fn ascii_output_is_the_same_json() {
         assert_eq!(ascii(r#"["é", "😀", 1]"#), r#"["\u00e9", "\ud83d\ude00", 1]"#);
     }
 
     #[test]
-    fn floats_are_written_as_python_writes_them() {
+    fn floats_are_written_like_python() {
         let cases = [
             ("1.50", "1.5"),
             ("1e5", "100000.0"),

@@ -198,7 +198,7 @@ mod tests {
 
     /// What Python's `int(text)` gives; `None` is a ValueError.
     #[test]
-    fn int_reads_what_python_reads() {
+    fn int_reads_text_like_python() {
         let cases: &[(&str, Option<&str>)] = &[
             ("5", Some("5")),
             ("-0", Some("0")),
@@ -258,7 +258,7 @@ mod tests {
 
     /// What Python's `float(text)` gives, with the digits it was written with; `None` is a ValueError.
     #[test]
-    fn float_reads_what_python_reads() {
+    fn float_reads_text_like_python() {
         let cases: &[(&str, Option<&str>)] = &[
             ("5", Some("5.0")),
             ("1.50", Some("1.50")),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_read_as_in_python() {
+    fn floats_are_displayed_like_python() {
         for (value, text) in [
             (0.0, "0.0"),
             (-0.0, "-0.0"),

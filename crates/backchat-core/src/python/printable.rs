@@ -14,7 +14,7 @@ pub fn is_printable(c: char) -> bool {
 /// categories "other" and "separator". The space is printable.
 static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[ [\p{age:14.0}--[\p{C}\p{Z}]]]", (' ', '~')));
 
-/// The ranges of a class of characters, in order; `of_ascii` is what it has of ASCII.
+/// The ranges of a class of characters, in order; `of_ascii` is its ASCII part.
 pub(super) fn ranges(class: &str, of_ascii: (char, char)) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|range| (range.start(), range.end())).collect(),
@@ -30,7 +30,7 @@ mod tests {
     use super::is_printable;
 
     #[test]
-    fn the_ranges_answer_at_their_edges() {
+    fn ranges_are_exact_at_their_edges() {
         for (c, printable) in [
             ('\u{0}', false),
             ('\u{1f}', false),
@@ -57,7 +57,7 @@ mod tests {
 
     /// `sum(chr(code).isprintable() for code in range(0x110000))` under Python 3.11.
     #[test]
-    fn as_many_are_printable_as_in_python() {
+    fn the_count_of_printable_characters_matches_python() {
         assert_eq!(('\0'..=char::MAX).filter(|c| is_printable(*c)).count(), 144_516);
     }
 }

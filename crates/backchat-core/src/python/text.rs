@@ -85,7 +85,7 @@ pub fn swapcase(text: &str) -> String {
     out
 }
 
-/// `str.split(None, limit)` and, with `from_right`, `str.rsplit(None, limit)`: what the limit leaves keeps its inner
+/// `str.split(None, limit)` and, with `from_right`, `str.rsplit(None, limit)`: the rest after the limit keeps its inner
 /// white space.
 pub fn split_space(text: &str, limit: usize, from_right: bool) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_change_as_in_python() {
+    fn case_changes_match_python() {
         for (text, capitalized, titled, swapped) in [
             ("", "", "", ""),
             ("hELLO wORLD's", "Hello world's", "Hello World'S", "Hello World'S"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn predicates_answer_as_in_python() {
+    fn predicates_match_python() {
         assert!(is_digit("1²₃") && !is_digit("") && !is_digit("½"));
         assert!(is_title("Ab Cd") && !is_title("Ab cd") && !is_title("1"));
         assert!(is_identifier("_é1") && !is_identifier("1a") && !is_identifier(""));

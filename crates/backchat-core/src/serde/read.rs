@@ -1,5 +1,5 @@
 //! `Deserialize` for values. From `serde_json` the text itself is read, so that integers of any length,
-//! trailing zeros and the order of keys survive whatever its features; other formats give what they have.
+//! trailing zeros and the order of keys survive with any of its features; other formats give the values they have.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use serde_core::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Vis
 
 use crate::json::{self, Number, Object, Value};
 
-/// How `serde_json` is asked for the text of a value, as its `RawValue` asks. Every other format passes over the name,
-/// and so would a `serde_json` that knew another one: then values come as serde's model has them.
+/// The name by which `serde_json` gives the text of a value to its `RawValue`. Every other format ignores the name, and
+/// so would a `serde_json` that used another one: then values come in serde's data model.
 const RAW: &str = "$serde_json::private::RawValue";
 
-/// How `serde_json` gives a number if its feature `arbitrary_precision` is on.
+/// The name by which `serde_json` gives a number if its feature `arbitrary_precision` is on.
 const NUMBER: &str = "$serde_json::private::Number";
 
 impl<'de> Deserialize<'de> for Value {

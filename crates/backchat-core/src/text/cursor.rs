@@ -30,19 +30,19 @@ impl<'t> Cursor<'t> {
         slice(self.text, start..self.at)
     }
 
-    /// The next character, which stays.
+    /// The next character, without advancing.
     pub fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    /// The next character, which is passed.
+    /// The next character; advances past it.
     pub fn bump(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.at += c.len_utf8();
         Some(c)
     }
 
-    /// Passes the next character if it is this one.
+    /// Advances past the next character if it is this one.
     pub fn eat(&mut self, c: char) -> bool {
         let found = self.peek() == Some(c);
         if found {
@@ -51,7 +51,7 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Passes a text if it comes next.
+    /// Advances past a text if it comes next.
     pub fn skip(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -60,14 +60,15 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Passes up to `most` characters of one kind, and returns them.
+    /// Advances past up to `most` characters of one kind, and returns them.
     pub fn take(&mut self, most: usize, is_one: impl Fn(char) -> bool) -> &'t str {
         let start = self.at;
         self.at += self.rest().chars().take(most).take_while(|c| is_one(*c)).map(char::len_utf8).sum::<usize>();
         self.since(start)
     }
 
-    /// Passes the text before an end and the end, and returns the text; without that end it stays here.
+    /// Advances past the text up to an end and the end itself, and returns the text; without the end it does not
+    /// advance.
     pub fn until(&mut self, end: char) -> Option<&'t str> {
         let (text, _) = self.rest().split_once(end)?;
         self.at += text.len() + end.len_utf8();
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_passes_whole_characters() {
+    fn it_advances_by_whole_characters() {
         let mut cursor = Cursor::new("é=12;x");
         assert_eq!((cursor.peek(), cursor.bump(), cursor.at()), (Some('é'), Some('é'), 2));
         assert_eq!([cursor.eat('x'), cursor.eat('=')], [false, true]);
@@ -91,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_no_more_than_asked_for() {
+    fn it_takes_at_most_the_requested_count() {
         let mut cursor = Cursor::new("1234");
         assert_eq!((cursor.take(2, |c| c.is_ascii_digit()), cursor.rest()), ("12", "34"));
     }
 
     #[test]
-    fn without_an_end_it_stays() {
+    fn without_the_end_it_does_not_advance() {
         let mut cursor = Cursor::new("a»b");
         assert_eq!((cursor.until('«'), cursor.at()), (None, 0));
         assert_eq!((cursor.until('»'), cursor.rest()), (Some("a"), "b"));

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_text_may_begin_another() {
+    fn the_end_of_a_text_may_overlap_another() {
         let table = [
             ("a</c>", "</c><end>", 4),
             ("abc<x", "<xy", 2),

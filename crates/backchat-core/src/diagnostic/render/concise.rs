@@ -1,4 +1,4 @@
-//! The `concise` format: exactly one line for each diagnostic, whatever its texts contain.
+//! The `concise` format: exactly one line for each diagnostic, even if its texts have several.
 
 use std::fmt::Write;
 

@@ -15,7 +15,7 @@ const BEFORE: usize = 60;
 const WITHIN: usize = 80;
 const AFTER: usize = 60;
 
-/// An excerpt with the place underlined, other places, and what to do.
+/// An excerpt with the place underlined, other places, and the fix.
 pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {

@@ -1,4 +1,4 @@
-//! The `json` format: one object with the version of its shape; what a diagnostic does not have is a missing key.
+//! The `json` format: one object with the version of its shape; absent parts of a diagnostic have no key.
 
 use crate::diagnostic::{Diagnostic, Edit, Place};
 use crate::json::{Object, Value};
@@ -9,7 +9,7 @@ pub(super) fn render(diagnostics: &[Diagnostic]) -> String {
     format!("{{\"schema\": 1, \"diagnostics\": [{}\n]}}\n", lines.join(","))
 }
 
-/// A diagnostic as JSON; what it does not have is left out.
+/// A diagnostic as JSON; absent parts have no key.
 pub(in crate::diagnostic) fn to_value(diagnostic: &Diagnostic) -> Value {
     let mut out = Object::from([
         ("id", diagnostic.id.into()),

@@ -1,4 +1,4 @@
-//! The `junit` format: XML that parses whatever the texts contain; a case fails if one of its findings is an error.
+//! The `junit` format: always well-formed XML; a case fails if one of its findings is an error.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The formats of diagnostics. A format never fails; it leaves out what a diagnostic does not have.
+//! The formats of diagnostics. A format never fails, and omits absent parts of a diagnostic.
 
 mod concise;
 mod full;
@@ -19,7 +19,7 @@ pub use junit::{Case, Suite, render_junit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// An excerpt of the file with the place underlined, and what to do: for people.
+    /// An excerpt of the file with the place underlined, and the fix: for people.
     Full,
     /// One line each.
     Concise,
@@ -66,7 +66,7 @@ fn style_of(severity: Severity) -> Style {
     color.on_default().bold()
 }
 
-/// The labels that point nowhere else: they add to the message.
+/// The labels without a place of their own, which add to the message.
 fn remarks(diagnostic: &Diagnostic) -> impl Iterator<Item = &str> {
     let adds = diagnostic.labels.iter().filter(|label| label.place == Place::default());
     adds.map(|label| label.message.as_str())
