@@ -22,7 +22,7 @@ fn with_calls(calls: &str) -> String {
 }
 
 #[test]
-fn calls_carry_over_however_a_schema_takes_them_apart() {
+fn calls_carry_over_from_every_form_of_schema() {
     let json = r#""x-parser": "json""#;
     let item = |pattern: &str, item: &str| {
         format!(r#"{{"type": "array", "x-regex-iterator": "{pattern}", "items": {{"type": "object", {item}}}}}"#)
@@ -156,7 +156,7 @@ fn calls_carry_over_however_a_schema_takes_them_apart() {
 }
 
 #[test]
-fn texts_of_a_call_besides_its_name_carry_over() {
+fn other_texts_of_a_call_carry_over() {
     let arguments = r#""arguments": {"type": "object", "x-parser": "json"}"#;
     let grouped = format!(
         r#"{{"type": "array", "x-regex-iterator": "<c (?P<id>\\w+) (?P<name>\\w+)>(?P<arguments>.*?)</c>",
@@ -180,7 +180,7 @@ fn texts_of_a_call_besides_its_name_carry_over() {
 
 /// The content ends where a section of calls begins that the schema says nothing else of.
 #[test]
-fn marks_around_the_calls_that_only_the_content_names_are_no_content() {
+fn markers_around_calls_are_not_content() {
     let schema = r#"{"type": "object", "properties": {
         "content": {"type": "string", "x-regex": "^(.*?)(?:<list>|<e>|$)"},
         "tool_calls": {"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {"type": "object", "x-parser": "json"}}}}"#;
@@ -205,7 +205,7 @@ const FIELDS: &str = r#"{"type": "object", "properties": {
 }}"#;
 
 #[test]
-fn fields_between_marks_carry_over_with_literals() {
+fn fields_between_markers_carry_over_with_literals() {
     let conversion = converted(FIELDS);
     assert_eq!(conversion.status, Status::Proved);
     assert_eq!((conversion.losses.len(), conversion.passed), (0, conversion.cases));
@@ -219,7 +219,7 @@ fn fields_between_marks_carry_over_with_literals() {
 }
 
 #[test]
-fn what_the_schema_gets_wrong_is_a_loss_that_is_better() {
+fn a_mistake_of_the_schema_is_a_better_loss() {
     // One call by construction, and a content that runs to the end.
     let schema = r#"{"type": "object", "x-regex":
         "^(?:<r>(?P<thinking>.*?)</r>\\s*)?(?P<content>.*?)(?:<c>(?P<tool_calls>.*?)</c>)?$",
@@ -235,7 +235,7 @@ fn what_the_schema_gets_wrong_is_a_loss_that_is_better() {
 }
 
 #[test]
-fn calls_that_patterns_take_apart_carry_over() {
+fn calls_that_patterns_parse_carry_over() {
     for (items, output) in [
         (
             r#"{"type": "object", "x-regex": "run (?P<name>\\w+)(?P<arguments>\\{.*\\})",
@@ -265,7 +265,7 @@ fn calls_that_patterns_take_apart_carry_over() {
 }
 
 #[test]
-fn a_list_with_other_keys_is_shaped_each() {
+fn a_list_with_other_keys_gets_transform_each() {
     let schema = r#"{"type": "object", "properties": {"tool_calls": {"type": "array", "x-regex": "<l>(.*?)</l>", "x-parser": "json",
         "x-parser-args": {"transform": "[*].{type: 'function', function: {name: tool, arguments: input}}"},
         "items": {"type": "object", "properties": {"function": {"type": "object", "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}}}}}}}}"#;
@@ -275,7 +275,7 @@ fn a_list_with_other_keys_is_shaped_each() {
 }
 
 #[test]
-fn what_no_template_can_do_is_inexpressible_with_its_reason() {
+fn an_inexpressible_schema_has_a_reason() {
     for (schema, construct) in [
         (r#"{"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {}}"#, "root that is a list"),
         (r#"{"const": 1}"#, "root that is a constant"),
@@ -294,7 +294,7 @@ fn what_no_template_can_do_is_inexpressible_with_its_reason() {
 }
 
 #[test]
-fn keys_that_nobody_reads_are_reported() {
+fn unused_keys_are_reported() {
     let schema = FIELDS
         .replace(r#""role": {"const": "assistant"},"#, r#""role": {"const": "assistant", "x-mapping": {"a": "b"}},"#);
     let conversion = converted(&schema);
@@ -342,7 +342,7 @@ fn the_anchor_comes_from_the_chat_template() {
 }
 
 #[test]
-fn every_command_says_what_it_does_with_a_schema() {
+fn every_command_handles_a_schema() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("s.json"), FIELDS).unwrap();
     fs::write(folder.path().join("o.txt"), "<r>Hm.</r><a>Yes</a>").unwrap();
@@ -377,7 +377,7 @@ fn every_command_says_what_it_does_with_a_schema() {
 }
 
 #[test]
-fn lint_finds_what_the_reference_would_trip_over() {
+fn lint_reports_what_fails_in_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     for (rule, schema) in [
         ("SC010", r#"{"type": "object", "properties": {"content": {"x-regex": "\\p{L}"}}}"#),

@@ -14,7 +14,7 @@ fn answer(schema: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_schema_reads_what_recursive_parse_reads() {
+fn a_schema_parses_like_recursive_parse() {
     for (schema, text, want) in [
         // A constant needs no content, and a null content nothing at all.
         (r#"{"const": 1}"#, "x", "1"),
@@ -100,7 +100,7 @@ fn a_schema_reads_what_recursive_parse_reads() {
 }
 
 #[test]
-fn expressions_give_what_python_s_jmespath_gives() {
+fn expressions_evaluate_like_python_jmespath() {
     let value = r#"{"a": {"b": [1, 2.5, "x", null, [3]], "c": "é"}, "n": [3, 1, 2], "o": [{"k": 2, "v": "p"}, {"k": 1}], "big": 123456789012345678901}"#;
     for (expression, want) in [
         ("a.b[0]", "1"),
@@ -148,7 +148,7 @@ fn expressions_give_what_python_s_jmespath_gives() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_used_is_refused_at_its_place() {
+fn an_unusable_schema_is_rejected_at_its_position() {
     for (schema, want) in [
         ("[]", "$: a node of a response schema must be an object, not a list"),
         (r#"{"properties": []}"#, "properties: `properties` must be an object, not a list"),

@@ -1,4 +1,4 @@
-//! How a schema reads calls: the delimiters of a call, the place of its name, and the form of its arguments.
+//! How a schema reads calls: the delimiters of a call, the position of its name, and the form of its arguments.
 
 use super::Loss;
 use super::marks::{self, Context, Mark, Surrounded};
@@ -11,7 +11,7 @@ use backchat_parser::pattern::{Pattern, PatternPart, escape_literal, source_of};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     pub open: Vec<Mark>,
-    /// The first of them as outputs have it, white space included.
+    /// The first of them as written in outputs, with white space.
     pub lead: String,
     /// The pattern after the opening mark, up to the arguments; `{name}` is its group.
     pub header: Option<String>,
@@ -77,8 +77,8 @@ pub(super) fn json_args(parser: &Parser) -> Value {
     if args.is_empty() { Value::Null } else { Value::Object(args) }
 }
 
-/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's. `foreign` are the marks
-/// that close text fields, which open no call.
+/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's. `foreign` accepts the
+/// markers that close text fields, which open no call.
 pub(super) fn read(
     node: &Node,
     own: Option<Surrounded<'_>>,
@@ -96,7 +96,7 @@ pub(super) fn read(
     let section = section(node, outer.as_ref());
     let item = node.items.as_deref().ok_or_else(|| cannot("list without items"))?;
     let (group, context, single) = match (own, outer) {
-        // A pattern that takes all of what the root's group took.
+        // A pattern that matches all text of the root's group.
         (Some((own, inner)), Some((group, context)))
             if inner.open.is_empty() && inner.close.is_empty() && takes_all(own) =>
         {
@@ -143,7 +143,7 @@ fn section(node: &Node, outer: Option<&Surrounded<'_>>) -> Option<(Mark, Mark)> 
     own.or_else(|| outer.and_then(around))
 }
 
-/// The surroundings of JSON, whose own brackets bound it where no mark does.
+/// The surroundings of JSON, which its own brackets bound if no marker does.
 fn bounded(group: &[PatternPart], mut context: Context, repeats: bool, foreign: &dyn Fn(&Mark) -> bool) -> Context {
     context.open.retain(|mark| !foreign(mark));
     let text = |part: Option<&PatternPart>| match part {
@@ -231,7 +231,7 @@ fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<C
     })
 }
 
-/// The texts before and after the name in what is written before the arguments.
+/// The texts before and after the name in the text before the arguments.
 fn written_parts(head: &[PatternPart], is_name: &dyn Fn(usize, Option<&str>) -> bool) -> Option<CallSyntax> {
     let fill = |group: usize, name: Option<&str>| if is_name(group, name) { "\0" } else { "c1" }.to_owned();
     let written = marks::sample(head, &fill);
@@ -363,7 +363,7 @@ impl TakenApart<'_> {
         Ok(calls)
     }
 
-    /// The pattern of the name as one that begins where a call does, with the call's other texts.
+    /// The pattern of the name as one that matches from the start of a call, with the call's other texts.
     fn name_header(&self, name: &Node) -> Result<NameHeader, Loss> {
         let cannot = || self.cannot("x-regex of the name");
         let source = |parts: &[PatternPart]| source_of(parts, &|_, _| None).ok_or_else(cannot);
@@ -408,7 +408,7 @@ impl TakenApart<'_> {
         self.context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()))
     }
 
-    /// Text before the mark of a pattern, which matches anywhere in the call.
+    /// A pattern of the text before a pattern that may match anywhere in the call.
     fn before_mark(&self, parts: &[PatternPart]) -> String {
         let not_close = self.not_close();
         match parts.first() {

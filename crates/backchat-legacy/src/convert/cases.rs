@@ -1,4 +1,4 @@
-//! Outputs made from the schema's marks, each with its expected message.
+//! Outputs made from the schema's markers, each with its expected message.
 
 use super::marks::Mark;
 use super::plan::{Plan, TextField};
@@ -40,7 +40,7 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
     for stop in closes.iter().chain(stops) {
         tails.extend([stop.sample().to_owned(), format!("{}\n", stop.sample())]);
     }
-    // What ends content may open the list of calls, which the schema need not say.
+    // The end of content may open the list of calls without the schema saying so.
     let sections: Vec<String> =
         std::iter::once(String::new()).chain(closes.iter().map(|close| close.sample().to_owned())).collect();
     let calls = call_lists(plan);
@@ -90,7 +90,7 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
 /// Text that may follow the calls of a turn without a meaning: a token the schema does not know, and prose.
 pub(super) const AFTER_CALLS: [&str; 2] = ["<|eot|>", "\nMore."];
 
-/// The period of outputs that begin with a line break, as those of some models do.
+/// Every so many outputs begin with a line break, like those of some models.
 const LEADS: usize = 7;
 
 /// The most outputs that are made.

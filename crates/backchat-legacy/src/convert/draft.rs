@@ -8,15 +8,15 @@ use backchat_core::json::{Object, Value};
 /// One way to write the template.
 #[derive(Clone, Debug)]
 pub(super) struct Style {
-    /// Whether text without a marker counts only where the schema looks for it: at the start, or after another field.
+    /// Whether text without a marker counts only at the start, or after another field, where the schema expects it.
     pub positional: bool,
-    /// Whether a field that may begin without its mark does so.
+    /// Whether a field whose opener is optional begins without it.
     pub headless: bool,
     /// The end of the turn, in addition to the markers of the schema.
     pub stops: Vec<Mark>,
 }
 
-/// The ways there are, the simplest first.
+/// All styles, the simplest first.
 pub(super) fn styles(plan: &Plan, stops: &[Mark]) -> Vec<Style> {
     let stop_sets = if stops.is_empty() { vec![Vec::new()] } else { vec![Vec::new(), stops.to_vec()] };
     let has_headless = plan.texts.iter().any(|field| field.context.open_optional && !field.is_implicit());
@@ -32,7 +32,7 @@ pub(super) fn styles(plan: &Plan, stops: &[Mark]) -> Vec<Style> {
     styles
 }
 
-/// The field that takes text outside of all others: the one called `content`, or else the first of its kind.
+/// The field that takes the text outside all others: `content`, or else the first implicit one.
 pub(super) fn implicit(plan: &Plan) -> Option<&TextField> {
     let mut fields = plan.texts.iter().filter(|field| field.is_implicit());
     fields.clone().find(|field| field.name == "content").or_else(|| fields.next())
@@ -60,7 +60,7 @@ pub(super) fn draft(plan: &Plan, anchor: &(&'static str, Value), style: &Style) 
     Value::Object(template)
 }
 
-/// Marks as the value of `open` or `close`, or else as a pattern.
+/// Writes markers as the value of `open` or `close`, or else as a pattern.
 fn delimiter(entries: &mut Object, name: &str, marks: &[Mark]) {
     let literals: Option<Vec<Value>> = marks
         .iter()
@@ -81,7 +81,7 @@ fn delimiter(entries: &mut Object, name: &str, marks: &[Mark]) {
     }
 }
 
-/// A pattern that matches any of the marks.
+/// A pattern that matches any of the markers.
 fn either(marks: &[Mark]) -> String {
     let sources: Vec<String> = marks.iter().map(Mark::source).collect();
     match sources.as_slice() {
@@ -90,7 +90,7 @@ fn either(marks: &[Mark]) -> String {
     }
 }
 
-/// Marks, and the white space after them.
+/// A pattern of the markers and the white space after them.
 fn swallowing(marks: &[Mark]) -> String {
     either(marks) + r"\s*"
 }
@@ -181,7 +181,7 @@ fn call_open(field: &CallField) -> String {
         None => open,
     };
     match &calls.header {
-        // It skips what is before its first mark.
+        // It skips the text before its first marker.
         Some(header) if open.is_empty() || header.starts_with(r"\s*") || header.starts_with("(?:(?!") => {
             format!("{open}{header}")
         }
@@ -190,8 +190,7 @@ fn call_open(field: &CallField) -> String {
     }
 }
 
-/// The mark that ends the text before a call: its literal marks, or else its whole opening without its
-/// captures.
+/// The marker that ends the text before a call: its literal markers, or else its whole opening without captures.
 fn before_call(field: &CallField) -> Mark {
     Mark::unwritten(match field.calls.open.as_slice() {
         [] => uncaptured(&call_open(field)),

@@ -1,4 +1,4 @@
-//! The marks around a group of a pattern, which open and close the text it captures.
+//! The markers around a group of a pattern, which open and close the text it captures.
 
 use backchat_parser::pattern::{PatternPart, escape_literal, source_of};
 
@@ -14,12 +14,12 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// A pattern of which no text is written.
+    /// A pattern without a sample: outputs do not write it.
     pub fn unwritten(source: String) -> Self {
         Mark::Pattern { source, sample: String::new() }
     }
 
-    /// A look-ahead to any of some marks.
+    /// A look-ahead to any of the markers.
     pub fn ahead_of(marks: &[Mark]) -> Self {
         let sources: Vec<String> = marks.iter().map(Mark::source).collect();
         Self::unwritten(format!("(?={})", sources.join("|")))
@@ -55,7 +55,7 @@ impl Mark {
 pub(super) struct Context {
     /// The text right before the group; empty if none is required.
     pub open: Vec<Mark>,
-    /// The first of them as outputs have it, white space included.
+    /// The first of them as written in outputs, with white space.
     pub lead: String,
     /// Whether the group may also begin without it.
     pub open_optional: bool,
@@ -196,7 +196,7 @@ fn after(path: &[Step<'_>], context: &mut Context) {
     }
 }
 
-/// Whether what comes right after a part is a group, so that the part opens it.
+/// Whether a group follows a part, so the part opens it.
 fn opens_a_group(parts: &[PatternPart], at: usize) -> bool {
     let mut rest = parts.iter().skip(at + 1).filter(|part| !matches!(part, PatternPart::Space));
     matches!(rest.next(), Some(PatternPart::Group { .. }))
@@ -223,7 +223,7 @@ fn excluded(parts: &[PatternPart], marks: &mut Vec<Mark>) {
     }
 }
 
-/// The mark that parts begin with, unless it is white space alone.
+/// The marker that parts begin with, unless it is only white space.
 pub(super) fn beginning(parts: &[PatternPart]) -> Option<Mark> {
     let mut parts = parts;
     while let [PatternPart::Space | PatternPart::Start | PatternPart::NotAhead(_), rest @ ..] = parts {
@@ -242,7 +242,7 @@ pub(super) fn beginning(parts: &[PatternPart]) -> Option<Mark> {
     }
 }
 
-/// The mark that parts end with.
+/// The marker that parts end with.
 pub(super) fn ending(parts: &[PatternPart]) -> Option<Mark> {
     let mut parts = parts;
     while let [rest @ .., PatternPart::Space] = parts {
@@ -257,7 +257,7 @@ pub(super) fn ending(parts: &[PatternPart]) -> Option<Mark> {
     mark(run.get(start..)?)
 }
 
-/// Whether a part can be in a mark: characters of a set that ends somewhere.
+/// Whether a part can be in a marker: text, or characters of a restricted set.
 fn is_exact(part: &PatternPart) -> bool {
     matches!(part, PatternPart::Text(_) | PatternPart::Run { any: false, .. })
 }
@@ -273,7 +273,7 @@ fn mark(parts: &[PatternPart]) -> Option<Mark> {
 }
 
 impl Mark {
-    /// Without white space around a literal: values are stripped anyway.
+    /// The marker without white space around a literal: values are stripped anyway.
     fn trimmed(self) -> Self {
         match self {
             Mark::Literal(text) => Mark::Literal(text.trim().to_owned()),
@@ -282,8 +282,8 @@ impl Mark {
     }
 }
 
-/// The mark of one close after another, with any text that is not the second between them; nor the first, if the region
-/// ends with the last one that there is.
+/// One close after another, with any text between them that is not the second; nor the first, if the region ends with
+/// the last match.
 pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
     let not = if is_last { format!("{}|{}", second.source(), first.source()) } else { second.source() };
     Mark::Pattern {
@@ -292,7 +292,7 @@ pub(super) fn then(first: &Mark, second: &Mark, is_last: bool) -> Mark {
     }
 }
 
-/// Whether a group is greedy, so that the last of the marks after it ends it.
+/// Whether a group is greedy, so the last of the markers after it ends it.
 pub(super) fn is_greedy(group: &[PatternPart]) -> bool {
     let mut runs = group.iter().filter_map(|part| match part {
         PatternPart::Run { source, any: true, .. } => Some(source),

@@ -40,7 +40,7 @@ pub enum Status {
     Proved,
     /// It does for some; the losses list the differences.
     Partial,
-    /// No response template can do what the schema does.
+    /// No response template can replace the schema.
     Inexpressible,
 }
 
@@ -74,7 +74,7 @@ impl Loss {
         Self { path: node.json_path(), construct: construct.to_owned(), message: message.to_owned(), better: false }
     }
 
-    /// The loss as rows of `--jsonl` have it.
+    /// The loss as in rows of `--jsonl`.
     pub fn to_value(&self) -> Value {
         let mut value = Value::from([
             ("path", self.path.as_str().into()),
@@ -114,9 +114,9 @@ pub struct Conversion {
     pub losses: Vec<Loss>,
     /// How many outputs were compared.
     pub cases: usize,
-    /// For how many the messages are the same.
+    /// For how many outputs the messages are the same.
     pub passed: usize,
-    /// Outputs for which they are not, the shortest first.
+    /// Outputs with different messages, the shortest first.
     pub counterexamples: Vec<Counterexample>,
 }
 

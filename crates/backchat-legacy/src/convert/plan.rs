@@ -12,7 +12,7 @@ pub(super) struct TextField {
     pub name: String,
     pub path: String,
     pub context: Context,
-    /// Further pairs of marks, from substitutions that turn one wire format into another.
+    /// Further pairs of markers, from substitutions that turn one wire format into another.
     pub also: Vec<(Mark, Vec<Mark>)>,
     pub required: bool,
     /// The content parser, if the value is not text.
@@ -72,7 +72,7 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
     for (name, constant) in properties().filter_map(|(name, node)| Some((name, node.constant.as_ref()?))) {
         plan.defaults.insert(name.clone(), constant.clone());
     }
-    // The marks of text fields are known before calls are read.
+    // Calls are read last, when the markers of text fields are known.
     let (lists, texts): (Vec<_>, Vec<_>) =
         properties().filter(|(_, node)| node.constant.is_none()).partition(|(_, node)| is_calls(node));
     for (name, node) in texts.into_iter().chain(lists) {
@@ -134,7 +134,7 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
         }
     };
     let mut context = match (own.as_deref().map(marks::only), from_root) {
-        // Its pattern reads what the root's group took.
+        // Its pattern reads the text of the root's group.
         (Some(Some((_, inner))), Some((_, outer))) if inner.open.is_empty() && inner.close.is_empty() => outer,
         (Some(Some((_, inner))), Some(_)) => inner,
         (Some(Some((_, context))), None) | (None, Some((_, context))) => context,
@@ -146,7 +146,7 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[PatternPart]>,
     Ok(())
 }
 
-/// The texts that a substitution drops wherever they are.
+/// The texts that a substitution drops everywhere.
 fn dropped(substitution: &Substitution) -> Vec<Mark> {
     let is_empty =
         substitution.replacement.as_ref().is_ok_and(|replacement| replacement.filled(&|_| "x".to_owned()).is_empty());
@@ -214,7 +214,7 @@ fn separate(plan: &mut Plan) {
     let leads = plan.calls.iter().filter(|field| field.calls.open.is_empty()).map(|field| field.calls.lead_text());
     let leads: Vec<String> = opens.iter().map(|open| open.sample().to_owned()).chain(leads).collect();
     for field in &mut plan.texts {
-        // What closes a field may be the beginning of what comes next, whose opening closes text without marks.
+        // The closing may be the opening of the next field, which closes text without markers.
         let is_lead = |mark: &Mark| !is_open(mark) && leads.iter().any(|lead| lead.starts_with(mark.sample()));
         if field.context.open.is_empty() {
             field.context.close.retain(|mark| !is_lead(mark));
@@ -229,7 +229,7 @@ fn separate(plan: &mut Plan) {
 }
 
 impl TextField {
-    /// Whether it takes text that no mark opens.
+    /// Whether it takes text that no marker opens.
     pub fn is_implicit(&self) -> bool {
         self.context.open.is_empty()
     }
@@ -250,7 +250,7 @@ impl TextField {
         self.context.open.iter().cloned().chain(self.also.iter().map(|(open, _)| open.clone())).collect()
     }
 
-    /// Each opening with what closes it.
+    /// Each opening with its closings.
     pub fn pairs(&self) -> Vec<(Mark, Vec<Mark>)> {
         let own = self.context.open.iter().map(|open| (open.clone(), self.context.close.clone()));
         own.chain(self.also.iter().cloned()).collect()

@@ -1,11 +1,10 @@
-//! The shape of a call, found by asking the schema: calls with known values are parsed, and the values are looked for
-//! in what comes out.
+//! Infers the shape of a call: the schema parses calls with known values, and the values are located in the result.
 
 use crate::schema::{Node, Parser, Substitution, parse_node};
 use backchat_core::json::{Object, Value};
 use backchat_parser::pattern::PatternPart;
 
-/// The findings.
+/// The inferred shape.
 pub(super) struct Shape {
     /// The shape as a response template writes it; `None` if the JSON is the call.
     pub shape: Option<Value>,
@@ -16,12 +15,12 @@ pub(super) struct Shape {
     pub each: bool,
 }
 
-/// The most keys that are tried as texts and as objects.
+/// The most keys that are tried as strings and as objects.
 const MOST_KEYS: usize = 6;
 
-/// Runs a node that parses JSON on a call written as JSON between these marks.
+/// Runs a node that parses JSON on a call written as JSON between these texts.
 pub(super) fn probe(node: &Node, parser: &Parser, is_list: bool, around: [&str; 2]) -> Option<Shape> {
-    // Keys that a substitution renames come first; those it writes are not in the text.
+    // Keys that a substitution renames come first; keys that it writes are not in the text.
     let renames = || node.substitutions.iter().filter(|substitution| is_rename(substitution));
     let mut needed: Vec<String> = renames().flat_map(renamed_keys).collect();
     let of_transform = parser.transform.iter().filter_map(|(_, read)| read.as_ref().ok()).flat_map(|e| e.names());
@@ -96,7 +95,7 @@ fn at<'v>(call: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').filter(|key| !key.is_empty()).try_fold(call, |value, key| value.get(key))
 }
 
-/// Whether a substitution writes one text for another, whatever is around it.
+/// Whether a substitution replaces one text by another in any context.
 fn is_rename(substitution: &Substitution) -> bool {
     substitution.regex.pattern.as_ref().is_ok_and(|pattern| pattern.group_count() == 0)
 }
@@ -187,7 +186,7 @@ fn found(shape: &Value, call: &Value, each: bool) -> Option<(String, String)> {
     name.zip(arguments)
 }
 
-/// The shape with what `{content}` and `{content.key}` are written out.
+/// The shape with the values of `{content}` and `{content.key}` filled in.
 pub(super) fn spelled(shape: &Value, content: &Value) -> Value {
     match shape {
         Value::String(text) if text == "{content}" => content.clone(),
@@ -202,7 +201,7 @@ pub(super) fn spelled(shape: &Value, content: &Value) -> Value {
     }
 }
 
-/// The shape of an item whose properties are parsed one by one; `captures` are those that its opening takes.
+/// The shape of an item whose properties are parsed one by one; `captures` are the named groups of its opening.
 pub(super) fn written(item: &Node, function: &Node, captures: &[String]) -> Value {
     let mut shape = Object::new();
     for (name, node) in item.properties.iter().flatten() {

@@ -3,7 +3,7 @@
 use super::marks::Mark;
 use backchat_core::json::Value;
 
-/// The marks that pair with those of an anchor: `<|x_start|>` with `<|x_end|>`, `<|x>` with `<x|>`.
+/// The markers that pair with those of an anchor: `<|x_start|>` with `<|x_end|>`, `<|x>` with `<x|>`.
 pub(super) fn of_anchor(anchor: &Value) -> Vec<Mark> {
     let anchors: Vec<&str> = match anchor {
         Value::String(anchor) => vec![anchor],
@@ -15,7 +15,7 @@ pub(super) fn of_anchor(anchor: &Value) -> Vec<Mark> {
         let stop = pairs(token);
         stops.extend(stop.into_iter().filter(|stop| stop != token).map(Mark::Literal));
     }
-    // Where `<x|>` closes `<|x>`, an opening token that ends the output opens nothing of this turn.
+    // If `<x|>` closes `<|x>`, an opening token at the end of the output belongs to the next turn.
     if stops.iter().any(|stop| stop.sample().ends_with("|>") && !stop.sample().starts_with("<|")) {
         stops.push(Mark::Pattern { source: r"<\|[^<>|\s]+>\s*\Z".to_owned(), sample: "<|next>".to_owned() });
     }

@@ -1,4 +1,4 @@
-//! Why a schema gives no message for an output.
+//! Why a schema reads no message in an output.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Loads a schema from JSON, with the position of every problem.
 //!
 //! Errors that the reference raises only while parsing, such as a pattern that does not compile, are not reported here:
-//! the schema loads, and fails where the reference would.
+//! the schema loads, and fails where the reference fails.
 
 use super::node::{Additional, Node, Parser, Regex, Substitution};
 use super::substitute::Replacement;
@@ -101,27 +101,27 @@ struct Loader<'s> {
 }
 
 impl Loader<'_> {
-    fn complain(&mut self, path: &Path, message: impl Into<String>, help: &str) {
+    fn report(&mut self, path: &Path, message: impl Into<String>, help: &str) {
         // Without its text, a schema has paths only.
         let place = self.source.and_then(|(text, places)| Some(Place::span(text, places.at(path)?.value.clone())));
         let place = place.unwrap_or_default().path(path.below(self.base).to_string());
         self.found.push(Diagnostic::error("unusable-schema", message).at(place).help(help));
     }
 
-    /// Complains about a key whose value is something else than it must be.
-    fn expected(&mut self, path: &Path, key: &str, wanted: &str, value: &Value, help: &str) {
-        self.complain(path, format!("`{key}` must be {wanted}, not {}", value.kind()), help);
+    /// Reports a key whose value has the wrong type.
+    fn wrong_type(&mut self, path: &Path, key: &str, wanted: &str, value: &Value, help: &str) {
+        self.report(path, format!("`{key}` must be {wanted}, not {}", value.kind()), help);
     }
 
     fn node(&mut self, value: &Value, path: Path, depth: usize) -> Option<Node> {
         let Some(entries) = value.as_object() else {
             let message = format!("a node of a response schema must be an object, not {}", value.kind());
-            self.complain(&path, message, "write `{}` for a node that takes anything");
+            self.report(&path, message, "write `{}` for a node that takes anything");
             return None;
         };
         if depth > MAX_DEPTH {
             let message = format!("the schema is nested more than {MAX_DEPTH} nodes deep");
-            self.complain(&path, message, "no message is nested that deep; does the schema contain itself?");
+            self.report(&path, message, "no message is nested that deep; does the schema contain itself?");
             return None;
         }
         let at = |key: &str| path.key(key);
@@ -168,7 +168,7 @@ impl Loader<'_> {
             Value::String(source) => Some(Regex::new(source)),
             Value::Null => None,
             other => {
-                self.expected(path, key, "a string", other, "write one pattern of Python's `re`");
+                self.wrong_type(path, key, "a string", other, "write one pattern of Python's `re`");
                 None
             }
         }
@@ -178,7 +178,7 @@ impl Loader<'_> {
         let help = "write a list of `[pattern, replacement]` pairs";
         let Some(value) = entries.get("x-regex-substitutions") else { return Vec::new() };
         let Some(items) = value.as_list() else {
-            self.expected(path, "x-regex-substitutions", "a list", value, help);
+            self.wrong_type(path, "x-regex-substitutions", "a list", value, help);
             return Vec::new();
         };
         let mut substitutions = Vec::new();
@@ -193,7 +193,7 @@ impl Loader<'_> {
                     };
                     substitutions.push(Substitution { regex, replacement });
                 }
-                _ => self.complain(&path.index(index), "a substitution must be two strings", help),
+                _ => self.report(&path.index(index), "a substitution must be two strings", help),
             }
         }
         substitutions
@@ -206,7 +206,7 @@ impl Loader<'_> {
             None => None,
             Some(Value::Object(arguments)) => Some(arguments),
             Some(other) => {
-                self.expected(&path, "x-parser-args", "an object", other, "write `{}`, or remove the key");
+                self.wrong_type(&path, "x-parser-args", "an object", other, "write `{}`, or remove the key");
                 None
             }
         };
@@ -216,7 +216,7 @@ impl Loader<'_> {
             Some(Value::String(source)) => Some((source.clone(), jmespath::Expression::read(source))),
             Some(other) => {
                 let (path, wanted) = (path.key("transform"), "a JMESPath expression");
-                self.expected(&path, "transform", wanted, other, "write the expression as a string");
+                self.wrong_type(&path, "transform", wanted, other, "write the expression as a string");
                 None
             }
         };
@@ -226,7 +226,7 @@ impl Loader<'_> {
     fn properties(&mut self, entries: &Object, path: &Path, depth: usize) -> Option<Vec<(String, Node)>> {
         let value = entries.get("properties")?;
         let Some(properties) = value.as_object() else {
-            self.expected(path, "properties", "an object", value, "write one node for each key of the message");
+            self.wrong_type(path, "properties", "an object", value, "write one node for each key of the message");
             return None;
         };
         let node =
@@ -240,7 +240,7 @@ impl Loader<'_> {
             value.as_list().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
         names.unwrap_or_else(|| {
             let help = "write the names of the keys that must be there";
-            self.complain(path, "`required` must be a list of strings", help);
+            self.report(path, "`required` must be a list of strings", help);
             Vec::new()
         })
     }
@@ -248,7 +248,7 @@ impl Loader<'_> {
     fn prefix_items(&mut self, entries: &Object, path: &Path, depth: usize) -> Option<Vec<Node>> {
         let value = entries.get("prefixItems")?;
         let Some(items) = value.as_list() else {
-            self.expected(path, "prefixItems", "a list", value, "write one node for each item");
+            self.wrong_type(path, "prefixItems", "a list", value, "write one node for each item");
             return None;
         };
         let node = |(index, value)| self.node(value, path.index(index), depth + 1);

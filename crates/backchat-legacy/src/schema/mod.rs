@@ -1,9 +1,8 @@
 //! Response schemas: JSON Schemas with `x-regex` keys, the format before response templates. They are loaded, and parse
 //! an output as `recursive_parse` of transformers 5.12.1 does, with its answers and its errors.
 //!
-//! A schema reads the whole output at once. Patterns and expressions are those of Python's `re` and `jmespath`; the
-//! work of a parse is bounded by a budget of steps. Nothing here streams; `convert` makes a response template of a
-//! schema.
+//! A schema reads the whole output at once, and does not stream. Patterns and expressions are those of Python's `re`
+//! and `jmespath`; a budget of steps bounds the work of a parse. `convert` turns a schema into a response template.
 
 mod error;
 mod jmespath;

@@ -5,7 +5,7 @@ use super::substitute::Replacement;
 use backchat_core::json::{Path, Value};
 use backchat_parser::pattern::{Pattern, PatternError};
 
-/// A pattern as it was written, and compiled. One that does not compile fails when it is reached.
+/// A pattern as written, and compiled. One that does not compile fails when it is reached.
 #[derive(Clone, Debug)]
 pub struct Regex {
     pub source: String,
@@ -39,7 +39,7 @@ pub struct Parser {
 pub enum Additional {
     /// Left out.
     No,
-    /// Taken as they are.
+    /// Kept unchanged.
     AsTheyAre,
     /// Parsed.
     Parsed(Box<Node>),
@@ -50,7 +50,7 @@ pub enum Additional {
 pub struct Node {
     pub path: Path,
     pub constant: Option<Value>,
-    /// Whether it has any of the keys with patterns, of whatever value.
+    /// Whether it has any of the keys with patterns, even null.
     pub has_regex: bool,
     pub substitutions: Vec<Substitution>,
     pub regex: Option<Regex>,

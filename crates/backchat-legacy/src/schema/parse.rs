@@ -1,4 +1,4 @@
-//! A text parsed with a schema, node by node, as the reference's `recursive_parse` does it.
+//! Parses a text with a schema, node by node, like the reference's `recursive_parse`.
 
 use std::borrow::Cow;
 
@@ -148,7 +148,7 @@ impl Run {
         Ok(Some(content))
     }
 
-    /// The matches in the text of a content, as long as more are asked for.
+    /// Passes the matches in the text of a content to a closure until it returns false.
     fn each(
         &mut self,
         node: &Node,
@@ -350,7 +350,7 @@ fn read(node: &Node, kind: &str, text: &str, number: Result<Number, Reason>) -> 
     number.map(Value::Number).map_err(|_| fail(node, ErrorKind::Value, format!("{} is not a {kind}", shown(text))))
 }
 
-/// A text as a message quotes it.
+/// A text, quoted for a message.
 fn shown(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {

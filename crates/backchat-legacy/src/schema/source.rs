@@ -32,7 +32,7 @@ pub enum Source {
     Schema(OpenedSchema),
 }
 
-/// What reads an output.
+/// A reader of outputs.
 #[derive(Clone, Debug)]
 pub enum TemplateOrSchema {
     /// A response template.

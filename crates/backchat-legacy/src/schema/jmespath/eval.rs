@@ -121,7 +121,7 @@ impl Evaluator {
         self.eval(node, copy)
     }
 
-    /// A copy of a value, as long as there is room.
+    /// A copy of a value, charged against the room.
     fn copy(&mut self, value: &Value) -> Result<Value, String> {
         let room = self.room.checked_sub(size(value));
         self.room = room.ok_or("the result of the expression does not fit into memory")?;
@@ -137,7 +137,7 @@ fn item(value: Value, index: i64) -> Value {
     item.map_or(Value::Null, std::mem::take)
 }
 
-/// About how many bytes a value takes.
+/// The approximate size of a value, in bytes.
 fn size(value: &Value) -> usize {
     8 + match value {
         Value::String(text) => text.len(),
@@ -191,7 +191,7 @@ pub(super) fn order(left: &Value, right: &Value) -> Result<Option<Ordering>, Str
     }
 }
 
-/// `==` of an expression: 0 and 1 equal no bool.
+/// `==` of an expression, to which bools differ from 0 and 1.
 fn equal(left: &Value, right: &Value) -> bool {
     let is_bool = |value: &Value| matches!(value, Value::Bool(_));
     if is_bool(left) != is_bool(right) { false } else { python_equal(left, right) }

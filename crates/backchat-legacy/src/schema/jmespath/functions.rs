@@ -242,7 +242,7 @@ fn contains(subject: &Value, search: &Value) -> Result<bool, String> {
     }
 }
 
-/// The first of those with the least key, or with the greatest; null if there are none.
+/// The first item with the least or the greatest key; null without items.
 fn outermost(keyed: Vec<(Value, Value)>, greatest: bool) -> Result<Value, String> {
     let mut best: Option<(Value, Value)> = None;
     for (key, item) in keyed {

@@ -138,7 +138,7 @@ impl Lexer<'_> {
         }))
     }
 
-    /// The text up to a delimiter, which an escape keeps from ending it; escapes stay as they are.
+    /// The text up to an unescaped delimiter; escapes are kept.
     fn until(&mut self, delimiter: char) -> Result<String, String> {
         let mut text = String::new();
         loop {

@@ -1,4 +1,4 @@
-//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, and fails where that
+//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, and fails where it
 //! raises.
 //!
 //! Objects keep the order of their keys, integers stay integers, and the work of an evaluation is bounded.

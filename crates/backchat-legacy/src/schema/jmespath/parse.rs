@@ -31,7 +31,7 @@ pub(super) enum Ast {
     /// The elements of a list for which a condition holds.
     Filter(Box<Ast>, Box<Ast>),
     Equal(Box<Ast>, Box<Ast>),
-    /// Whether the order of two values is one of those that the operator accepts.
+    /// Whether the operator accepts the order of two values.
     Order(fn(Ordering) -> bool, Box<Ast>, Box<Ast>),
     Or(Box<Ast>, Box<Ast>),
     And(Box<Ast>, Box<Ast>),
