@@ -5,7 +5,7 @@ use backchat::template::Template;
 use proptest::prelude::*;
 
 #[test]
-fn keys_stand_in_the_order_a_person_would_write() {
+fn keys_are_written_in_conventional_order() {
     let shuffled = r#"{
         "fields": {
             "tool_calls": {
@@ -152,7 +152,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_written_loads_as_the_same_template(value in any_template()) {
+    fn a_written_template_loads_unchanged(value in any_template()) {
         let template = Template::from_value(&value).unwrap().template;
         let again = Template::load(&template.to_json()).unwrap().template;
         prop_assert_eq!(&again, &template);
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn no_json_makes_the_loader_panic(value in any_json()) {
+    fn the_loader_never_panics(value in any_json()) {
         let text = value.to_pretty(" ");
         match (Template::load(&text), Template::from_value(&value)) {
             (Ok(loaded), Ok(other)) => prop_assert_eq!(loaded.template, other.template),

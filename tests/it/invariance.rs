@@ -184,7 +184,7 @@ proptest! {
     }
 
     #[test]
-    fn a_parser_reads_alike_whatever_others_of_its_template_read_before(
+    fn a_parser_does_not_depend_on_earlier_parsers_of_its_template(
         which in any::<prop::sample::Index>(),
         before in text(),
         text in text(),
@@ -228,7 +228,7 @@ proptest! {
 }
 
 #[test]
-fn an_empty_feed_settles_nothing() {
+fn an_empty_feed_changes_nothing() {
     let template =
         r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": "\\s*<x>", "close": "</x>"}, "content": {}}}"#;
     let template = Template::load(template).unwrap().template;
@@ -241,7 +241,7 @@ fn an_empty_feed_settles_nothing() {
 }
 
 #[test]
-fn no_text_is_lost_and_none_shown_twice() {
+fn every_character_is_reported_exactly_once() {
     // Outside of delimiters every character is in exactly one chunk, in its order.
     for (name, template) in TEMPLATES.iter() {
         let text = FRAGMENTS.concat();
@@ -275,7 +275,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_vanishes_because_a_close_matched_nothing(
+    fn an_empty_match_of_a_close_loses_no_text(
         empty in prop::sample::select(EMPTY_CLOSES),
         other in prop::option::of(prop::sample::select(OTHER_CLOSES)),
         other_first in any::<bool>(),
@@ -326,7 +326,7 @@ proptest! {
 }
 
 #[test]
-fn white_space_left_over_by_a_close_of_nothing_wipes_out_no_value() {
+fn white_space_after_an_empty_close_replaces_no_value() {
     let call = r#", "x": {"open": "<x>", "close": "</x>", "repeats": true}"#;
     let without = r#"{"content": "Hi"}"#;
     let with = r#"{"content": "Hi", "x": ["1"]}"#;
@@ -355,7 +355,7 @@ fn white_space_left_over_by_a_close_of_nothing_wipes_out_no_value() {
 /// `transformers` 5.23.0 was fed these texts one character at a time; `|` stands between what two feeds let go, and
 /// what comes after the last one came at the end.
 #[test]
-fn a_look_ahead_in_an_opener_holds_as_the_reference_does() {
+fn a_look_ahead_in_an_opener_holds_text_like_the_reference() {
     let template = r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": ">><(?=[\\s\\S]*?b)b/<", "close": "</x>"},
         "content": {}}}"#;
     let template = Template::load(template).unwrap().template;

@@ -5,7 +5,7 @@ use backchat_core::json::{self, Path};
 use proptest::prelude::*;
 
 #[test]
-fn what_is_read_and_how_it_is_written() {
+fn values_are_read_and_written() {
     // Each right-hand side is `json.dumps(json.loads(left), ensure_ascii=False)`, with the number's own text and with
     // null for what JSON cannot hold.
     for (text, written) in [
@@ -24,7 +24,7 @@ fn what_is_read_and_how_it_is_written() {
 }
 
 #[test]
-fn what_is_refused_and_where() {
+fn invalid_json_is_rejected_at_its_position() {
     for (text, message, offset) in [
         ("", "the text ends before a value", 0),
         ("\u{feff}1", "the text begins with a byte order mark, which JSON does not allow", 0),
@@ -67,7 +67,7 @@ fn deep_nesting_is_refused_with_one_message() {
 }
 
 #[test]
-fn places_are_those_of_the_text() {
+fn places_refer_to_the_text() {
     let text = r#" {"a": [1, {"é": "x"}], "a": [true, {"b c": null, "": {}}]} "#;
     let (_, places) = json::read_with_places(text).unwrap();
     let root = Path::root();
@@ -90,7 +90,7 @@ fn places_are_those_of_the_text() {
 }
 
 #[test]
-fn the_entries_of_a_document_alone() {
+fn entries_are_read_without_their_values() {
     let text = r#" {"a": [1, {"b": 2}], "c d": "x", "a": {"e": {}}} "#;
     let (document, entries) = json::read_entries(text).unwrap();
     assert_eq!(&text[document], text.trim());
@@ -108,7 +108,7 @@ fn the_entries_of_a_document_alone() {
 }
 
 #[test]
-fn doubles_are_written_as_they_read_back() {
+fn doubles_round_trip() {
     for (value, text) in [(0.1, "0.1"), (5.0, "5.0"), (-0.0, "-0.0"), (1e300, "1e300"), (100_000.0, "100000.0")] {
         assert_eq!(Number::from(value).as_str(), text);
     }
@@ -116,7 +116,7 @@ fn doubles_are_written_as_they_read_back() {
 }
 
 #[test]
-fn pretty_text_breaks_what_is_long() {
+fn pretty_output_breaks_long_values() {
     let text = r#"{"a": [], "b": {}, "c": [["<s>", "</s>"]], "d": {"e": {"f": "a text that is too long to stay", "g": "on one line"}}}"#;
     insta::assert_snapshot!(json::read(text).unwrap().to_pretty("  "));
 }
@@ -140,18 +140,18 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(value in any_value()) {
+    fn written_values_read_back(value in any_value()) {
         prop_assert_eq!(json::read(&value.to_string()), Ok(value.clone()));
         prop_assert_eq!(json::read(&value.to_pretty("\t")), Ok(value));
     }
 
     #[test]
-    fn serde_json_reads_what_is_written(value in any_value()) {
+    fn serde_json_reads_written_values(value in any_value()) {
         prop_assert!(serde_json::from_str::<serde_json::Value>(&value.to_string()).is_ok());
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(text in "[\\[\\]{}\",:0-9eE.\\-+\\\\ua-f nrtlsINfy\u{e9}\u{0}]{0,40}") {
+    fn the_reader_never_panics(text in "[\\[\\]{}\",:0-9eE.\\-+\\\\ua-f nrtlsINfy\u{e9}\u{0}]{0,40}") {
         if let Ok((value, places)) = json::read_with_places(&text) {
             prop_assert_eq!(&text[places.value], text.trim_matches([' ', '\t', '\n', '\r']));
             prop_assert_eq!(json::read(&text), Ok(value));

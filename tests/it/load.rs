@@ -7,7 +7,7 @@ use backchat::template::Template;
 use backchat_core::diagnostic::{Format, Sources, render};
 
 #[test]
-fn what_an_author_is_told() {
+fn problems_of_a_template_are_reported() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/load");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -51,7 +51,7 @@ fn fixed(text: &str) -> String {
 }
 
 #[test]
-fn fixes_remove_what_they_fix() {
+fn fixes_remove_their_problems() {
     let text = r#"{
         "version": true,
         "start_anchors": "<|a|>",

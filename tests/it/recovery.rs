@@ -1,4 +1,4 @@
-//! Problems are told in every parse, a policy acts at its problem alone, and neither depends on how the text is cut.
+//! Every parse reports problems, a policy acts only at its problem, and neither depends on how the text is cut.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const MARKED: &str = r#"{"start_anchor": "<bot>", "fields": {
 const TOOLS: &str = r#"[{"name": "add", "parameters": {"properties": {"a": {"type": "integer", "maximum": 9}, "b": {}},
     "required": ["a"]}}, {"name": "now"}]"#;
 
-/// The message and the problems, fed by so many bytes.
+/// The message and the problems of a text in feeds of `size` bytes.
 fn read(template: &str, text: &str, policies: Policies, validate: bool, size: usize) -> (String, Vec<Problem>) {
     let template = Template::load(template).unwrap().template;
     let tools = Arc::new(Tools::new(&json::read(TOOLS).unwrap()).unwrap());
@@ -42,7 +42,7 @@ fn read(template: &str, text: &str, policies: Policies, validate: bool, size: us
     (json::Value::Object(finished.message).to_string(), finished.problems)
 }
 
-fn told(problems: &[Problem]) -> String {
+fn reported(problems: &[Problem]) -> String {
     let one = |problem: &Problem| {
         let names = problem.policies.iter().map(RecoveryPolicy::as_str).collect::<Vec<_>>().join("+");
         let mark = match (names.is_empty(), problem.is_recovered) {
@@ -56,7 +56,7 @@ fn told(problems: &[Problem]) -> String {
 }
 
 #[test]
-fn each_problem_is_told_and_read_by_its_policy() {
+fn each_problem_is_reported_and_recovered_by_its_policy() {
     let call = r#"{"name": "add", "arguments": {"a": 1}}"#;
     for (template, text, off, problems, on) in [
         (JSON, format!("<call>{call}</call>"), "=", String::new(), ""),
@@ -156,7 +156,7 @@ fn each_problem_is_told_and_read_by_its_policy() {
         let usual = r#"{"calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]}"#;
         let on = if on.is_empty() && off != "=" { usual } else { on };
         let whole = read(template, &text, Policies::every(), false, usize::MAX);
-        assert_eq!(told(&whole.1), problems, "{text}");
+        assert_eq!(reported(&whole.1), problems, "{text}");
         let without = read(template, &text, Policies::none(), false, usize::MAX);
         if off == "=" {
             assert_eq!(whole.0, without.0, "{text}");
@@ -180,12 +180,12 @@ fn prose_about_markers_is_left_alone() {
         "{\"name\": \"other\", \"arguments\": {}}",
     ] {
         let (off, none) = read(TAGS, text, Policies::none(), false, 1);
-        assert_eq!((told(&none), read(TAGS, text, Policies::every(), false, 1).0), (String::new(), off), "{text}");
+        assert_eq!((reported(&none), read(TAGS, text, Policies::every(), false, 1).0), (String::new(), off), "{text}");
     }
 }
 
 #[test]
-fn arguments_are_checked_if_that_is_asked() {
+fn arguments_are_validated_on_request() {
     let text = r#"<call>{"name": "add", "arguments": {"a": 10}}</call>"#;
     let found = read(JSON, text, Policies::none(), true, 1).1;
     let found: Vec<_> = found.iter().map(|found| (found.path.as_deref(), found.reason.as_deref())).collect();
@@ -193,13 +193,13 @@ fn arguments_are_checked_if_that_is_asked() {
     assert_eq!(read(JSON, text, Policies::none(), false, 1).1, []);
 }
 
-/// A template whose text outside of all regions belongs to no field.
+/// A template in which no field takes the text outside all regions.
 const CALLS_ALONE: &str = r#"{"start_anchor": "<bot>", "fields": {
     "calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
         "transform": {"function": {"name": "{content.name}", "arguments": "{content.arguments}"}}}}}"#;
 
 #[test]
-fn text_outside_of_all_regions_is_seen_whole_however_it_comes() {
+fn text_outside_regions_does_not_depend_on_the_cut() {
     let call = r#"{"name": "add", "arguments": {"a": 1}}"#;
     for (text, message) in [
         (format!("Say {call}"), "{}".to_owned()),
@@ -220,7 +220,7 @@ const ANY_TAG: &str = r#"{"start_anchor": "<bot>", "fields": {
     "thought": {"open_pattern": "\\s+", "close_pattern": "<[^>]*>", "repeats": true}, "content": {}}}"#;
 
 #[test]
-fn a_closer_that_is_still_coming_is_waited_for() {
+fn an_incomplete_closer_is_awaited() {
     let whole = read(ANY_TAG, "ab< c>d", Policies::every(), false, usize::MAX);
     assert_eq!(whole.0, r#"{"thought": ["ab"], "content": "d"}"#);
     for size in 1..4 {
@@ -229,18 +229,18 @@ fn a_closer_that_is_still_coming_is_waited_for() {
 }
 
 #[test]
-fn a_closer_that_begins_inside_another_is_none() {
+fn a_closer_that_begins_inside_another_is_ignored() {
     let template = CALLS_ALONE.replace(r#""close": "</call>""#, r#""close": ["</call>", "<<"]"#);
     let (message, problems) = read(&template, "<</call>", Policies::all(), false, usize::MAX);
     assert_eq!(message, "{}");
-    assert!(!told(&problems).contains("stray-marker"), "{problems:?}");
+    assert!(!reported(&problems).contains("stray-marker"), "{problems:?}");
     for size in 1..4 {
         assert_eq!(read(&template, "<</call>", Policies::all(), false, size), (message.clone(), problems.clone()));
     }
 }
 
 #[test]
-fn the_list_of_problems_has_an_end() {
+fn the_list_of_problems_is_bounded() {
     let text = "<call>x</call>".repeat(300);
     let problems = read(JSON, &text, Policies::none(), false, 64).1;
     let last = problems.last().map(|last| (last.kind.as_str(), last.count));
@@ -248,7 +248,7 @@ fn the_list_of_problems_has_an_end() {
 }
 
 #[test]
-fn held_text_has_a_limit() {
+fn held_text_is_bounded() {
     let text = format!("<t>Hm <call>{{\"name\": \"{}", "x".repeat(100_000));
     let template = Template::load(JSON).unwrap().template;
     let options = Options::default().recover(Policies::every());
@@ -263,7 +263,7 @@ fn held_text_has_a_limit() {
     assert_eq!(shown, text.len() - "<t>".len());
 }
 
-/// Texts of markers, calls and what is between them.
+/// Texts of markers, calls and characters between them.
 fn texts() -> impl Strategy<Value = String> {
     let pieces = [
         "<t>",
@@ -297,7 +297,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn neither_depends_on_the_cut(text in texts(), size in 1..9_usize, bits: u32) {
+    fn messages_and_problems_do_not_depend_on_the_cut(text in texts(), size in 1..9_usize, bits: u32) {
         let policies: Policies = RecoveryPolicy::ALL.iter().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, policy)| *policy).collect();
         for template in [JSON, TAGS, MARKED] {
             let whole = read(template, &text, policies, true, usize::MAX);

@@ -151,7 +151,7 @@ fn the_loader_and_the_schema_agree_on_each_key_and_kind_of_value() {
 }
 
 #[test]
-fn keys_that_exclude_or_need_each_other() {
+fn exclusive_and_dependent_keys() {
     for fields in [
         r#"{"a": {"open": "x", "open_pattern": "x"}}"#,
         r#"{"a": {"close": "x", "close_pattern": "x"}}"#,
@@ -185,7 +185,7 @@ fn every_key_is_described() {
 
 #[test]
 #[cfg(feature = "derive")]
-fn grammars_as_json_are_what_their_schema_says() {
+fn json_grammars_match_their_schema() {
     use backchat::chat::ChatTemplate;
     use backchat::grammar::Request;
     use backchat::json::Object;

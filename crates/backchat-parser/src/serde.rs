@@ -1,5 +1,5 @@
-//! Serde's traits for templates, events and messages: the same keys in the same order as `to_value` and the command give,
-//! without building a [`Value`] first for streamed events.
+//! Serde's traits for templates, events and messages: the same keys in the same order as `to_value` and the command
+//! give, without building a [`Value`] first for streamed events.
 
 use backchat_core::json::Value;
 use serde_core::de::{Deserialize, Deserializer, Error};
@@ -59,8 +59,8 @@ impl Serialize for EventRef<'_> {
                 map.serialize_entry("delta", delta)?;
             }
             EventRef::Problem(problem) => {
-                let told = problem.to_value();
-                for (key, value) in told.as_object().into_iter().flatten() {
+                let entries = problem.to_value();
+                for (key, value) in entries.as_object().into_iter().flatten() {
                     map.serialize_entry(key, value)?;
                 }
             }

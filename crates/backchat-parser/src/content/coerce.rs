@@ -82,7 +82,7 @@ impl Tools {
         self.by_name.get(tool)?.types.get(argument)
     }
 
-    /// Whether there is no tool: then names and arguments cannot be checked.
+    /// Without tools, names and arguments cannot be checked.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
@@ -295,8 +295,8 @@ mod tests {
     }
 
     #[test]
-    fn a_string_becomes_what_the_schema_says() {
-        // Type, then pairs of a text and what it becomes; a text that stays is given as JSON.
+    fn strings_are_cast_to_the_type_of_the_schema() {
+        // Type, then pairs of a text and the value it is cast to, as JSON.
         let cases: &[(&str, &[(&str, &str)])] = &[
             (
                 "integer",
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_cannot_be_read_fails_where_its_argument_is_given() {
+    fn an_unreadable_schema_fails_only_for_its_argument() {
         for schema in [r#"{"anyOf": 5}"#, r#"{"oneOf": true}"#, r#"{"anyOf": [{"anyOf": 1.5}]}"#] {
             for given in ["\"5\"", "5", "[]"] {
                 assert!(matches!(argument(schema, value(given), Mode::Stable), Err(Reason::Tools(_))), "{schema}");
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn which_values_are_calls_and_which_tools_count() {
+    fn calls_and_tools_are_recognized() {
         let good = r#"{"type": "function", "function": {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}}"#;
         let call = r#"{"function": {"name": "f", "arguments": {"a": "5"}}}"#;
         let cast = r#"{"function": {"name": "f", "arguments": {"a": 5}}}"#;

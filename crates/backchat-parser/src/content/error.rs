@@ -1,10 +1,10 @@
-//! Why a body gives no value: one variant for each cause, in both modes, with what a message about it needs.
+//! Why a body has no value: one variant for each cause, in both modes, with the data that its message needs.
 
 use std::fmt;
 
 use backchat_core::text::slice;
 
-/// Why a region's body gives no value.
+/// Why a region's body has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -76,7 +76,7 @@ pub enum Reason {
         /// Which element, from 0.
         index: usize,
     },
-    /// A tool's JSON schema is not what it must be.
+    /// A tool's JSON schema is invalid.
     Tools(String),
 }
 
@@ -136,7 +136,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A kind of value as Python calls its type: what users of transformers search for.
+/// Python's name of a kind of value, for which users of transformers search.
 fn in_python(kind: &'static str) -> &'static str {
     match kind {
         "null" => "NoneType",

@@ -21,7 +21,7 @@ pub(super) fn is_plain(args: &JsonArgs) -> bool {
     !args.allow_non_json && !json_dialect::is_used(args)
 }
 
-/// The value of plain JSON in stable mode, and whether a key comes twice in it.
+/// The value of plain JSON in stable mode, and whether it has a duplicate key.
 pub(super) fn load_noting_duplicates(text: &str) -> Result<(Value, bool), Reason> {
     json::read_noting_duplicates(text).map_err(|error| not_json(error, text))
 }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_loads_takes() {
+    fn text_that_json_loads_accepts_is_read() {
         let cases = [
             (" 5 ", "5"),
             ("1.50", "1.50"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_loads_refuses() {
+    fn text_that_json_loads_rejects_is_rejected() {
         let cases = [
             "",
             "+1",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_white_space_of_json_is_passed_over_and_strip_is_for_text() {
+    fn only_json_white_space_is_skipped_and_strip_applies_to_text() {
         for (text, as_text) in [("\u{a0}5 ", "5"), ("\u{1c}[", "[")] {
             assert!(json(text, &args(false, true), Mode::Stable).is_err(), "{text:?}");
             assert_eq!(json(text, &args(true, true), Mode::Stable), Ok(as_text.into()), "{text:?}");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded_whatever_allow_non_json_says() {
+    fn depth_is_bounded_even_with_allow_non_json() {
         for depth in [1_000, 100_000] {
             for text in ["[".repeat(depth), "{\"a\":".repeat(depth)] {
                 for mode in BOTH {

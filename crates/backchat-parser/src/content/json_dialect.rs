@@ -66,8 +66,7 @@ fn stable(text: &str, args: &JsonArgs) -> String {
     out
 }
 
-/// The string between a pair of marks that starts here, and how much of the text it takes with them. Of several pairs
-/// the first counts.
+/// The string between a pair of marks that starts here, and its length with them. Of several pairs, the first counts.
 fn delimited<'t>(rest: &'t str, pairs: &[&(String, String)], exhausted: &mut [bool]) -> Option<(&'t str, usize)> {
     for ((open, close), exhausted) in pairs.iter().zip(exhausted) {
         if *exhausted {
@@ -211,7 +210,7 @@ mod tests {
 
     /// If the reference gives a value, both modes give it.
     #[test]
-    fn what_the_reference_reads() {
+    fn bodies_that_the_reference_reads() {
         let cases: &[(bool, Pairs, &str, &str)] = &[
             (true, NONE, "{a:1}", r#"{"a": 1}"#),
             (true, NONE, "{a:{b:1},c:[{d:2}]}", r#"{"a": {"b": 1}, "c": [{"d": 2}]}"#),
@@ -257,7 +256,7 @@ mod tests {
 
     /// Cases in which the reference's rewriting is plainly broken; `None` is its ValueError.
     #[test]
-    fn what_stable_mode_repairs() {
+    fn bodies_that_stable_mode_repairs() {
         let cases: &[(bool, Pairs, &str, Option<&str>, &str)] = &[
             (true, NONE, "{a:1, b:2}", None, r#"{"a": 1, "b": 2}"#),
             (true, NONE, "{\n a:1}", None, r#"{"a": 1}"#),
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_neither_mode_reads() {
+    fn bodies_that_neither_mode_reads() {
         let cases: &[(bool, Pairs, &str)] = &[
             (true, NONE, "{a:b}"),
             (true, NONE, "{a:1"),
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn where_text_is_allowed_what_the_reference_takes_for_text_stays_text() {
+    fn with_allow_non_json_text_of_the_reference_stays_text() {
         let args = JsonArgs { allow_non_json: true, ..args(true, TICK_SINGLE) };
         for mode in [Mode::Stable, Mode::Reference] {
             for text in ["{a:1, b:2}", r#"{"a":"x,b:c"}"#, "{$a:1}", "it's 'x'"] {
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn sentinels_are_refused_by_reference_mode_also_where_text_is_allowed() {
+    fn reference_mode_rejects_sentinels_even_with_allow_non_json() {
         let args = JsonArgs { allow_non_json: true, ..args(false, SINGLE) };
         assert_eq!(json("\u{2}", &args, Mode::Reference), Err(Reason::Sentinel));
         assert_eq!(json("\u{2}", &args, Mode::Stable), Ok("\u{2}".into()));

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_reference_reads() {
+    fn bodies_that_the_reference_reads() {
         let usual = || args(Some("\n"), ":", true, None);
         let cases = [
             (usual(), " a : 1 \n\n b:2\nnone\n:x\na:3\n", r#"{"a": "3", "b": "2", "": "x"}"#),
@@ -65,13 +65,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_its_parser_refuses_is_the_regions_reason() {
+    fn a_value_that_its_parser_rejects_fails_the_region() {
         let ints = args(Some("\n"), ":", true, Some(ContentSpec::Int { strip: true }));
         assert_eq!(kv_lines("a:x", &ints, Mode::Stable), Err(Reason::NotInteger("x".into())));
     }
 
     #[test]
-    fn an_unusable_separator_matters_only_where_there_is_a_line() {
+    fn an_unusable_separator_fails_only_if_there_is_a_line() {
         let args = KvLinesArgs { kv_sep: Err("why".into()), ..args(Some("\n"), ":", true, None) };
         assert_eq!(kv_lines("a", &args, Mode::Stable), Err(Reason::Unusable("why".into())));
         assert_eq!(kv_lines(" \n ", &args, Mode::Stable), Ok(Value::Object(Object::new())));

@@ -1,8 +1,8 @@
 //! Turns the raw body of a region into a value.
 //!
 //! [`region_value`] is all a parser needs: it runs the field's content parser over the body, then the field's
-//! transform. [`Tools`](crate::parser::Tools) casts the arguments of the tool calls it gives. Both give a value or one
-//! [`Reason`] and have no other effect; what a reason means (an event, an error) is for the caller to say.
+//! transform. [`Tools`](crate::parser::Tools) casts the arguments of the tool calls it gives. Both return a value or a
+//! [`Reason`] and have no other effect; the caller decides whether a reason becomes an event or an error.
 //!
 //! In [`Mode::Reference`] values and failures are those of transformers. [`Mode::Stable`] differs in two things: the
 //! JSON dialect is repaired if the reference's rewriting is plainly broken, and integers have any length. In both,
@@ -31,7 +31,7 @@ use backchat_core::python::space;
 /// Whether to reproduce the reference's answer or a corrected one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// One answer however the text is cut; bad model output is never an error.
+    /// One answer at every cut of the text; bad model output is never an error.
     #[default]
     Stable,
     /// The reference's answer, flaws included.
@@ -57,7 +57,7 @@ pub fn region_value(field: &Field, body: &str, captures: &[Capture], mode: Mode)
     }
 }
 
-/// The value that a content parser gives for a body.
+/// The value of a body, by a content parser.
 pub fn value(spec: &ContentSpec, body: &str, mode: Mode) -> Result<Value, Reason> {
     let stripped = |strip: bool| if strip { space::strip(body) } else { body };
     match spec {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_trimmed_of_what_python_trims_also_without_strip() {
+    fn numbers_are_trimmed_as_in_python_even_without_strip() {
         assert_eq!(value(&ContentSpec::Int { strip: true }, "\u{1c}5\u{1f}", Mode::Stable), Ok(5.into()));
         assert!(value(&ContentSpec::Int { strip: false }, "\u{1c}5", Mode::Stable).is_err());
         assert_eq!(value(&ContentSpec::Int { strip: false }, "\u{a0}5", Mode::Stable), Ok(5.into()));

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_is_replaced_by_what_it_names() {
+    fn placeholders_are_replaced() {
         let content = r#"{"a": {"b": 1.50}, "é": null}"#;
         let cases = [
             (r#""{content}""#, content),

@@ -24,7 +24,7 @@ pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result
     Ok(Value::Object(entries))
 }
 
-/// The key and the value of a tag, by what the pattern's groups took.
+/// The key and the value of a tag, from the groups of the pattern.
 pub(crate) fn tagged_value<'t>(
     args: &XmlInlineArgs,
     key: Option<&'t str>,
@@ -91,7 +91,7 @@ mod tests {
     const PLAIN: &str = r"<(?P<key>\w+)>(?P<value>[^<]*)";
 
     #[test]
-    fn what_the_reference_reads() {
+    fn bodies_that_the_reference_reads() {
         let optional_value = "(?P<key>a)(?P<value>b)?";
         let cases = [
             (args(PLAIN, None, false), " <a> 1 <b>2", r#"{"a": " 1 ", "b": "2"}"#),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_without_key_gives_no_value() {
+    fn a_match_without_a_key_fails() {
         for pattern in ["(?P<value>a)", "(?P<key>x)?(?P<value>a)", "a*"] {
             let got = xml_inline("aa", &args(pattern, None, false), Mode::Stable);
             assert_eq!(got, Err(Reason::NoKey { pattern: pattern.into() }));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_took_no_part_needs_no_parser() {
+    fn an_absent_value_cannot_be_parsed() {
         for parser in [json(), ContentSpec::Text { strip: true }, ContentSpec::Bool { strip: false }] {
             let got = xml_inline("a", &args("(?P<key>a)(?P<value>b)?", Some(parser), false), Mode::Reference);
             assert_eq!(got, Err(Reason::NoValue { key: "a".into() }));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_its_parser_refuses_is_the_regions_reason() {
+    fn a_value_that_its_parser_rejects_fails_the_region() {
         let args = args(PLAIN, Some(ContentSpec::Int { strip: true }), false);
         assert_eq!(xml_inline("<a>x", &args, Mode::Stable), Err(Reason::NotInteger("x".into())));
     }

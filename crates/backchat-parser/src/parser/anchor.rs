@@ -13,7 +13,7 @@ const NEAR: usize = 2048;
 /// How the last start anchor of a prompt is found.
 #[derive(Clone, Debug)]
 pub(super) enum Anchor {
-    /// Literals of which no two can share text: the last one in the text is the last match from the left.
+    /// Literals whose occurrences cannot overlap: the last one in the text is the last match from the left.
     Literals(Vec<Literal>),
     /// All matches from the left must be enumerated.
     Pattern(Pattern),

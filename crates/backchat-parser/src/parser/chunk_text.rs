@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// How many bytes are kept inside; an event is no larger for it.
+/// How many bytes are stored inside, which makes no event larger.
 const INSIDE: usize = 30;
 
 /// The text of a chunk: a `str` that is owned.
@@ -21,7 +21,7 @@ impl ChunkText {
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            // Only whole texts are put inside, so that they are valid.
+            // Only whole texts are stored inside, so the bytes are valid UTF-8.
             Kept::Inside { length, bytes } => {
                 bytes.get(..usize::from(*length)).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default()
             }
@@ -52,8 +52,8 @@ impl From<&str> for ChunkText {
     }
 }
 
-/// Copies a text of the same length. Four to eight bytes, as most tokens have, are two overlapping halves, for which no
-/// function is called.
+/// Copies a text of the same length. Four to eight bytes, the length of most tokens, are copied as two overlapping
+/// halves without a call of `memcpy`.
 #[inline(always)]
 fn copy(to: &mut [u8], from: &[u8]) {
     if let (4..=8, Some(first), Some(last)) = (from.len(), from.first_chunk::<4>(), from.last_chunk::<4>()) {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length_gives_its_text_back() {
+    fn every_length_round_trips() {
         for length in (0..=INSIDE + 1).chain([1000]) {
             let text: String = "aé日".chars().cycle().take(length).collect();
             let kept = ChunkText::from(text.as_str());
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn no_event_is_larger_for_it() {
+    fn it_makes_no_event_larger() {
         use crate::parser::{Event, Span};
         // The largest has a field, two texts and two spans.
         let largest = size_of::<std::sync::Arc<str>>() + 2 * size_of::<String>() + 2 * size_of::<Span>();

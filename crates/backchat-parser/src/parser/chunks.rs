@@ -51,7 +51,7 @@ impl Chunks {
         }
     }
 
-    /// Cuts ids, of which each counts as one.
+    /// Cuts ids; each counts as one code point.
     pub fn of_ids(self, ids: &[u32]) -> Box<dyn Iterator<Item = &[u32]> + '_> {
         match self {
             Self::Whole => Box::new(std::iter::once(ids)),
@@ -61,7 +61,7 @@ impl Chunks {
     }
 }
 
-/// Cuts ids at the given lengths, as far as the ids go; the last piece is the rest.
+/// Cuts ids at the given lengths; the last piece is the rest.
 pub fn cut_ids(ids: &[u32], lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = &[u32]> {
     let mut rest = ids;
     let mut lengths = lengths.into_iter();
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_as_they_are_written() {
+    fn chunks_are_parsed_and_displayed() {
         assert_eq!("whole".parse(), Ok(Chunks::Whole));
         assert_eq!("4".parse(), Ok(Chunks::Every(4)));
         assert_eq!("random:7".parse(), Ok(Chunks::Random(7)));

@@ -1,4 +1,4 @@
-//! The end of a region: its text becomes a value of the message, and its problems are reported.
+//! Closes regions: the text becomes a value of the message, and problems are reported.
 
 use super::error::{Cause, ParseError};
 use super::event::EventRef;
@@ -24,11 +24,11 @@ struct Closing<'c> {
     body: Span,
     /// The delimiter that ends it.
     closer: Span,
-    /// Whether the end of the text does.
+    /// Whether the end of the text ends it.
     at_end: bool,
-    /// Its number among the regions of its field.
+    /// Its index among the regions of its field.
     number: usize,
-    /// The number of its first call among those of the message.
+    /// The index of its first call in the message.
     first_call: usize,
 }
 
@@ -59,7 +59,7 @@ impl Closing<'_> {
         }
     }
 
-    /// What a policy did to the region.
+    /// The problem that a policy has recovered in the region.
     fn recovered(&self) -> Option<Problem> {
         let of = |kind, span, policy| {
             let problem = Problem { call: Some(self.first_call), ..Problem::of(kind, span, &self.field.name) };
@@ -103,7 +103,7 @@ impl Parser {
             && self.is_left_over(&region, field, body, closer.end)
             && let Ok(value) = content::region_value(field, text, &region.captures, self.mode)
         {
-            // The reference reads nothing from here on. The events hold the text, and the message keeps its value.
+            // The reference reads no further. The events have the text, and the message keeps its value.
             sink(EventRef::Close { field: &known.name, value: &value, span: closer, body });
             return Ok(());
         }
@@ -118,7 +118,7 @@ impl Parser {
         self.settle(closing, read, later, unclosed, sink)
     }
 
-    /// Reports problems of text that gives no call; returns the problem of a region that nothing closed.
+    /// Reports problems of text and reasoning; returns the problem of a region that nothing closed.
     fn look_at_end(
         &mut self,
         closing: &Closing<'_>,
@@ -146,8 +146,8 @@ impl Parser {
         unclosed
     }
 
-    /// The problem of a region that ends without one of its field's own closers; its call is the first that the region
-    /// would add to the message.
+    /// The problem of a region that ends without one of its field's own closers. Its call is the first that the region
+    /// would add.
     fn unclosed(&self, closing: &Closing<'_>) -> Option<Problem> {
         let closer = self.buffer.slice(closing.closer.start, closing.closer.end).trim();
         let is_turn_mark = || self.plan.turn_marks.iter().any(|mark| mark == closer);
@@ -160,8 +160,8 @@ impl Parser {
         })
     }
 
-    /// Reads the text of a region, and finds the closer that may be the right one. `is_cut` says that the end of the
-    /// text cut it.
+    /// Reads the text of a region, and finds the closer that may be the right one. `is_cut`: the end of the text cut
+    /// it.
     fn read_body(&self, closing: &Closing<'_>, plan: &Plan, is_cut: bool) -> (ReadCalls, Option<LaterCloser>) {
         let Closing { region, field, body, closer, at_end, .. } = closing;
         let text = closing.text(&self.buffer);
@@ -189,7 +189,7 @@ impl Parser {
         (read, later)
     }
 
-    /// Adds the value of a region to the message, or returns why there is none.
+    /// Adds the value of a region to the message, or rejects the region.
     fn settle(
         &mut self,
         closing: Closing<'_>,
@@ -207,7 +207,7 @@ impl Parser {
                     (closing.text(&self.buffer), "the end of the text cuts the call, which is dropped");
                 sink(EventRef::Malformed { field: &plan.name, text, reason, span, body });
                 if let Some(problem) = unclosed.map(|problem| Problem { call: None, ..problem }) {
-                    self.ledger.tell(problem.read_by(RecoveryPolicy::DropUnfinished, true), sink);
+                    self.ledger.report(problem.read_by(RecoveryPolicy::DropUnfinished, true), sink);
                 }
                 return Ok(());
             }
@@ -221,13 +221,13 @@ impl Parser {
         };
         let is_false = deviations.first().is_some_and(|found| found.kind == ProblemKind::FalseOpener);
         for problem in deviations.into_iter().map(|found| closing.problem(found)).chain(closing.recovered()) {
-            self.ledger.tell(problem, sink);
+            self.ledger.report(problem, sink);
         }
         let replaced = ended_of(&mut self.ended, closing.region.field);
         if let Some(before) = before.filter(|before| !before.is_empty() && *before != *value) {
             self.signals.note_lost(closing.region.field, &before);
             if let Some(Ended { body, .. }) = replaced.as_deref().filter(|_| self.mode == Mode::Stable) {
-                self.ledger.tell(Problem::of(ProblemKind::ValueReplaced, *body, &field.name), sink);
+                self.ledger.report(Problem::of(ProblemKind::ValueReplaced, *body, &field.name), sink);
             }
         }
         if let Some(ended) = replaced.filter(|_| !field.repeats && !value.is_empty()) {
@@ -238,7 +238,7 @@ impl Parser {
             let problem = Problem { call, ..problem };
             let is_dropped = is_unfinished && call.is_some();
             let problem = if is_dropped { problem.read_by(RecoveryPolicy::DropUnfinished, false) } else { problem };
-            self.ledger.tell(problem, sink);
+            self.ledger.report(problem, sink);
         }
         if let Some(growing) = closing.region.growing {
             growing.finish(&value, &mut self.calls, sink);
@@ -277,7 +277,7 @@ impl Parser {
         let text = text.to_owned();
         self.signals.malformed.push(Malformed { field, text, reason: failure.reason });
         let later = later.filter(|_| !is_false && problem.policies.is_empty());
-        self.ledger.tell_or_wait(problem, later, sink);
+        self.ledger.report_or_defer(problem, later, sink);
         Ok(())
     }
 
@@ -292,9 +292,9 @@ impl Parser {
                 .is_some_and(|closer| Scan::has_empty_match(closer, &self.buffer, body.start, end))
     }
 
-    /// Whether the end of the text ended a region: without a delimiter, or by one that more text would have undone.
+    /// Whether the end of the text ended a region: without a delimiter, or with one that more text would have undone.
     fn ends_with_text(&self, field: usize, span: Span) -> bool {
-        // A delimiter is never empty at the end of the text unless it is the end that it takes.
+        // At the end of the text, only a match of the end itself is empty.
         if span.start == span.end {
             return span.end == self.buffer.end();
         }

@@ -1,10 +1,10 @@
-//! Which closers are a field's own: those that do not end every field, as the mark at the end of a turn does.
+//! Turn markers, which end every field, and the closers of a field that are not turn markers.
 
 use crate::pattern::PatternPart;
 use crate::template::{Delimiter, Field};
 
-/// The marks that end the turn, and so every region: those that every close ends at. A close may take a bracket before
-/// the mark, or leave the mark to the next one and only look ahead to it.
+/// The markers that end the turn, and so every region: those at which every close ends. A close may include a bracket
+/// before the marker, or only look ahead to it.
 pub(super) fn turn_marks(fields: &[Field]) -> Vec<String> {
     let mut closes = fields.iter().filter_map(|field| field.close.as_ref()).map(marks);
     let Some(mut shared) = closes.next() else { return Vec::new() };
@@ -25,7 +25,7 @@ fn ends(parts: &[PatternPart], marks: &mut Vec<String>) {
     match parts.iter().rfind(is_seen) {
         Some(PatternPart::Text(text)) => {
             let text = text.trim();
-            // A line break is no mark: text has some, too.
+            // A line break is not a marker: text has some, too.
             if !text.is_empty() && !marks.iter().any(|mark| mark == text) {
                 marks.push(text.to_owned());
             }
@@ -38,13 +38,13 @@ fn ends(parts: &[PatternPart], marks: &mut Vec<String>) {
     }
 }
 
-/// Whether a field has a closer that is not such a mark.
+/// Whether a field has a closer that is not a turn marker.
 pub(super) fn has_own(field: &Field, turn_marks: &[String]) -> bool {
     let is_own = |closer: Option<String>| closer.is_none_or(|literal| !turn_marks.contains(&literal));
     field.close.as_ref().is_some_and(|close| alternatives(close).into_iter().any(is_own))
 }
 
-/// The alternatives of a delimiter: the text of each that is a literal, apart from white space around it.
+/// The alternatives of a delimiter: the trimmed text of each that is a literal.
 fn alternatives(delimiter: &Delimiter) -> Vec<Option<String>> {
     match delimiter.literals() {
         Some(literals) => literals.iter().map(|literal| Some(literal.trim().to_owned())).collect(),
@@ -71,7 +71,7 @@ mod tests {
     use crate::template::Template;
 
     #[test]
-    fn a_mark_that_closes_every_field_is_no_field_s_own() {
+    fn a_marker_that_closes_every_field_belongs_to_none() {
         for (thought, call, content, marks, own) in [
             ("</t>", "</c>", "<end>", &[][..], [true, true, true]),
             (r"(?:</t>|<end>)\\s*", r"(?:</c>\\s*</cs>|<end>)\\s*", r"<end>\\s*", &["<end>"], [true, true, false]),

@@ -20,7 +20,7 @@ pub struct ParseError {
 pub enum ParseErrorKind {
     /// A pattern exceeded its step limit.
     TooMuchWork,
-    /// A region gives no value.
+    /// A region has no value.
     Malformed,
     /// Required fields are absent.
     Missing,
@@ -58,7 +58,7 @@ pub enum Cause {
     IdsForText,
 }
 
-/// What went wrong, to be compared: two errors may have one cause at different stages.
+/// What went wrong, for comparisons: errors at different stages may have the same cause.
 pub fn cause(error: &ParseError) -> &Cause {
     &error.cause
 }
@@ -75,7 +75,7 @@ impl ParseError {
         }
     }
 
-    /// The field whose region gives no value, and the reason, if that is what went wrong.
+    /// The field whose region has no value, and the reason, if that is the cause.
     pub fn malformed(&self) -> Option<(&str, &str)> {
         match &self.cause {
             Cause::Malformed { field, reason, .. } => Some((field, reason)),

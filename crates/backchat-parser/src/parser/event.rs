@@ -298,9 +298,9 @@ impl Event {
                 entries.push(("delta", delta.as_str().into()));
             }
             Event::Problem(problem) => {
-                let Value::Object(told) = problem.to_value() else { return Value::Null };
+                let Value::Object(entries_of_problem) = problem.to_value() else { return Value::Null };
                 let kind = ("type".to_owned(), self.kind().into());
-                return Value::Object(std::iter::once(kind).chain(told).collect());
+                return Value::Object(std::iter::once(kind).chain(entries_of_problem).collect());
             }
         }
         Value::Object(entries.into_iter().collect())

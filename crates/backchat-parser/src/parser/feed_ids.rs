@@ -15,8 +15,8 @@ use crate::content::Mode;
 use crate::tokens::TextStream;
 
 impl Parser {
-    /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the
-    /// answer's are one stream, so that a character may begin in one and end in the other.
+    /// Begins a message whose text comes as token ids. The ids of the prompt and of the answer are one stream, so a
+    /// character may begin in one and end in the other.
     pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
         let mut feed = TokenFeed::new(tokens, TextStream::new(tokens.tokens()), &options);
         let prefix = feed.prompt_text(prompt_ids);
@@ -136,12 +136,12 @@ impl Parser {
         self.ids.as_ref()?.kept().map(|kept| kept.text.as_str())
     }
 
-    /// Where the text of each id is, of a parser of ids with [`Options::keep_text`].
+    /// The span of each id's text, of a parser of ids with [`Options::keep_text`].
     pub fn id_spans(&self) -> Option<&IdSpans> {
         self.ids.as_ref()?.kept().map(|kept| &kept.ids)
     }
 
-    /// The text that an id would add to that of the ids so far; nothing where the parser does not read ids.
+    /// The text that an id would add; empty for a parser of text.
     pub fn text_of_next(&self, id: u32) -> String {
         self.ids.as_ref().map_or_else(String::new, |feed| feed.text_of_next(id))
     }

@@ -1,4 +1,4 @@
-//! The text of ids, and which ids each part of it came from.
+//! The text of ids, and the ids that each part of it came from.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) struct KeptText {
     open: usize,
 }
 
-/// Where the text of each id of an answer is.
+/// The span of each id of an answer in its text.
 #[derive(Clone, Debug, Default)]
 pub struct IdSpans(Vec<Span>);
 

@@ -37,13 +37,13 @@ pub struct Parser {
     pub(super) ledger: Ledger,
     /// Why text is held, if a policy may hold any.
     pub(super) gate: Option<Box<Gate>>,
-    /// What is known of the fields that have had a region.
+    /// A summary of each field that has had a region.
     pub(super) ended: Vec<Ended>,
     pub(super) buffer: Buffer,
     pub(super) scan: Scan,
     /// The first byte that is neither shown nor part of a delimiter.
     pub(super) position: usize,
-    /// Where the searches begin.
+    /// The place from which searches run.
     pub(super) from: usize,
     pub(super) region: Option<Region>,
     /// Whether the last step stopped, like the reference, at an empty match that makes no progress.
@@ -58,7 +58,7 @@ pub struct Parser {
     pub(super) stage: Stage,
     pub(super) prefix_length: usize,
     pub(super) initial_events: Vec<Event>,
-    /// The ids, if that is what the parser reads; absent while they are being read.
+    /// The input of a parser of ids; taken out while ids are being read.
     pub(super) ids: Option<Box<TokenFeed>>,
 }
 
@@ -67,7 +67,7 @@ pub struct Parser {
 pub struct Held<'p> {
     /// The text.
     pub text: &'p str,
-    /// Where it begins, counted as a [`Span`] is.
+    /// Its start, counted like a [`Span`].
     pub start: usize,
     /// The delimiters it could be part of.
     pub pending: Vec<Pending<'p>>,
@@ -82,13 +82,13 @@ pub struct Pending<'p> {
     pub closes: bool,
     /// The delimiter as a pattern.
     pub pattern: &'p str,
-    /// Where it may have begun, counted as a [`Span`] is.
+    /// Its possible start, counted like a [`Span`].
     pub start: usize,
 }
 
 /// Feeds a parser text only as lookahead: its events are not reported, and the message lacks it.
 ///
-/// For stable mode, in which no value that can or cannot be read changes what follows.
+/// For stable mode only, in which a value never affects how the following text is parsed.
 pub fn skim(parser: &mut Parser, text: &str) -> Result<(), ParseError> {
     parser.skims = true;
     let taken = parser.feed_into(text, &mut |_| {});
@@ -97,8 +97,8 @@ pub fn skim(parser: &mut Parser, text: &str) -> Result<(), ParseError> {
 }
 
 impl Parser {
-    /// Begins a message. `prefix` is the prompt the model was given, up to where its output begins; the text after the
-    /// last start anchor in it belongs to the message.
+    /// Begins a message. `prefix` is the prompt up to the model's output; the text after its last start anchor belongs
+    /// to the message.
     pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
         let is_plain = options.reasoning == Reasoning::Kept && !options.tools_off;
         let treated = (!is_plain).then(|| template.treating(|field| options.regions_of(field)));
@@ -138,7 +138,7 @@ impl Parser {
         if !anchored && !prefix.is_empty() {
             parser.signals.no_anchor = true;
             if parser.mode == Mode::Stable {
-                parser.ledger.tell(Problem::new(ProblemKind::NoAnchor, Span::new(0, 0)), &mut |_| {});
+                parser.ledger.report(Problem::new(ProblemKind::NoAnchor, Span::new(0, 0)), &mut |_| {});
             }
         }
         if !prefix.is_empty() {
@@ -157,7 +157,7 @@ impl Parser {
         Ok(parser)
     }
 
-    /// The template it parses with: the given one, adapted to the options for regions.
+    /// The template it parses with: the given one, adapted to the options.
     pub fn template(&self) -> &Template {
         &self.template
     }
@@ -194,7 +194,7 @@ impl Parser {
         &self.initial_events
     }
 
-    /// How many bytes of the prefix belong to the message: the text begins at this place.
+    /// The number of bytes of the prefix that belong to the message: the text begins at this place.
     pub fn prefix_length(&self) -> usize {
         self.prefix_length
     }
@@ -232,7 +232,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Up to where new text, and what is held before it, cannot be part of a watched delimiter; `None` if it has what
+    /// The end of the held and new text that cannot be part of a watched delimiter; `None` if the text has a byte that
     /// may identify one.
     #[inline(never)]
     fn clear_part(&self, text: &str) -> Option<usize> {
@@ -287,7 +287,7 @@ impl Parser {
         }
         let stable = self.mode == Mode::Stable;
         for field in missing.iter().filter(|_| stable) {
-            self.ledger.tell(Problem::of(ProblemKind::MissingField, Span::new(end, end), field), sink);
+            self.ledger.report(Problem::of(ProblemKind::MissingField, Span::new(end, end), field), sink);
         }
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
@@ -415,7 +415,7 @@ impl Parser {
         }
         self.release(next.start, sink);
         if !opens && self.is_in_string() {
-            // It is text; the search continues after its first character.
+            // The closer is text; the search continues after its first character.
             self.from = self.buffer.after(next.start);
             return Ok(());
         }
@@ -466,8 +466,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Leaves out what the prefix wrote of regions that are taken as the model writes them. One that is open begins
-    /// here.
+    /// Drops the prefix's part of regions that are kept as written. An open one begins here.
     fn leave_prefix(&mut self, events: &mut Vec<Event>) {
         let mut is_left_out = false;
         events.retain(|event| {
@@ -489,7 +488,7 @@ impl Parser {
         }
     }
 
-    /// Whether the body of the region so far ends inside a string in which closing marks are text.
+    /// Whether the body so far ends inside a string, and closers in strings are text.
     fn is_in_string(&mut self) -> bool {
         let Some(region) = self.region.as_mut().filter(|_| self.closers_in_strings == ClosersInStrings::Text) else {
             return false;
@@ -526,7 +525,7 @@ impl Parser {
         self.release_text(place, None, &mut |event| sink(event));
     }
 
-    /// Releases the text up to a position; the caller may pass that text.
+    /// Releases the text up to a position; the caller may pass it to avoid a copy.
     #[inline(always)]
     fn release_text(&mut self, place: usize, text: Option<&str>, sink: &mut impl FnMut(EventRef<'_>)) {
         if place <= self.position {
@@ -559,7 +558,7 @@ impl Parser {
         }
     }
 
-    /// Reads the text of the region's calls between two positions.
+    /// Reads more text of the region's calls.
     #[inline(never)]
     fn grow(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) {
         let Some(Region { field, body, growing: Some(growing), .. }) = &mut self.region else { return };
@@ -591,7 +590,7 @@ impl Parser {
                 Some(_) => problem.read_by(RecoveryPolicy::OutsideText, is_asked),
                 None => problem,
             };
-            self.ledger.tell(problem, sink);
+            self.ledger.report(problem, sink);
         }
         let Some(field) = is_lost.filter(|_| is_asked) else { return };
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return };
@@ -606,7 +605,7 @@ impl Parser {
         }
     }
 
-    /// Makes the parser unusable: `step` refuses, and the fast path is disabled.
+    /// Makes the parser unusable: `step` fails, and the fast path is disabled.
     pub(super) fn fail(&mut self) {
         self.failed = true;
         self.scan.wake();

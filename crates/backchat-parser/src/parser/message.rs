@@ -1,4 +1,4 @@
-//! The message as regions close: each value is added as its field says, once, as a list, or joined.
+//! The message as regions close. A value replaces the one before it, is appended to a list, or is joined to a string.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ pub(super) struct Message {
     entries: Object,
 }
 
-/// Why a region gives no value.
+/// Why a region has no value.
 pub(super) struct NoValue {
     pub reason: String,
-    /// Whether a pattern used up its steps, which says nothing about the text.
+    /// Whether a pattern exceeded its step limit, which says nothing about the text.
     pub exhausted: bool,
 }
 

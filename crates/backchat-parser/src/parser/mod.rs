@@ -45,10 +45,10 @@ mod part;
 mod partial_json;
 mod plan;
 mod problem;
-#[cfg(test)]
-mod reading_less;
 mod recovery;
 mod region;
+#[cfg(test)]
+mod region_tests;
 mod roles;
 mod scan;
 mod signals;

@@ -23,7 +23,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Which answer to give if the reference's depends on how the text is cut.
+    /// The answer to give if the reference's depends on how the text is cut.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
@@ -89,7 +89,7 @@ impl Options {
         self
     }
 
-    /// What a parser does with the regions of a field.
+    /// How the regions of a field are treated.
     pub(super) fn regions_of(&self, field: &Field) -> Regions {
         match (field.name.as_str(), self.reasoning) {
             ("tool_calls", _) if self.tools_off => Regions::AsWritten,

@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 /// How many bytes of a stretch are kept, to decide whether it is text.
 const KEPT: usize = 4096;
 
-/// How many bytes are kept at most for a policy that takes the text as content.
+/// The most bytes kept for a policy that uses the text as content.
 const RECOVERED: usize = 65_536;
 
 /// How many stretches are listed.
@@ -29,7 +29,7 @@ pub(super) struct Outside {
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub span: Span,
-    /// Its text without turn marks and start anchors around it, as far as it is kept.
+    /// The kept part of its text, without turn markers and start anchors around it.
     pub text: String,
 }
 
@@ -56,10 +56,10 @@ impl Outside {
         self.stretch.push_str(text.get(..room).unwrap_or_default());
     }
 
-    /// Ends the stretch; true if it is text, which marks that end the turn and start anchors are not.
+    /// Ends the stretch; true if it has text besides turn markers and start anchors.
     pub fn end(&mut self, plan: &Plan, start_anchor: &Pattern) -> bool {
         let text = self.stretch.as_str();
-        // A turn mark closes every field that has a close.
+        // A turn marker closes every field that has a close.
         let marker = |text: &str| {
             length(start_anchor, text).or_else(|| {
                 let mut lengths = plan.delimiters.iter().filter(|d| d.closes).map(|d| length(&d.pattern, text));
@@ -90,7 +90,7 @@ impl Outside {
     }
 }
 
-/// The length of what a pattern matches at the beginning of a text, unless it matches nothing.
+/// The length of a pattern's match at the beginning of a text; `None` without a match or for an empty one.
 fn length(pattern: &Pattern, text: &str) -> Option<usize> {
     let (start, end) = pattern.find_at(text, 0).ok()??.span();
     (start == 0 && end > 0).then_some(end)

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The part of a text at a byte range that came from a search, a scan or the text itself, so that both ends lie between
-/// its characters. Any other range is a bug: a debug build asserts, a release build takes the nearest valid part, so
+/// The part of a text at a byte range that came from a search, a scan or the text itself, so both ends lie between its
+/// characters. Any other range is a bug: a debug build asserts, a release build takes the nearest valid part, so
 /// that no text is lost.
 #[inline]
 pub(super) fn part(text: &str, range: Range<usize>) -> &str {
@@ -30,12 +30,12 @@ mod tests {
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(expected = "2..6 of a text of 6 bytes")]
-    fn a_cut_within_a_character_is_a_mistake() {
+    fn a_cut_inside_a_character_panics() {
         part("aé日", 2..6);
     }
 
     #[test]
-    fn the_nearest_part_holds_what_was_asked_for() {
+    fn the_nearest_part_contains_the_requested_range() {
         for (range, nearby) in [(2..6, "é日"), (0..2, "aé"), (4..5, "日"), (3..60, "日"), (60..70, "")] {
             assert_eq!(nearest("aé日", range.clone()), nearby, "{range:?}");
         }

@@ -11,13 +11,13 @@ use backchat_core::json::{self, MAX_DEPTH, Value};
 pub(super) enum Use {
     /// It is skipped; values inside it are queried.
     Enter,
-    /// Its text is written as it comes.
+    /// Its text is written while it is read.
     Write,
     /// It is given once it is whole.
     Take,
 }
 
-/// What takes the values; by default none is requested.
+/// The receiver of the values; by default it requests none.
 pub(super) trait Sink {
     /// The treatment of the value that begins at a path: the keys above it, and `None` for each list.
     fn begins(&mut self, _path: &[Option<String>]) -> Use {
@@ -39,7 +39,7 @@ pub(super) trait Sink {
     fn leave(&mut self, _path: &[Option<String>]) {}
 }
 
-/// Only the end of the value matters.
+/// For callers that need only the end of the value.
 impl Sink for () {}
 
 /// The reader's state between two pieces of text.
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_the_value_however_the_text_is_cut() {
+    fn the_written_text_is_the_value_at_every_cut() {
         for text in [
             r#" {"a" : [1, 2.50, -0, 1e400, NaN, true,null],"b\n":{},"c":[ ]} "#,
             r#""\ud83d\ude00 \ud800 \ud800\u0041 \ud800\ud83d\ude00 \ud800\n \/ \u00e9 é日 \u0000""#,
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_after_what_is_not_json() {
+    fn nothing_is_reported_after_an_error() {
         for text in ["[1 2", "{a", "[1,]x", "{\"a\":1,}", "\"\u{1}x", "tru,", "[01,", r#""\x"#, r#""\u12x"#, "]"] {
             let (mut reader, mut all) = (PartialJson::default(), All::default());
             reader.push(text, &mut all);

@@ -18,20 +18,20 @@ const CONTENT: &str = "content";
 pub(super) struct Plan {
     pub anchor: Anchor,
     pub fields: Vec<FieldPlan>,
-    /// How the text of fields is shown: of the first ones, as those come last that are left out.
+    /// The fields whose text is reported; dropped fields come last, and have no entry.
     pub shown: Vec<ShownField>,
     pub delimiters: Vec<DelimiterPlan>,
-    /// What is watched outside of explicit regions.
+    /// The delimiters watched for outside of explicit regions.
     pub outside: Watch,
-    /// The field that takes the text outside of all others.
+    /// The field that takes the text outside all others.
     pub implicit: Option<usize>,
-    /// How many characters of finished text must be kept; `None`: all.
+    /// How many characters of finished text to keep; `None`: all.
     pub reach_behind: Option<usize>,
-    /// The marks that end the turn, and so every region.
+    /// The markers that end the turn, and so every region.
     pub turn_marks: Vec<String>,
-    /// Which fields hold calls, and which the reasoning.
+    /// The fields that hold calls and the reasoning.
     pub roles: Roles,
-    /// The closers of explicit fields, and the openers of calls: where none of them can be, nothing is stray.
+    /// The closers of explicit fields, and the openers of calls: without any of them, no marker is stray.
     closers: Vec<usize>,
     call_openers: Vec<usize>,
     pub spare: Spare,
@@ -47,11 +47,11 @@ pub(super) struct ShownField {
 #[derive(Clone, Debug)]
 pub(super) struct FieldPlan {
     pub name: Arc<str>,
-    /// Whether its text is of a structured value.
+    /// Whether its text is raw text of a structured value.
     pub dirty: bool,
     /// How its regions are treated.
     pub regions: Regions,
-    /// What is watched inside.
+    /// The delimiters watched for inside.
     pub inside: Watch,
     /// The parts of its calls, if they can be reported before a region is complete.
     pub calls: Option<CallShape>,
@@ -64,23 +64,23 @@ pub(super) struct DelimiterPlan {
     pub field: usize,
     pub closes: bool,
     pub pattern: Pattern,
-    /// Whether the reference waits for more text where a match ends at the end of what there is.
+    /// Whether the reference waits for more text if a match ends at the end of the text so far.
     pub can_grow: bool,
 }
 
-/// Delimiters that are watched together, in order of precedence.
+/// Delimiters watched for together, in order of precedence.
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     pub delimiters: Vec<usize>,
     /// The roles of each byte in a match of any of them.
     pub signs: Arc<Signs>,
-    /// Of which signs each byte can be the next byte of a match.
+    /// The signs after which each byte can be the next byte of a match.
     follows: Box<[u8; 256]>,
     /// The bytes that are signs.
     sign_bytes: Bytes,
-    /// The leading runs of those that have one.
+    /// The delimiters that have a leading run.
     runs: Vec<usize>,
-    /// Those that can match at the beginning of the text only.
+    /// The delimiters that can match only at the beginning of the text.
     first: Vec<usize>,
 }
 
@@ -139,7 +139,7 @@ impl Watch {
                 bit = own.unwrap_or(bit);
                 *kinds |= bit;
                 for (next, follows) in (0..=255).zip(follows.iter_mut()) {
-                    // Nothing is said about signs that share a bit.
+                    // Signs that share a bit cannot be distinguished.
                     if own.is_none() || anywhere().any(|pattern| pattern.can_tell_with(byte, next)) {
                         *follows |= bit;
                     }
@@ -153,7 +153,7 @@ impl Watch {
         Self { delimiters, signs: Arc::new(signs), follows, sign_bytes, runs, first }
     }
 
-    /// Looks at the bytes of new text, and at the next byte after each sign. None leaves open what is held before it.
+    /// Examines the bytes of new text, and the byte after each sign. The empty text decides nothing about held text.
     pub fn look_closely(&self, text: &str) -> Glance {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -172,12 +172,12 @@ impl Watch {
         }
     }
 
-    /// Whether no delimiter can have begun before the first character.
+    /// Whether no delimiter can begin before the first character.
     pub fn is_quiet_at_first(&self) -> bool {
         self.first.is_empty()
     }
 
-    /// Where the leading run of a delimiter begins that may continue after the end of a text without a sign.
+    /// The start of the leading run that may continue after a text without a sign.
     pub fn run_start(&self, all: &[DelimiterPlan], text: &str) -> usize {
         let runs = self.runs.iter().filter_map(|&d| all.get(d)?.pattern.leading_run());
         runs.map(|run| run.start_in(text)).min().unwrap_or(text.len())
@@ -290,7 +290,7 @@ impl DelimiterPlan {
             let mut sorted: Vec<&str> = literals.iter().map(String::as_str).collect();
             sorted.sort_unstable();
             sorted.dedup();
-            // What begins with a text comes right after it in this order.
+            // A literal that extends another sorts right after it.
             sorted.windows(2).any(|pair| matches!(pair, [short, long] if long.starts_with(short)))
         });
         Self { field, closes, pattern: delimiter.pattern().clone(), can_grow }

@@ -8,27 +8,27 @@ use backchat_core::json::{Object, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// What kind of problem it is.
+    /// Its kind.
     pub kind: ProblemKind,
-    /// The text it is about: the body of a region unless the kind says otherwise.
+    /// The text in question: the body of a region unless the kind says otherwise.
     pub span: Span,
     /// The field, if it is about one.
     pub field: Option<String>,
-    /// The number of the call in the message, from 0; `None` if no call of the message is concerned.
+    /// The index of the call in the message; `None` if it concerns no call of the message.
     pub call: Option<usize>,
-    /// The number of the region among those of its field, from 0, if it is about a region.
+    /// The index of the region among those of its field, if it is about a region.
     pub region: Option<usize>,
-    /// Where in the arguments it is, as a JSON pointer.
+    /// Its position in the arguments, as a JSON pointer.
     pub path: Option<String>,
-    /// Why a malformed region gives no value, or the keyword that an argument violates.
+    /// Why a malformed region has no value, or the keyword that an argument violates.
     pub reason: Option<String>,
     /// Whether the text ended inside the region.
     pub at_end: bool,
-    /// The policies that together recover it: those that did if it is recovered, else those that would.
+    /// The policies that together recovered it, or would.
     pub policies: Policies,
     /// Whether policies recovered it.
     pub is_recovered: bool,
-    /// How many problems it counts, if not all are listed.
+    /// The number of problems that are not listed.
     pub count: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ impl Problem {
         Self { field: Some(field.to_owned()), ..Self::new(kind, span) }
     }
 
-    /// The problem, marked with a policy that recovers it or would.
+    /// The problem with the policy that recovered it, or would.
     pub(super) fn read_by(self, policy: RecoveryPolicy, is_recovered: bool) -> Self {
         Self { policies: policy.into(), is_recovered, ..self }
     }
@@ -81,7 +81,7 @@ impl Problem {
         Value::Object(entries)
     }
 
-    /// The problem as rows have it: its span is in code points of the text, which begins at this byte.
+    /// The problem as rows have it: the span counts code points of the text, which begins at this byte.
     pub fn to_value_in(&self, text: &str, prefix_length: usize) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
         let count = |place: usize| {

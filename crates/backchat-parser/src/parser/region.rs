@@ -1,4 +1,4 @@
-//! The open region, and what is kept of finished ones.
+//! The open region, and a summary of finished ones.
 
 use super::calls::GrowingCalls;
 use super::span::Span;
@@ -68,7 +68,7 @@ pub(super) fn count(all: &mut Vec<Ended>, field: usize) -> usize {
     }
 }
 
-/// What is known of a field that has had a region.
+/// The summary of a field, if it has had a region.
 pub(super) fn ended_of(all: &mut [Ended], field: usize) -> Option<&mut Ended> {
     all.iter_mut().find(|ended| ended.field == field)
 }

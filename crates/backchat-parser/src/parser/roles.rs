@@ -1,4 +1,4 @@
-//! The roles of fields for recovery: which hold calls, which the reasoning, and what a body can begin with.
+//! The roles of fields for recovery: the fields of calls and of the reasoning, and how a body can begin.
 
 use crate::content::recovery::CallForm;
 use crate::parser::closers;
@@ -18,7 +18,7 @@ pub(in crate::parser) struct Roles {
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct CallField {
     pub field: usize,
-    /// How they are written.
+    /// How its calls are written.
     pub form: CallForm,
     /// Whether it has closers that do not end every field.
     pub has_own_closer: bool,
@@ -27,7 +27,7 @@ pub(in crate::parser) struct CallField {
     begins: BodyStart,
 }
 
-/// What the body of a call can begin with.
+/// How the body of a call can begin.
 #[derive(Clone, Debug)]
 enum BodyStart {
     Json,
@@ -98,7 +98,7 @@ impl BodyStart {
     }
 }
 
-/// The characters that a match begins with, blanks left out, if they are literal.
+/// The characters with which a match can begin after white space, if they are literal.
 fn first_characters(pattern: &Pattern) -> Option<Vec<char>> {
     fn of_parts(parts: &[PatternPart]) -> Option<Vec<char>> {
         for (place, part) in parts.iter().enumerate() {

@@ -17,9 +17,9 @@ const HELD: usize = 256;
 
 /// The text a parser holds.
 ///
-/// Places count from the beginning of all text. Whoever asks for text asks for what is held: [`Buffer::trim`] lets go
-/// nothing from the first byte on that is not shown, nor from the body of the open region, nor within the reach of the
-/// delimiters before them.
+/// Places count from the beginning of all text. Callers may ask only for text that is held: [`Buffer::trim`] drops
+/// neither text that is not yet released, nor the body of the open region, nor text within the reach of the delimiters
+/// before them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffer {
     text: String,
@@ -55,16 +55,16 @@ impl Buffer {
     /// The text between two places that are held.
     #[inline]
     pub fn slice(&self, start: usize, end: usize) -> &str {
-        debug_assert!(start >= self.base, "{start} is asked for, and the text is held from {} on", self.base);
+        debug_assert!(start >= self.base, "{start} was requested, but the text before {} is dropped", self.base);
         part(&self.text, start.saturating_sub(self.base)..end.saturating_sub(self.base))
     }
 
-    /// All that is held; `is_whole` says that no more text comes.
+    /// All held text; `is_whole` says that no more text comes.
     pub fn view(&self, is_whole: bool) -> View<'_> {
         View::new(&self.text, self.base, is_whole)
     }
 
-    /// Drops the text more than that many characters before a place, once that is worth the copying.
+    /// Drops the text more than that many characters before a place, once that is worth copying the rest.
     pub fn trim(&mut self, place: usize, reach: Option<usize>) {
         let Some(reach) = reach else { return };
         let keep = place.saturating_sub(reach.saturating_mul(4)).saturating_sub(self.base);
@@ -85,7 +85,7 @@ pub(super) struct Delimited {
     pub end: usize,
 }
 
-/// What a scan of the text found.
+/// The result of a scan.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scanned {
     /// The next delimiter.
@@ -95,7 +95,7 @@ pub(super) enum Scanned {
 }
 
 impl Scanned {
-    /// Up to where text is free, and the delimiter there.
+    /// The end of the free text, and the delimiter there.
     pub fn limit(&self) -> (usize, Option<Delimited>) {
         match self {
             Scanned::Next(next) => (next.start, Some(*next)),
@@ -111,11 +111,11 @@ pub struct Scan {
     mode: Mode,
     /// No watched delimiter can begin before this place.
     clear_to: usize,
-    /// Whether no watched delimiter has begun, leading runs aside.
+    /// Whether no watched delimiter has begun, except for leading runs.
     quiet: bool,
     /// The signs of the delimiters that were watched last: most feeds need nothing else of the plan.
     signs: Arc<Signs>,
-    /// The zero-width opens taken at a place, which count only once there.
+    /// The zero-width opens taken at a place; each counts once there.
     taken: (usize, Vec<usize>),
 }
 
@@ -299,13 +299,13 @@ impl Scan {
         self.searches.get(delimiter)?.group(group as usize)
     }
 
-    /// Where a watched delimiter may begin that the text so far does not decide. `shown` is where the text begins that
-    /// is not released yet.
+    /// The start of a watched delimiter that the text so far leaves undecided. `shown` is the start of the text that is
+    /// not yet released.
     pub fn pending(&self, plan: &Plan, delimiter: usize, buffer: &Buffer, shown: usize) -> Option<usize> {
         if self.clear_to == 0 {
             return self.searches.get(delimiter)?.pending();
         }
-        // What the last feeds brought was only skipped.
+        // The last feeds were only skipped.
         let held = buffer.slice(shown, buffer.end());
         let start = plan.delimiters.get(delimiter)?.pattern.leading_run()?.start_in(held);
         (start < held.len()).then_some(shown + start)
@@ -321,7 +321,7 @@ mod tests {
     use crate::template::Template;
 
     #[test]
-    fn text_is_held_as_far_back_as_it_is_needed() {
+    fn the_buffer_keeps_the_text_within_reach() {
         let mut buffer = Buffer::default();
         buffer.push(&"é".repeat(5000));
         buffer.trim(9000, None);
@@ -334,8 +334,8 @@ mod tests {
 
     #[test]
     #[cfg(debug_assertions)]
-    #[should_panic(expected = "0 is asked for, and the text is held from 8996 on")]
-    fn to_ask_for_text_that_is_gone_is_a_mistake() {
+    #[should_panic(expected = "0 was requested, but the text before 8996 is dropped")]
+    fn slicing_dropped_text_panics() {
         let mut buffer = Buffer::default();
         buffer.push(&"é".repeat(5000));
         buffer.trim(9000, Some(1));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn feeds_of_nothing_before_the_text_change_nothing() {
+    fn empty_feeds_before_the_text_change_nothing() {
         let template =
             r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": "^\\s*<x>", "close": "</x>"}, "content": {}}}"#;
         let template = Template::load(template).unwrap().template;
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_run_is_not_walked_over_for_every_feed() {
+    fn a_long_run_is_not_rescanned_on_every_feed() {
         let template = r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": "\\s*\\w+\\s*<x>", "close": "."}}}"#;
         let template = Template::load(template).unwrap().template;
         for unit in ["    ", "word"] {

@@ -1,4 +1,4 @@
-//! Doubts about a complete answer: reported in addition to the message, never instead of it.
+//! Doubts about a complete answer, reported in addition to the message.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Malformed {
     }
 }
 
-/// In how many regions of the implicit field closing marks are looked for; a text has one or two.
+/// How many regions of the implicit field are searched for closing markers; a text has one or two.
 const REGIONS: usize = 16;
 
 /// A marker shorter than this, such as a bracket or a line break, also occurs in ordinary text.
@@ -47,9 +47,9 @@ pub(super) struct Signals {
     pub no_anchor: bool,
     /// How often each field, by its place in the template, lost a value, and the first one.
     lost: BTreeMap<usize, (usize, String)>,
-    /// The fields whose closing mark occurred outside a region, and the mark.
+    /// The fields whose closing marker occurred outside a region, and the marker.
     unopened: BTreeMap<usize, String>,
-    /// The fields whose closing marks are not looked for any more.
+    /// The fields whose closing markers are no longer searched for.
     given_up: Vec<usize>,
     regions: usize,
     /// The text that no field takes.
@@ -57,13 +57,13 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Text that no field takes, which begins at a place. `keeps` bytes of it are kept besides those that decide
+    /// Adds text that no field takes and that begins at a place. `keeps` bytes of it are kept, or as many as decide
     /// whether it is text.
     pub fn add_outside(&mut self, text: &str, start: usize, keeps: usize) {
         self.outside.get_or_insert_default().add(text, start, keeps);
     }
 
-    /// Ends text that no field takes, if there was any; true if it counts.
+    /// Ends the text that no field takes; true if there was any besides markers.
     pub fn end_outside(&mut self, plan: &Plan, start_anchor: &Pattern) -> bool {
         self.outside.as_mut().is_some_and(|outside| outside.end(plan, start_anchor))
     }
@@ -82,7 +82,7 @@ impl Signals {
         self.lost.entry(field).or_insert_with(|| (0, shown())).0 += 1;
     }
 
-    /// Looks in a region of the implicit field for marks that close another field.
+    /// Searches a region of the implicit field for markers that close another field.
     pub fn look_for_marks(&mut self, plan: &Plan, text: &str) {
         if self.regions >= REGIONS {
             return;

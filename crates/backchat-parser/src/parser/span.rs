@@ -1,9 +1,9 @@
-//! Spans of the text: bytes, counted from where the parser began to read.
+//! Spans of the text, in bytes from the start of the parser's input.
 
 /// A stretch of the text, in bytes.
 ///
-/// It counts from the start of all the parser reads: the rest of the prefix after the start anchor, then the text.
-/// The text itself begins at [`Parser::prefix_length`](super::Parser::prefix_length).
+/// It counts from the start of the parser's input: the prefix after the start anchor, then the text, which begins at
+/// [`Parser::prefix_length`](super::Parser::prefix_length).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The first byte.

@@ -1,5 +1,5 @@
-//! Buffers that a finished parser leaves to the next one of its template: its searches, its text and its list of regions,
-//! so that a short output allocates little besides its message.
+//! Buffers that a finished parser leaves to the next one of its template: its searches, its text and its list of
+//! regions, so that a short output allocates little besides its message.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use crate::pattern::Search;
 /// Text buffers with more capacity than this are not reused.
 const MOST_TEXT: usize = 1 << 18;
 
-/// The buffers of one parser that has ended, until another parser takes them.
+/// The buffers of a finished parser, until another parser takes them.
 #[derive(Debug, Default)]
 pub(super) struct Spare(Mutex<Buffers>);
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_room_of_a_text_is_left_and_not_its_words() {
+    fn allocations_are_reused_without_their_content() {
         let spare = Spare::default();
         let mut ended = Vec::new();
         count(&mut ended, 0);

@@ -17,7 +17,7 @@ use crate::pattern::Letters;
 use crate::tokens::{Sink, TextStream};
 use backchat_core::json::{Object, Value};
 
-/// How many ids that the tokenizer lacks are named.
+/// How many ids that the tokenizer lacks are listed.
 const NAMED: usize = 8;
 
 /// The state of the ids of one parser.
@@ -45,7 +45,7 @@ pub(super) struct TokenFeed {
 /// The letters of a text, and how much longer it is with their markers.
 #[derive(Clone, Debug, Default)]
 struct LetterMap {
-    /// Where each letter ends, and how much longer the text is up to there.
+    /// The end of each letter, and by how much the text up to it is longer.
     ends: Vec<(usize, isize)>,
 }
 
@@ -60,7 +60,7 @@ impl LetterMap {
         }
     }
 
-    /// By how much all the text so far is longer.
+    /// By how much the text so far is longer.
     #[inline]
     fn longer(&self) -> isize {
         self.ends.last().map_or(0, |(_, longer)| *longer)
@@ -130,7 +130,7 @@ impl TokenFeed {
         text
     }
 
-    /// Notes the letters of a text that begins at a place, and keeps it.
+    /// Notes the letters of a text that begins at a place, and keeps the text if requested.
     pub fn note(&mut self, text: &str, start: usize) {
         self.map.add(self.tokens.letters(), text, start);
         if let Some(kept) = &mut self.kept {
@@ -256,14 +256,14 @@ impl TokenFeed {
         out
     }
 
-    /// The span in the text of what comes after all letters.
+    /// Maps a span after all letters to the text.
     #[inline]
     pub fn span_at_end(&self, span: Span) -> Span {
         let longer = self.map.longer();
         Span::new(span.start.wrapping_add_signed(longer), span.end.wrapping_add_signed(longer))
     }
 
-    /// Where a place of the text in letters is in the text.
+    /// Maps a place of the text in letters to the text.
     pub fn place(&self, place: usize) -> usize {
         self.map.place(place)
     }

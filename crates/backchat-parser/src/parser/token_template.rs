@@ -18,7 +18,7 @@ pub enum Policy {
     /// By its token, if the tokenizer has one: the same characters in other tokens are text.
     #[default]
     Exact,
-    /// By its characters, whatever tokens they come in.
+    /// By its characters, in whatever tokens.
     Either,
 }
 
@@ -140,12 +140,12 @@ fn inside_of_json(text: &str) -> String {
 }
 
 impl Tokens {
-    /// The marks of a template's delimiters for which the tokenizer has no token: they are matched as text, so
-    /// mentioning one cannot be told from using it.
+    /// The markers of a template's delimiters for which the tokenizer has no token: they are matched as text, so
+    /// mentioning one looks the same as using it.
     pub fn unmatched(&self, template: &Template) -> Vec<String> {
         let letters = Letters::new(candidates(self));
         let mut marks = Marks { letters: &letters, found: Vec::new() };
-        // It only looks.
+        // `Marks` collects; it never fails.
         let _ = template.respelled(&mut marks);
         marks.found
     }
@@ -201,7 +201,7 @@ impl Respell for InLetters<'_> {
     }
 }
 
-/// Collects the marks of a template that are no tokens.
+/// Collects the markers of a template that are not tokens.
 struct Marks<'l> {
     letters: &'l Letters,
     found: Vec<String>,

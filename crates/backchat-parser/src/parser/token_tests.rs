@@ -169,7 +169,7 @@ fn the_first_stop_ends_the_answer() {
 }
 
 #[test]
-fn spans_are_those_of_the_text() {
+fn spans_refer_to_the_text() {
     let (tokens, template) = template(Policy::Exact);
     let ids = ids(&tokens, r#"⟨<t>⟩é⟨</t>⟩⟨<other>⟩⟨<bot>⟩x⟨<end>⟩"#.replace('é', "⟨200⟩⟨201⟩").as_str());
     let text = "<t>é</t><other><bot>x<end>";
@@ -198,7 +198,7 @@ fn text_and_ids_do_not_mix() {
 }
 
 #[test]
-fn marks_without_a_token_are_listed() {
+fn markers_without_a_token_are_listed() {
     let json = r#"{"start_anchor": "<bot>", "fields": {"content": {"close_pattern": "<end>|<stop>\\s*"},
         "x": {"open": "[x]", "close": ")"}}}"#;
     let template = Template::load(json).unwrap().template;
@@ -208,7 +208,7 @@ fn marks_without_a_token_are_listed() {
 proptest! {
     /// The message, the events and the notes are the same however the ids are cut, with growing calls as well.
     #[test]
-    fn no_cut_matters(
+    fn results_do_not_depend_on_the_cut(
         pieces in prop::collection::vec(
             prop::sample::select(vec![
                 "⟨<t>⟩", "⟨</t>⟩", "⟨<c>⟩", "⟨</c>⟩", "⟨<end>⟩", "⟨<other>⟩", "⟨<bot>⟩", "⟨  ⟩", "⟨<q\">⟩", "⟨200⟩", "⟨201⟩", "⟨202⟩",
@@ -258,7 +258,7 @@ fn sinks_see_text() {
 /// What server plug-ins query: the text so far, the text an id would add, and text without ids, whose markers are
 /// tokens.
 #[test]
-fn text_beside_ids() {
+fn text_between_ids() {
     let (tokens, template) = template(Policy::Exact);
     let prompt = ids(&tokens, "x⟨<bot>⟩⟨<t>⟩⟨200⟩");
     let options = || Options::default().stop_ids([106]);

@@ -30,12 +30,12 @@ impl Bytes {
         self.words.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
     }
 
-    /// The members, if they are at most three.
+    /// The members, if there are at most three.
     fn few(&self) -> Option<&[u8]> {
         self.few.get(..self.count)
     }
 
-    /// Those of both, unless they are more than a few.
+    /// The union, unless it has more than three members.
     pub fn or(mut self, other: Self) -> Option<Self> {
         other.few()?.iter().for_each(|&byte| self.insert(byte));
         self.few().is_some().then_some(self)

@@ -7,7 +7,7 @@ use super::tree::{Assertion, Greed, Node};
 /// Groups repeated a counted number of times are written out up to this many instructions, and counted beyond.
 const MAX_WRITTEN_OUT: usize = 600;
 
-/// From this many instructions on none is written out any more.
+/// From this many instructions on, no group is written out.
 const MAX_INSTS: usize = 20_000;
 
 /// A sequence that is one instruction, or a node of its own.
@@ -42,7 +42,7 @@ struct Compiler {
     program: Program,
     /// Whether groups are called, and so need a return address.
     calls: bool,
-    /// Whether a position that failed once always fails, whatever came before it.
+    /// Whether a position that failed once always fails, regardless of the path to it.
     plain: bool,
 }
 
@@ -325,8 +325,8 @@ impl Compiler {
         self.patch(split, first, second, true);
     }
 
-    /// One round of a loop, which goes on at an instruction, or leaves if the round took nothing and enough were counted;
-    /// returns where the loop ends.
+    /// One round of a loop, which continues at an instruction, or leaves if the round took nothing and enough rounds
+    /// were counted; returns the end of the loop.
     fn round(&mut self, node: &Node, again: usize, counter: Option<(usize, usize)>, behind: bool) -> usize {
         let noted = node.can_be_empty().then(|| self.register());
         if let Some(noted) = noted {
@@ -358,7 +358,7 @@ fn is_single(node: &Node) -> bool {
     matches!(node, Node::Char(_) | Node::Class(_))
 }
 
-/// About how many instructions a node becomes.
+/// The approximate number of instructions of a node.
 fn size(node: &Node) -> usize {
     match node {
         Node::Group { node, .. } | Node::Atomic(node) | Node::Look { node, .. } => size(node) + 2,

@@ -170,11 +170,11 @@ fn is_count(after: &str) -> bool {
         && after.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a repeat without end of this can take one text in many ways.
+/// Whether an unbounded repeat of this can match one text in many ways.
 fn explodes(inner: &Node) -> Option<Explosion> {
     match inner {
         Node::Group { node, .. } => explodes(node),
-        // `(x*)*`: any number of turns of the outer repeat can share what the inner one takes.
+        // `(x*)*`: any number of rounds of the outer repeat can share the text of the inner one.
         Node::Repeat { max: None, greed, .. } if *greed != Greed::Possessive => Some(Explosion::Nested),
         Node::Concat(items) => {
             // `(x*y?)*`: the inner repeat can follow itself.
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constructs_are_seen() {
+    fn constructs_are_found() {
         use Construct::*;
         for (pattern, constructs) in [
             ("a(b)?", &[][..]),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn explosions_are_seen() {
+    fn explosions_are_found() {
         for (pattern, explosion) in [
             (r"(?:a+)+b", Some(Explosion::Nested)),
             (r"(?:\s*a?)*b", Some(Explosion::Nested)),

@@ -14,10 +14,10 @@ const MOST: usize = 48;
 /// How long a text may grow, in bytes.
 const LONGEST: usize = 400;
 
-/// Characters that show what a set of characters takes.
+/// Characters that represent a set in examples.
 const SHOWN: [char; 10] = ['a', ' ', '\n', 'b', '0', '<', '>', '"', '.', 'é'];
 
-/// A partial text, and what its groups captured.
+/// A partial text, and the captures of its groups.
 #[derive(Clone, Default, Hash)]
 struct Draft {
     text: String,
@@ -27,8 +27,8 @@ struct Draft {
 }
 
 impl Pattern {
-    /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats
-    /// are taken the minimum number of times and up to twice more; the text of a look-ahead is written after the match.
+    /// Texts that the pattern matches, or nearly matches: one for each path through it, up to a limit. A repeat is
+    /// taken its minimum number of times and up to twice more; the text of a look-ahead is written after the match.
     pub fn examples(&self) -> Vec<String> {
         let Ok(parsed) = self.parsed() else { return Vec::new() };
         let mut texts: Vec<String> = Expander { root: &parsed.node, depth: 0, work: &Cell::new(MOST_WORK) }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_go_every_way() {
+    fn examples_take_every_branch() {
         for (pattern, texts) in [
             (r"</t>", &["</t>"][..]),
             (r"a|bc", &["a", "bc"]),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_bound() {
+    fn examples_are_bounded() {
         let pattern = Pattern::new(r"(?:\s*[a-z0-9]+\s*(?:x|y|z|w)){3,9}").unwrap();
         let examples = pattern.examples();
         assert!((1..=MOST).contains(&examples.len()));

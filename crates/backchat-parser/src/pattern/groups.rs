@@ -200,7 +200,7 @@ impl PatternReader<'_> {
             (_, Some(number)) => number,
             _ if name.is_empty() => return Err(PatternError::new("the condition names no group", place)),
             _ => {
-                // A group that comes later is represented by an unused number.
+                // An unused number represents a group that comes later.
                 let placeholder = u32::MAX - self.named_tests.len() as u32;
                 self.named_tests.push((name, placeholder, place));
                 placeholder

@@ -26,12 +26,13 @@ impl<'t> Haystack<'t> {
         self.base + self.text.len()
     }
 
-    /// Where a place is in `text`. Places come from a search of this text, which keeps all that the search may ask for.
+    /// The offset of a place in `text`. Places come from a search of this text, which is held as far as the search
+    /// needs.
     #[inline]
     fn offset(&self, place: usize) -> usize {
         debug_assert!(
             (self.base..=self.end()).contains(&place),
-            "{place} is asked for, and {}..{} is held",
+            "{place} is outside of the held text {}..{}",
             self.base,
             self.end()
         );

@@ -1,5 +1,5 @@
-//! Markers as letters: wherever a pattern spells a marker, it has one special character instead, which ordinary text
-//! never contains.
+//! Markers as letters: a pattern that spells a marker has one special character instead, which ordinary text never
+//! contains.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -14,7 +14,7 @@ const FIRST: u32 = 0xD_0000;
 /// How many markers can have a letter.
 const MOST: u32 = 0x4000;
 
-/// Announces a character of the text that is itself one of the letters: what follows is that character, this far on.
+/// Announces a character of the text that is itself a letter: the next character is that one, shifted by [`SHIFT`].
 const ANNOUNCES: char = '\u{D4000}';
 const SHIFT: u32 = 0x8000;
 
@@ -137,7 +137,7 @@ impl Letters {
         Cow::Owned(out)
     }
 
-    /// A sentence that quotes text with letters, as text: a quotation escapes what Unicode assigns no character to.
+    /// A sentence that quotes text with letters, as text: a quotation escapes letters, which Unicode does not assign.
     pub fn read_quoting(&self, sentence: &str) -> String {
         let mut out = String::with_capacity(sentence.len());
         let mut rest = sentence;
@@ -164,7 +164,7 @@ impl Letters {
         self.read(&out, |marker, out| out.push_str(marker)).into_owned()
     }
 
-    /// Whether a text could have letters; most have none.
+    /// Whether a text may have letters; most have none.
     #[inline]
     pub fn may_have_letters(text: &str) -> bool {
         // Most tokens are too short for a vectorized search to pay off.
@@ -174,7 +174,7 @@ impl Letters {
         }
     }
 
-    /// The places of letters in a text: where each ends, and by how many bytes what it means is longer than it.
+    /// The letters of a text: the end of each, and by how many bytes its marker is longer.
     pub fn lengths<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (usize, isize)> + 't {
         let mut announced = false;
         text.char_indices().filter_map(move |(at, c)| {
@@ -414,7 +414,7 @@ mod tests {
 
     /// A text may contain the letters themselves: they are never read as markers, and are returned unchanged.
     #[test]
-    fn no_text_has_letters() {
+    fn letters_in_a_text_are_never_markers() {
         let letters = letters(&["<a>"]);
         for text in ["\u{D0000}", "a\u{D4000}\u{DC000}b", "\u{D3FFF}\u{D4001}", "🏴\u{E0067}"] {
             let mut written = String::new();
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn quotations_are_read_as_well() {
+    fn quoted_letters_are_restored() {
         let letters = letters(&["<a>"]);
         for (text, read) in [
             (format!("at {:?}", "x\u{D0000}"), r#"at "x<a>""#),
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_ways_to_spell_a_marker_are_refused() {
+    fn too_many_spellings_of_a_marker_are_rejected() {
         let letters = letters(&["<a7>"]);
         let all = |prefix: &str| (0..100).map(|n| format!("{prefix}{n}")).collect::<Vec<_>>().join("|");
         for (pattern, is_refused) in [

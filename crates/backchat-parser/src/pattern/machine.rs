@@ -4,11 +4,11 @@
 //! character that has not arrived, it suspends with its whole state and resumes when there is more text. So held text
 //! is never rescanned, and a match is reported only if no continuation of the text could change it.
 //!
-//! A state that failed at a position fails there again, wherever the attempt began, unless the pattern refers back to
-//! its groups. Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns
-//! linear in the text. Others, with back-references, calls, counted groups, or groups and looks that are not entered
-//! again, may need more. Every step is charged by what it costs, and every character that it walks over, so that such a
-//! search ends in an error and soon.
+//! A state that failed at a position fails there again in every attempt, unless the pattern refers back to its groups.
+//! Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns linear in the
+//! text. Others, with back-references, calls, counted groups, or groups and looks that are not entered again, may need
+//! more. Every step is charged by what it costs, and every character that it walks over, so that such a search ends in
+//! an error and soon.
 
 use super::haystack::{Edge, Haystack};
 use super::memo::{Facts, has_place, note_stretch};
@@ -466,7 +466,7 @@ impl Attempt {
         None
     }
 
-    /// Undoes a change; other frames are nothing to undo.
+    /// Undoes a change; other frames change nothing.
     fn undo(&mut self, frame: Frame) {
         match frame {
             Frame::Cell { cell, old } => {
@@ -480,7 +480,7 @@ impl Attempt {
         }
     }
 
-    /// Drops a frame and the choices after it, but keeps what undoes slots and registers.
+    /// Drops a frame and the choices after it, but keeps the frames that undo slots and registers.
     fn cut(&mut self, frame: usize) {
         self.charge(self.stack.len().saturating_sub(frame) * 2);
         let mut kept = frame;
@@ -528,8 +528,8 @@ impl Attempt {
         }
     }
 
-    /// The end of a group: back to the instruction after the call, if this is the group that was called last. The
-    /// groups are again what they were before it.
+    /// The end of a group: returns to the instruction after the call, if this group was called last. The groups get
+    /// back their values from before the call.
     fn return_from(&mut self, group: usize) {
         let called =
             self.call.checked_sub(1).and_then(|call| self.calls.get(call)).filter(|called| called.group == group);

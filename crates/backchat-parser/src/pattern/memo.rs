@@ -3,7 +3,7 @@
 use super::class::Class;
 use super::haystack::Haystack;
 
-/// Failures are recorded in at most this many words; those beyond are computed again.
+/// Failures are recorded in at most this many words; later ones are computed again.
 const MAX_WORDS: usize = 1 << 23;
 
 /// The known results of loops, runs and looks. They hold for one text.
@@ -55,8 +55,8 @@ impl Facts {
         (*known, cost)
     }
 
-    /// How far an unbounded run goes from a place, without walking again what it took when it was last begun before
-    /// there; and what it cost to find out.
+    /// The end of an unbounded run from a place, without rescanning the part that it took when it last began before
+    /// that place, and the cost of finding it.
     pub fn end(&mut self, number: usize, class: &Class, hay: Haystack<'_>, start: usize) -> (usize, usize) {
         if self.extents.len() <= number {
             self.extents.resize(number + 1, Extent::default());
@@ -103,7 +103,7 @@ pub(super) struct Extent {
     start: usize,
     /// The place after the last one.
     pub end: usize,
-    /// How many they are, if the run is bounded.
+    /// The number of its characters, if the run is bounded.
     pub count: u32,
 }
 

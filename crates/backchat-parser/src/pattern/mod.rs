@@ -85,14 +85,14 @@ impl Dialect {
     }
 }
 
-/// Why a pattern is refused.
+/// Why a pattern is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError {
     /// The problem.
     pub message: String,
     /// The position in the pattern, in bytes.
     pub offset: usize,
-    /// Whether Python's `regex` accepts the pattern, and it is refused because it cannot be run exactly as there.
+    /// Whether Python's `regex` accepts the pattern, which is rejected because it cannot be run exactly as there.
     pub is_unsupported: bool,
 }
 
@@ -129,7 +129,8 @@ impl fmt::Debug for Pattern {
 }
 
 impl Pattern {
-    /// Parses a pattern. Refuses what Python's `regex` refuses, and what cannot be run exactly as there.
+    /// Parses a pattern. Rejects patterns that Python's `regex` rejects, and constructs that cannot be run exactly as
+    /// there.
     ///
     /// ```
     /// # use backchat_parser as backchat;
@@ -241,7 +242,7 @@ impl Pattern {
         self.program().asks_for_end
     }
 
-    /// How many characters before a match it may have to see; `None` if there is no bound.
+    /// The most characters before a match that its look-behinds may examine; `None` if unbounded.
     pub fn reach_behind(&self) -> Option<usize> {
         self.parts.reach_behind
     }

@@ -199,7 +199,7 @@ fn generated() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn every_row_of_the_exceptions_says_why_and_occurs_once() {
+fn every_exception_is_unique_and_explained() {
     for (index, (construct, _, why)) in EXCEPTIONS.iter().enumerate() {
         assert!(why.len() > 20, "{construct:?}");
         assert!(EXCEPTIONS[..index].iter().all(|(other, ..)| other != construct), "{construct:?}");
@@ -218,7 +218,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn patterns_of_templates_match_what_the_other_engine_matches(
+    fn patterns_of_templates_match_like_the_other_engine(
         picks in prop::collection::vec(any::<Index>(), 1..14),
     ) {
         for source in known_patterns() {
@@ -233,7 +233,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
 
     #[test]
-    fn generated_patterns_match_what_the_other_engine_matches(
+    fn generated_patterns_match_like_the_other_engine(
         source in generated(),
         pieces in prop::collection::vec(select(vec!["a", "b", "<x>", "<", "ab", " ", "\n", "é", "0", "A", "_"]), 0..10),
     ) {

@@ -147,7 +147,7 @@ fn quantifier(min: u32, max: Option<u32>, greed: Greed) -> String {
     }
 }
 
-/// Characters of which a set has none, all or some.
+/// The white space that is tested to classify a set.
 const SPACES: [char; 4] = [' ', '\n', '\t', '\u{a0}'];
 
 fn is_space(class: &Class) -> bool {
@@ -165,7 +165,7 @@ fn run(class: &Class, quantifier: &str) -> PatternPart {
 /// How many characters beyond ASCII a set names.
 const NAMED: usize = 16;
 
-/// A set as a pattern. Of characters beyond ASCII it names a few, or takes all others or those of `\w`.
+/// A set as a pattern. Beyond ASCII, it names a few characters, or has all others or those of `\w`.
 fn set(class: &Class) -> String {
     if class.is_any() {
         return ".".to_owned();

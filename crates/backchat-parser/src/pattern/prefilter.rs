@@ -25,7 +25,7 @@ enum Starts {
     Any,
     /// At the beginning of the text only.
     First,
-    /// At one of the bytes, where a byte of `then` comes next, if anything does.
+    /// At one of the bytes, followed by a byte of `then` or by the end of the text so far.
     Byte {
         then: Option<Bytes>,
     },
@@ -256,8 +256,8 @@ impl Prefilter {
     }
 }
 
-/// The bytes of which one follows the first of every match, as far as the text goes: what a look-ahead wants to see, in
-/// `\)(?=\s*<x>)`, counts as well.
+/// The possible second bytes of a match, unless the text so far ends before; those that a look-ahead requires, as in
+/// `\)(?=\s*<x>)`, count as well.
 fn second_bytes(node: &Node) -> Option<Bytes> {
     let Node::Concat(items) = node else { return None };
     let [Node::Char(first), rest @ ..] = items.as_slice() else { return None };
@@ -353,7 +353,7 @@ impl Beginning {
         }
     }
 
-    /// Adds what several nodes in a row can begin with. What a look ahead sees and what follows it has to begin alike.
+    /// Adds the beginnings of a sequence of nodes. A look-ahead restricts the beginnings of the nodes after it.
     fn add_all(&mut self, items: &[Node]) -> bool {
         // The text that all look-aheads so far require.
         let mut seen: Option<Self> = None;
@@ -393,7 +393,8 @@ impl Beginning {
         self.anything |= other.anything;
     }
 
-    /// Adds the possible beginnings of a node; true if those of the next node count as well.
+    /// Adds the possible beginnings of a node; true if the node may match nothing, so those of the next node count as
+    /// well.
     fn add(&mut self, node: &Node) -> bool {
         match node {
             Node::Empty | Node::Keep => true,
@@ -454,13 +455,13 @@ fn begins_the_text(node: &Node) -> bool {
     }
 }
 
-/// The filter of a pattern such as `\s*<x>`, `\s{0,4}<x>` or `(?:<a>)?\s*\w+\s*<x>`: runs, and what cannot be part of
-/// any.
+/// The filter of a pattern such as `\s*<x>`, `\s{0,4}<x>` or `(?:<a>)?\s*\w+\s*<x>`: runs, and a rest whose first
+/// bytes cannot be part of a run.
 fn run_then(node: &Node) -> Option<Starts> {
     let Node::Concat(items) = node else { return None };
     let may_lead = |item: &&Node| run_of(item).is_some() || option_of(item).is_some();
     let leading = items.iter().take(LeadingRun::MOST).take_while(may_lead).count();
-    // With fewer runs, there is less overlap with what follows.
+    // With fewer runs, there is less overlap with the rest.
     (1..=leading).rev().find_map(|count| {
         let (leading, rest) = items.split_at_checked(count)?;
         let run = LeadingRun::new(leading.iter().filter_map(run_of).collect())?;
@@ -519,8 +520,7 @@ mod tests {
             (r"\s{0,4}<x>", Some(1), "<"),
             (r"(?:\[A\])?\s*(?P<name>[^\s\[]+)\s*\[B\]", Some(3), "["),
             (r"\s*\w+\s*:", Some(3), ":"),
-            // A run of which no exact account can be given, or that takes the identifying bytes, is part of what
-            // follows.
+            // A run that cannot be tracked exactly, or that takes the identifying bytes, is part of the rest.
             (r"\s*[a-c]+[12]{1,3}:", Some(2), "12"),
             (r"\s*[ab]+b:", Some(1), "ab"),
         ] {
@@ -528,7 +528,7 @@ mod tests {
         }
     }
     #[test]
-    fn places_where_no_match_can_begin_are_passed_over() {
+    fn positions_without_a_match_are_skipped() {
         let places = |source: &str, text: &str, edge: Edge| {
             let filter = Prefilter::new(&super::super::read_regex::read(source).unwrap().node);
             let hay = Haystack { text, base: 0, edge };

@@ -18,7 +18,7 @@ pub(super) struct Prefix {
     is_open: bool,
 }
 
-/// The literals, unless some match begins with none or they are too many.
+/// The literals, unless some match begins with none or there are too many.
 pub(super) fn prefixes(node: &Node) -> Option<Vec<Prefix>> {
     let mut found = vec![Prefix { text: String::new(), after: None, is_open: true }];
     extend(node, &mut found);
@@ -38,12 +38,12 @@ fn extend(node: &Node, all: &mut Vec<Prefix>) {
         Node::Look { node, behind: true, negate: false } => {
             let Some(class) = single(node) else { return };
             for prefix in all.iter_mut().filter(|prefix| prefix.is_open && prefix.text.is_empty()) {
-                // One of several look-behinds does: more would rule out more, and none has to.
+                // One of several look-behinds is enough: a prefilter need not rule out everything.
                 prefix.after.get_or_insert_with(|| class.clone());
             }
         }
         Node::Empty | Node::Keep | Node::Look { behind: true, .. } | Node::Assert(_) => {}
-        // A look ahead may run into the end of the text, and partial matching waits there whatever would follow it.
+        // A look-ahead may reach the end of the text, where partial matching waits regardless of the rest.
         Node::Look { node, negate, .. } => {
             if !negate {
                 extend(node, all);
@@ -126,11 +126,11 @@ mod tests {
             (r"a(?!b)c", Some("a")),
             (r"(?<!x)ab\b", Some("ab")),
             (r"(?<=x)ab|(?<=[xy])a|(?<=xy)c", Some("xy|a x|ab c")),
-            // What begins with a literal that needs nothing before it adds nothing, but not the other way around.
+            // A literal that extends one without a look-behind adds nothing, but not the other way around.
             ("a|(?<=x)ab", Some("a")),
             ("(?<=x)a|ab", Some("x|a ab")),
             ("(?:(?<=x)|y)a", Some("x|a ya")),
-            // Behind a character the look is not one at the beginning.
+            // A look-behind after a character says nothing about the beginning.
             ("a(?<=a)b", Some("ab")),
             (r"(?=\[CALL\])|</s>", Some("</s> [CALL]")),
             ("a(?:b|c)d", Some("abd acd")),

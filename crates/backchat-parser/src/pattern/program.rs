@@ -23,9 +23,9 @@ pub(super) enum Inst {
     /// Saves the position in a slot: two slots per group, its start and its end.
     Save(usize),
     Assert(Assertion),
-    /// A look whose inside follows, up to `LookEnd`: where to continue if that matches, and if it does not; `None`
-    /// where that is a failure. `span` remembers where its inside is known to match; `next` are the bytes with which
-    /// the inside has to start, if that is known.
+    /// A look whose inside follows, up to `LookEnd`: the continuation if that matches, and if it does not; `None` is a
+    /// failure. `span` numbers the positions at which its inside is known to match; `next` has the bytes with which the
+    /// inside must start, if known.
     Look {
         matched: Option<usize>,
         failed: Option<usize>,
@@ -98,11 +98,11 @@ pub(super) struct Run {
     pub behind: bool,
     /// The number under which positions are recorded at which the rest fails.
     pub memo: Option<usize>,
-    /// The number under which it is remembered how far the run goes; the next one is for its least length.
+    /// The number under which the extent of the run is recorded; the next one is for its minimum.
     pub extent: Option<usize>,
     /// The number under which failures of a bounded run are noted, place by place.
     pub entry: Option<usize>,
-    /// The bytes with which whatever follows has to start, if that is known.
+    /// The bytes with which the rest must start, if known.
     pub next: Option<Bytes>,
 }
 
@@ -124,9 +124,9 @@ pub(super) struct Program {
     pub runs: usize,
     /// How many numbers there are for how far runs go.
     pub extents: usize,
-    /// Whether what fails at a place also fails there in a search that began elsewhere.
+    /// Whether a failure at a place depends on where the search began.
     pub depends_on_search_start: bool,
-    /// Whether a match may depend on where the text ends.
+    /// Whether a match may depend on the end of the text.
     pub asks_for_end: bool,
     /// The starts of the groups that can be called.
     pub entries: Vec<usize>,

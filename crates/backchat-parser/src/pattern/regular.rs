@@ -38,7 +38,7 @@ impl Regular {
         Self::Class(vec![(0, 0x10_FFFF)]).repeat(0, None)
     }
 
-    /// This many times, without a bound if there is no second number.
+    /// Repeated `min` to `max` times, without a bound if `max` is `None`.
     pub fn repeat(self, min: u32, max: Option<u32>) -> Self {
         Self::Repeat { node: Box::new(self), min, max }
     }
@@ -56,7 +56,7 @@ impl Regular {
     }
 }
 
-/// The texts that a delimiter matches; whether it must be at the beginning of the text.
+/// The texts that a delimiter matches, and whether it must be at the beginning of the text.
 pub fn of_delimiter(source: &str) -> Result<(Regular, bool), PatternError> {
     let parsed = read_regex::read(source)?;
     let anchored = matches!(first(&parsed.node), Some(Node::Assert(Assertion::Start)));

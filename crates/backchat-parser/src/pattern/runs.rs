@@ -80,7 +80,7 @@ impl Attempt {
                 }
                 self.stack.push(Frame::Grow { pc, low, at: low, count });
             }
-            // It does not backtrack, but what follows it fails wherever in this range it begins.
+            // It does not backtrack, but the rest fails at every position of this range.
             Greed::Possessive if run.memo.is_some() => {
                 self.stack.push(Frame::Shrink { pc, low: start, at: start, high: self.at });
             }
@@ -90,7 +90,7 @@ impl Attempt {
         true
     }
 
-    /// How far an unbounded run goes: bytes, and no more characters than it must have.
+    /// The length of an unbounded run: bytes, and characters up to its minimum.
     fn take_all(&mut self, run: &Run, number: usize, hay: Haystack<'_>, facts: &mut Facts) -> (usize, u32) {
         let (end, cost) = if run.any { (hay.end(), 0) } else { facts.end(number, &run.class, hay, self.at) };
         let length = end - self.at;
@@ -117,7 +117,7 @@ impl Attempt {
         }
     }
 
-    /// How far a run goes: bytes, and characters (of an unbounded run no more are counted than it must have).
+    /// The length of a run: bytes, and characters (of an unbounded run, only up to its minimum).
     fn take(&mut self, run: &Run, text: &str, wanted: u32) -> (usize, u32) {
         if !run.is_unbounded() || run.greed == Greed::Lazy {
             let taken = text.chars().take(wanted as usize).take_while(|&c| run.class.contains(c));
@@ -133,8 +133,8 @@ impl Attempt {
         (length, counted as u32)
     }
 
-    /// The same if a later stretch is known to belong to the run and to end it, so that a run that is begun
-    /// further and further to the front is not read to its end each time.
+    /// The same if a later stretch is known to end the run: a run that begins further and further to the front is not
+    /// read to its end each time.
     fn take_up_to(&mut self, run: &Run, hay: Haystack<'_>, low: usize, high: usize) -> (usize, u32) {
         let before = hay.between(self.at, low);
         let (length, count) = self.take(run, before, run.max);
@@ -147,7 +147,7 @@ impl Attempt {
         (length + rest.len(), count + more as u32)
     }
 
-    /// Backtracks a greedy run until what follows could match.
+    /// Backtracks a greedy run until the rest could match.
     pub(super) fn shrink(
         &mut self,
         run: &Run,
@@ -259,8 +259,8 @@ impl Attempt {
     }
 }
 
-/// Takes at least one character, up to the next position with one of these bytes or the end of the text; where that
-/// cannot be, the place that ends the run.
+/// Takes at least one character, up to the next position with one of these bytes or the end of the text; fails with the
+/// end of the run.
 fn grow_to(run: &Run, next: Bytes, at: usize, hay: Haystack<'_>) -> Result<usize, usize> {
     let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };
     let at = at + c.len_utf8();

@@ -7,10 +7,10 @@ use super::machine::{Attempt, Outcome, Refused};
 use super::memo::Facts;
 use super::{Pattern, TooMuchWork};
 
-/// The work a search may do, whatever its text, in units of about a nanosecond.
+/// The work a search may do on any text, in units of about a nanosecond.
 const FUEL: u64 = 12_000_000;
 
-/// The work it may do besides for each byte of the text.
+/// The additional work for each byte of the text.
 const FUEL_PER_BYTE: u64 = 500;
 
 /// The largest buffers, in words, that a search keeps for another text.
@@ -19,7 +19,7 @@ const MOST_KEPT: usize = 4096;
 /// The result of a search so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchResult {
-    /// The leftmost match, whatever follows.
+    /// The leftmost match; no continuation changes it.
     Match { start: usize, end: usize },
     /// Everything before this position is ruled out; only more text can decide whether a match begins here.
     Waits { start: usize },
@@ -147,7 +147,7 @@ impl Search {
         self.begin(pattern, from, self.not_empty && from == self.from);
     }
 
-    /// The position at which a match may begin, or begins, as far as it is known.
+    /// The position at which a match may begin, or begins, if it is known.
     pub fn pending(&self) -> Option<usize> {
         match self.state {
             State::Looking => None,

@@ -17,7 +17,7 @@ fn matches(source: &str, text: &str) -> String {
 }
 
 #[test]
-fn matches_are_those_of_python() {
+fn matches_equal_those_of_python_regex() {
     for (source, text, want) in [
         // Leftmost, then the first alternative that lets the rest match.
         ("a|ab", "ab", "0-1"),
@@ -106,7 +106,7 @@ fn matches_are_those_of_python() {
 }
 
 #[test]
-fn bad_patterns_say_where() {
+fn errors_of_patterns_have_a_position() {
     for (source, offset, message) in [
         ("(", 1, "a group is not closed: `)` is missing"),
         ("a)", 1, "this `)` closes no group"),
@@ -136,7 +136,7 @@ fn bad_patterns_say_where() {
 }
 
 #[test]
-fn what_cannot_run_exactly_is_refused_by_name() {
+fn unsupported_constructs_are_rejected_by_name() {
     for (source, named) in [
         ("(?:think){e<=1}", "approximate matching"),
         ("a(*SKIP)b", "a backtracking verb"),
@@ -208,7 +208,7 @@ fn a_match_counts_once_nothing_can_change_it() {
 }
 
 #[test]
-fn hostile_patterns_end() {
+fn hostile_patterns_terminate() {
     let text = "a".repeat(20_000) + "!";
     for source in ["(a+)+$", "(a|a)+$", "(a|aa)+$", r"(?:a+)+\Z", "(?=(a+))a*b", "a*a*a*a*b", "(?:a?){10}b"] {
         assert!(Pattern::new(source).unwrap().find_at(&text, 0).is_ok_and(|found| found.is_none()), "{source}");
@@ -251,7 +251,7 @@ fn cost(source: &str, text: &str) -> f64 {
 }
 
 #[test]
-fn overlapping_runs_are_not_walked_again() {
+fn overlapping_runs_are_not_rescanned() {
     for unit in ["a", "é", "aé日", "ab ", "aA"] {
         let text = unit.repeat(100_000 / unit.len());
         for source in [
@@ -285,7 +285,7 @@ fn work_is_charged_by_what_it_costs() {
 
 proptest! {
     #[test]
-    fn what_is_remembered_of_a_run_changes_no_match(
+    fn the_memo_of_a_run_changes_no_match(
         class in select(vec!["a", "[ab]", "[^b]", ".", r"\w", "é"]),
         (min, max) in (select(vec![0, 1, 17, 20]), 20_u32..40),
         greed in select(vec!["", "?", "+"]),
@@ -304,7 +304,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn where_a_run_may_stop_changes_no_match(
+    fn stopping_points_of_runs_change_no_match(
         class in select(vec!["[^b]", ".", r"\s", "[a<\n]"]),
         greed in select(vec!["*", "+", "*?", "+?"]),
         after in select(vec!["$", r"\Z", "(?:b|$)", r"(?:<x>|a<|\Z)", "(?:b|é|<|a|$)", r"\s*(?:<x>|b|$)", "(?:<|(?:b|$)a?)"]),
@@ -320,7 +320,7 @@ proptest! {
 
     /// Runs before the identifying bytes of a match are skipped together, and a choice of patterns is not.
     #[test]
-    fn what_is_skipped_before_a_match_changes_no_match(
+    fn the_prefilter_changes_no_match(
         lead in prop::collection::vec(
             select(vec![r"\s*", r"(\w+)", "[ab]*?", "[^!<]+", "é{0,3}", "a++", "(?:<o>)?", r"(?:<\w*>)*", "a{2,}"]),
             1..5,
@@ -379,7 +379,7 @@ fn literals_are_tried_longest_first() {
 }
 
 #[test]
-fn look_behinds_say_how_far_they_reach() {
+fn look_behinds_have_a_reach() {
     for (source, reach) in
         [("a", Some(0)), (r"\ba", Some(1)), ("(?<=ab)c", Some(2)), ("(?<=a(?<=xyz))c", Some(4)), ("(?<=a*)c", None)]
     {
@@ -390,7 +390,7 @@ fn look_behinds_say_how_far_they_reach() {
 proptest! {
     /// Resuming from a later position in the same text, or in more of it, gives the same result as a new search.
     #[test]
-    fn what_was_seen_is_what_would_be_seen_again(
+    fn a_repeated_scan_gives_the_same_result(
         source in select(vec![
             "<x>", "<x>|$", r"<\w*>", "a*", "a|", r"(?=<)", r"(?<=a)<", r"\Ga", r"a\K<", r"\bx", "<(?!x)", r"(a+)<\1", "<x>$", "^<",
         ]),
@@ -417,7 +417,7 @@ proptest! {
 }
 
 #[test]
-fn a_pattern_that_asks_where_the_search_began_is_looked_for_anew() {
+fn a_pattern_that_depends_on_the_search_start_is_searched_again() {
     let pattern = Pattern::new(r"\Ga").unwrap();
     let mut search = Search::default();
     assert_eq!(search.look(&pattern, 0, "<a", 0, true).unwrap(), SearchResult::Nothing);

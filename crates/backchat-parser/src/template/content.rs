@@ -112,7 +112,7 @@ pub struct JsonArgs {
     pub strip: bool,
     /// Whether keys may lack quotes.
     pub unquoted_keys: bool,
-    /// Pairs of marks that enclose a string, besides `"`.
+    /// Pairs of delimiters that enclose a string, besides `"`.
     pub string_delims: Vec<(String, String)>,
     /// Whether a body that is not JSON is given as text.
     pub allow_non_json: bool,
@@ -185,7 +185,7 @@ impl ContentSpec {
         })
     }
 
-    /// Whether a chunk of such a region is raw text of a structured value, as far as is known what parser it has.
+    /// Whether a chunk of such a region is raw text of a structured value; true for an unknown parser.
     pub fn is_structured(&self) -> bool {
         self.parser().is_none_or(ContentParser::is_structured)
     }

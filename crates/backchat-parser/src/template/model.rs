@@ -61,11 +61,11 @@ pub struct Field {
     pub transform: Option<Transform>,
     /// The arguments of `content` as they were written.
     pub(super) content_args: Value,
-    /// What a parser does with its regions.
+    /// How a parser treats its regions.
     pub(crate) regions: Regions,
 }
 
-/// What a parser does with the regions of a field.
+/// How a parser treats the regions of a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Regions {
     /// It reads their values.
@@ -82,7 +82,7 @@ pub(crate) enum Regions {
 pub enum Delimiter {
     /// Any of some strings.
     Literals {
-        /// The strings as they were written; none is empty, and there is at least one.
+        /// The strings as written: at least one, none of them empty.
         literals: Vec<String>,
         /// The pattern that matches any of them, the longest first.
         pattern: Pattern,
@@ -129,8 +129,7 @@ impl Template {
         prepared.clone().downcast().unwrap_or_else(|_| Arc::new(make(self)))
     }
 
-    /// The same template for one thread: threads whose parsers count their references to one template wait for each
-    /// other.
+    /// A copy for one thread: threads that share a template contend for its reference count.
     #[must_use]
     pub fn unshared(&self) -> Self {
         self.with(self.parts.start_anchor.clone(), self.parts.fields.clone())
@@ -141,8 +140,8 @@ impl Template {
         Self::new(Parts { defaults, start_anchor, fields, prepared: OnceLock::new() })
     }
 
-    /// The same template for a parser that treats some regions differently. Those that are taken as they are written
-    /// join the text of `content`.
+    /// The same template for a parser that treats some regions differently. Regions that are kept as written join the
+    /// text of `content`.
     pub(crate) fn treating(&self, regions: impl Fn(&Field) -> Regions) -> Self {
         let mut fields = self.parts.fields.clone();
         let mut takes_more = false;

@@ -64,7 +64,7 @@ fn value_parser() -> Value {
     Value::Object(out)
 }
 
-/// Which arguments go with which parser; without a parser they are those of `text`.
+/// The arguments of each parser; without a parser, those of `text`.
 fn arguments_rules(parser_key: &'static str, args_key: &'static str) -> impl Iterator<Item = Value> {
     ContentParser::ALL.into_iter().map(move |parser| {
         let mut chosen = Object::from([("properties", is(parser_key, [("const", parser.name().into())]))]);

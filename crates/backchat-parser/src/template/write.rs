@@ -66,7 +66,7 @@ fn write_delimiter(delimiter: Option<&Delimiter>, [literal, pattern]: [&str; 2],
     }
 }
 
-/// The arguments as they were written, those of the table first and in its order.
+/// The arguments as written; those of the table come first, in its order.
 fn in_table_order(args: &Object, table: &[keys::Key]) -> Value {
     let known = table.iter().filter_map(|key| args.get_key_value(key.name));
     let unknown = args.iter().filter(|(name, _)| table.iter().all(|key| key.name != *name));

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::error::TokensError;
 use backchat_core::json::Value;
 
-/// What a tokenizer of SentencePiece writes for a space.
+/// The character that SentencePiece writes for a space.
 pub(super) const SPACE: char = '▁';
 
-/// The decoder, as far as it concerns single tokens and the start of a text.
+/// The part of the decoder that concerns single tokens and the start of a text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoder {
     steps: Vec<Step>,
@@ -18,7 +18,7 @@ pub(super) struct Decoder {
     pub byte_fallback: bool,
     /// Whether a space is put before every token but the first, added ones included.
     pub spaced: bool,
-    /// What is stripped from the start of a text, and how often.
+    /// The character that is stripped from the start of a text, and how often.
     pub strip: Option<(char, usize)>,
     /// Whether the whole text is one string from here on.
     fused: bool,
@@ -202,7 +202,7 @@ fn prepend_scheme(value: &Value) -> &str {
     }
 }
 
-/// Whether the tokenizer puts a space before whatever follows an added token when it encodes.
+/// Whether encoding puts a space before the text after an added token.
 pub(super) fn prepends_after_added(normalizer: &Value, pre_tokenizer: &Value, decoder: &Value) -> bool {
     let any = |value: &Value, list: &str, has: &dyn Fn(&Value) -> bool| match value.get(list).and_then(Value::as_list) {
         Some(parts) => parts.iter().any(has),
@@ -220,7 +220,7 @@ pub(super) fn prepends_after_added(normalizer: &Value, pre_tokenizer: &Value, de
 }
 
 /// The byte that each character of a byte-level vocabulary encodes.
-pub(super) fn disguised(c: char) -> Option<u8> {
+pub(super) fn encoded_byte(c: char) -> Option<u8> {
     // Printable characters of Latin-1 are themselves; the others come from U+0100 on, in their order.
     let is_itself = |c: u32| matches!(c, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF);
     match c as u32 {
@@ -238,15 +238,15 @@ mod tests {
     use backchat_core::json::read;
 
     #[test]
-    fn every_byte_has_one_disguise() {
-        let mut bytes: Vec<u8> = (0..0x200).filter_map(char::from_u32).filter_map(disguised).collect();
+    fn every_byte_has_one_character() {
+        let mut bytes: Vec<u8> = (0..0x200).filter_map(char::from_u32).filter_map(encoded_byte).collect();
         assert_eq!(bytes.len(), 256);
         bytes.sort_unstable();
         bytes.dedup();
         assert_eq!(bytes.len(), 256);
         for (c, byte) in [('Ġ', b' '), ('Ċ', b'\n'), ('a', b'a'), ('é', 0xE9), ('Ń', 0xAD), ('ł', 0xA0), ('ġ', 0x7F)]
         {
-            assert_eq!(disguised(c), Some(byte), "{c}");
+            assert_eq!(encoded_byte(c), Some(byte), "{c}");
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decoder_of_another_kind_is_refused_by_name() {
+    fn an_unsupported_decoder_is_rejected_by_name() {
         for (decoder, path, name) in [
             (r#"{"type": "CTC"}"#, "decoder", "`CTC`"),
             (r#"{"type": "BPEDecoder", "suffix": "</w>"}"#, "decoder", "`BPEDecoder`"),

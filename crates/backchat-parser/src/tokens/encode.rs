@@ -69,7 +69,7 @@ fn encoder(tokenizer_json: &str, tokens: &Tokens) -> Result<Encoder, TokensError
     let refused = |error: tokenizers::Error| TokensError::at("", error.to_string());
     let mut encoder = tokenizers::Tokenizer::from_bytes(tokenizer_json).map_err(refused)?;
     encoder.with_truncation(None).map_err(refused)?.with_padding(None);
-    // The crate numbers added tokens after the vocabulary, whatever ids the file has.
+    // The crate numbers added tokens after the vocabulary and ignores the ids of the file.
     let moved = tokens.added().find(|(id, content)| encoder.token_to_id(content) != Some(*id));
     if let Some((id, content)) = moved {
         let message = format!("{content:?} has the id {id}, which does not follow the ids before it");

@@ -54,7 +54,7 @@ fn small(reader: &mut TokenizerReader<'_>, path: &str) -> Result<Value, TokensEr
     json::read(reader.value()?).map_err(|error| TokensError::at(path, error.message()))
 }
 
-/// The problem of a text that is not a JSON object.
+/// The error about a text that is not a JSON object.
 fn other_format(text: &str) -> TokensError {
     let is_rank = |line: &str| {
         let mut words = line.split(' ');
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_tokenizer_is_refused_with_its_place() {
+    fn an_invalid_tokenizer_is_rejected_with_its_position() {
         let cases = [
             ("", "the tokenizer is not JSON at byte 0"),
             (r#"{"added_tokens":["#, "not JSON at byte 17"),

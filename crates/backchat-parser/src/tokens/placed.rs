@@ -7,7 +7,7 @@ use super::table::Tokens;
 #[derive(Debug, Default)]
 pub struct Placed {
     pub text: String,
-    /// The text of each id, in bytes. An id that only begins a character has the place where the character will be.
+    /// The span of each id's text, in bytes. An id that only begins a character has the span of the whole character.
     pub spans: Vec<(usize, usize)>,
     /// Whether the ids end inside a character.
     pub is_cut: bool,
@@ -34,7 +34,7 @@ impl Placed {
         let mut stream = TextStream::new(tokens);
         let mut texts = Texts { tokens, out: String::new() };
         let mut spans: Vec<(usize, usize)> = Vec::with_capacity(ids.len());
-        // The first of the ids that have begun a character which is not whole yet.
+        // The first id of a character that is incomplete.
         let mut open = 0;
         for id in ids {
             let start = texts.out.len();

@@ -14,7 +14,7 @@ pub(super) struct TokenizerReader<'t> {
 
 impl<'t> TokenizerReader<'t> {
     pub fn new(text: &'t str) -> Self {
-        // Python's writers of JSON put no byte order mark there, editors do.
+        // Editors may write a byte order mark.
         Self { text, at: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 } }
     }
 
@@ -131,7 +131,7 @@ impl<'t> TokenizerReader<'t> {
         Ok(slice(self.text, start..self.at))
     }
 
-    /// Passes the rest of a string with its quote; whether it has escapes. An error names the start.
+    /// Skips the rest of a string and its quote; returns whether it has escapes. An error names the start.
     fn end_string(&mut self, start: usize) -> Result<bool, TokensError> {
         let mut escaped = false;
         loop {

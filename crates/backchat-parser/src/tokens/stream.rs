@@ -38,8 +38,8 @@ impl TextStream {
         Self { pending: [0; 4], pending_length: 0, is_first: false, after_added, strip: 0 }
     }
 
-    /// The text of an id if it does not depend on what came before and its characters are common ones, as for most ids;
-    /// `None` means unknown.
+    /// The text of an id that does not depend on earlier ids and has only common characters, as for most ids; `None`
+    /// means unknown.
     #[inline]
     pub fn plain<'t>(&self, tokens: &'t Tokens, id: u32) -> Option<&'t str> {
         let is_plain = self.pending_length == 0 && !self.is_first && !self.after_added && self.strip == 0;
@@ -80,7 +80,7 @@ impl TextStream {
         self.pending_length > 0
     }
 
-    /// The text ends, or continues with something other than bytes: an incomplete character becomes U+FFFD.
+    /// Ends a sequence of bytes: an incomplete character becomes U+FFFD.
     pub fn end(&mut self, tokens: &Tokens, sink: &mut impl Sink) {
         let length = std::mem::take(&mut self.pending_length);
         if length > 0 {
@@ -138,7 +138,7 @@ impl TextStream {
         }
     }
 
-    /// Bytes that cannot become a character: each is one by byte fallback, and all of them together otherwise.
+    /// Bytes that cannot become a character: with byte fallback each becomes U+FFFD, otherwise all of them together.
     fn give_bad(&mut self, tokens: &Tokens, length: usize, sink: &mut impl Sink) {
         let count = if tokens.decoder.byte_fallback { length } else { 1 };
         (0..count).for_each(|_| self.give(tokens, "\u{fffd}", sink));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::decoder::{Decoder, SPACE, disguised};
+use super::decoder::{Decoder, SPACE, encoded_byte};
 use super::error::TokensError;
 
 /// The decode side of a tokenizer. It can be shared by any number of threads.
@@ -10,16 +10,16 @@ use super::error::TokensError;
 pub struct Tokens {
     /// The texts of ordinary tokens after the first of a text.
     later: Forms,
-    /// Those at the first place of a text, where the decoder makes a difference.
+    /// Their texts at the start of a text, if the decoder treats it differently.
     first: Option<Forms>,
     /// The id and the content of each token that is split off before the tokenizer's model sees the text.
     added: Vec<(u32, String)>,
     pub(super) decoder: Decoder,
-    /// Whether encoding puts a space after every added token, which is no text.
+    /// Whether encoding puts a space after every added token, which decoding drops.
     pub(super) prepends: bool,
 }
 
-/// What an id is.
+/// The token of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'t> {
     /// Whole characters; `leads` if the first is a mark for a space.
@@ -40,7 +40,7 @@ struct Forms {
     bytes: Vec<u8>,
 }
 
-/// Where a token's text is: its start, and its length with what it is in the lowest bits.
+/// The position of a token's text: its start, and its length with its kind in the lowest bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Entry {
     start: u32,
@@ -50,11 +50,11 @@ struct Entry {
 /// Zero is the kind of ids that the tokenizer lacks.
 const BYTES: u32 = 1;
 const ADDED: u32 = 2;
-/// Whole characters, with what is said about them.
+/// Whole characters, with the flags below.
 const TEXT: u32 = 4;
 /// The first is a mark for a space.
 const LEADS: u32 = 1;
-/// One is of a largely unassigned plane, which a parser of ids may use internally.
+/// A character is of a largely unassigned plane, which a parser of ids may use internally.
 const RARE: u32 = 2;
 const KIND_BITS: u32 = 3;
 
@@ -176,7 +176,7 @@ impl Builder {
                 }
                 self.scratch.clear();
                 // A name with characters that encode no bytes is its own text, as in the reference.
-                let bytes = match text.chars().try_for_each(|c| disguised(c).map(|byte| self.scratch.push(byte))) {
+                let bytes = match text.chars().try_for_each(|c| encoded_byte(c).map(|byte| self.scratch.push(byte))) {
                     Some(()) => self.scratch.as_slice(),
                     None => text.as_bytes(),
                 };
@@ -245,13 +245,13 @@ impl Tokens {
         self.later.token(id)
     }
 
-    /// The text of a token after the first of a text, if all its characters are common ones. None says nothing.
+    /// The text of a token after the first of a text, if it has only common characters. `None` means unknown.
     #[inline]
     pub(super) fn common_text(&self, id: u32) -> Option<&str> {
         self.later.common_text(id)
     }
 
-    /// The token where it is the first of a text.
+    /// The token as the first of a text.
     pub(super) fn first_token(&self, id: u32) -> Option<Token<'_>> {
         let token = self.token(id)?;
         match (&self.first, token) {

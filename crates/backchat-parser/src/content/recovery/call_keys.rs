@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_stand_for_the_two_keys() {
+    fn alternative_keys_are_renamed() {
         let usual = |call| renamed(call, &["name"], &["arguments"], false);
         for (call, wanted) in [
             (r#"{"name": "f", "arguments": {}}"#, r#"false {"name": "f", "arguments": {}}"#),

@@ -4,10 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// A region gives no value.
+    /// A region has no value.
     Malformed,
-    /// A region with closers of its own was ended by the end of the text, or by the mark that ends the turn. JSON ends
-    /// by itself: a region of it that was cut is malformed.
+    /// The end of the text, or the turn marker, ended a region that has closers of its own. JSON delimits itself: a
+    /// JSON region that was cut is malformed.
     Unclosed,
     /// No value can begin after an opener of calls.
     FalseOpener,
@@ -17,7 +17,7 @@ pub enum ProblemKind {
     BareCall,
     /// A complete call in the reasoning of a message without other calls.
     CallInReasoning,
-    /// Text outside of all regions that no field takes.
+    /// Text outside all regions that no field takes.
     TextOutside,
     /// Text outside all tags of a tagged body.
     TextIgnored,
@@ -25,11 +25,11 @@ pub enum ProblemKind {
     ArgumentAbsorbed,
     /// A later region replaced the value of a field.
     ValueReplaced,
-    /// A key comes twice in a body; the last one counts.
+    /// A body has a duplicate key; the last one counts.
     DuplicateKey,
     /// A call's name is absent, blank or not a string.
     NamelessCall,
-    /// A call of a tool that is not among those of the request.
+    /// A call of a tool that the request does not have.
     UnknownTool,
     /// A call's arguments are neither an object nor null.
     ArgumentsNotObject,

@@ -41,7 +41,7 @@ pub enum RecoveryPolicy {
     CallsInReasoning,
     /// Drops a closing marker of calls at the very end.
     StrayClosers,
-    /// Takes the text outside of all regions as content if there is none.
+    /// Uses the text outside all regions as content if there is none.
     OutsideText,
     /// Drops a tagged call that the end of the text truncates.
     DropUnfinished,
@@ -50,7 +50,7 @@ pub enum RecoveryPolicy {
 }
 
 impl RecoveryPolicy {
-    /// Every policy, in the order in which they are named in a problem.
+    /// Every policy, in the order in which a problem lists them.
     pub const ALL: &[Self] = &[
         Self::JsonFence,
         Self::JsonCommas,
@@ -154,7 +154,7 @@ impl Policies {
         Self((1 << RecoveryPolicy::ALL.len()) - 1)
     }
 
-    /// The policies named in a list with commas, as [`Policies::of_names`] takes them.
+    /// The policies of a comma-separated list; see [`Policies::of_names`].
     pub fn parse(text: &str) -> Result<Self, UnknownPolicy> {
         Self::of_names(text.split(',').map(str::trim).filter(|name| !name.is_empty()))
     }
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_make_sets() {
+    fn names_parse_into_sets() {
         assert_eq!(Policies::parse(""), Ok(Policies::none()));
         assert_eq!(Policies::parse("all"), Ok(Policies::all()));
         assert_eq!(Policies::parse(" all, missing-reasoning-opener "), Ok(Policies::every()));

@@ -45,11 +45,11 @@ pub(crate) struct ReadCalls {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Deviation {
     pub kind: ProblemKind,
-    /// The bytes of the body that it is about; all of them if there is none.
+    /// The bytes of the body that it is about; `None` for the whole body.
     pub range: Option<Range<usize>>,
-    /// The number of the call among those of the body.
+    /// The index of the call in the body.
     pub call: Option<usize>,
-    /// Where in the arguments it is, as a JSON pointer.
+    /// Its position in the arguments, as a JSON pointer.
     pub path: Option<String>,
     pub reason: Option<String>,
     /// The policies that recover it.
@@ -136,7 +136,7 @@ impl CallReader<'_> {
             Ok(read) => read,
             Err(reason) => return self.tolerant_json(args, reason),
         };
-        self.tell_duplicates(&duplicates);
+        self.report_duplicates(&duplicates);
         Ok(value)
     }
 
@@ -170,7 +170,7 @@ impl CallReader<'_> {
         {
             let call = functions(&mut read.value).next().map(|_| 0);
             self.deviations.push(Deviation { fix: read.used, is_fixed: true, call, ..malformed });
-            self.tell_duplicates(&read.duplicates);
+            self.report_duplicates(&read.duplicates);
             return Ok(read.value);
         }
         let fix = self.with_policies(args, Policies::every()).map(|read| read.used).unwrap_or_default();
@@ -202,7 +202,7 @@ impl CallReader<'_> {
         Some(Tolerated { value, used, duplicates })
     }
 
-    fn tell_duplicates(&mut self, duplicates: &[Vec<String>]) {
+    fn report_duplicates(&mut self, duplicates: &[Vec<String>]) {
         for keys in duplicates {
             let (place, inside) = match (self.form.paths.as_ref().is_some_and(|paths| paths.each), keys.as_slice()) {
                 (true, [place, inside @ ..]) => (place.parse().unwrap_or(0), inside),
@@ -218,8 +218,8 @@ impl CallReader<'_> {
     fn tags(&mut self, args: &XmlInlineArgs) -> Result<Value, Reason> {
         let value = self.read_tags(args);
         if let Err(reason) = &value {
-            let told = Deviation::new(ProblemKind::Malformed, None);
-            self.deviations.push(Deviation { reason: Some(reason.to_string()), ..told });
+            let found = Deviation::new(ProblemKind::Malformed, None);
+            self.deviations.push(Deviation { reason: Some(reason.to_string()), ..found });
         }
         value
     }
@@ -237,31 +237,31 @@ impl CallReader<'_> {
             });
             let head = self.form.head(self.field);
             let tolerant = tags::read(self.body, args, tags::TagContext { tool, head })?;
-            self.tell_tags(&tolerant);
+            self.report_tags(&tolerant);
             // The end of the text does not end a value.
             if policies.contains(RecoveryPolicy::UnclosedTags) && (is_delimited || tolerant.ignored.is_empty()) {
                 tags = tolerant;
             }
         }
         for key in tags.duplicates {
-            let told = Deviation::new(ProblemKind::DuplicateKey, Some(0));
-            self.deviations.push(Deviation { path: Some(below("", &key)), ..told });
+            let found = Deviation::new(ProblemKind::DuplicateKey, Some(0));
+            self.deviations.push(Deviation { path: Some(below("", &key)), ..found });
         }
         self.shaped(Value::Object(tags.entries))
     }
 
-    fn tell_tags(&mut self, tags: &Tags) {
+    fn report_tags(&mut self, tags: &Tags) {
         let asked = self.request.policies;
         for (key, range) in &tags.absorbed {
-            let told =
+            let found =
                 Deviation::new(ProblemKind::ArgumentAbsorbed, Some(0)).fixed_by(RecoveryPolicy::UnclosedTags, asked);
             let path = Some(below("", key));
-            self.deviations.push(Deviation { range: Some(range.clone()), path, ..told });
+            self.deviations.push(Deviation { range: Some(range.clone()), path, ..found });
         }
         for (range, is_read) in tags.ignored.iter().filter(|_| self.request.is_delimited) {
-            let told = Deviation::new(ProblemKind::TextIgnored, Some(0));
-            let told = if *is_read { told.fixed_by(RecoveryPolicy::UnclosedTags, asked) } else { told };
-            self.deviations.push(Deviation { range: Some(range.clone()), ..told });
+            let found = Deviation::new(ProblemKind::TextIgnored, Some(0));
+            let found = if *is_read { found.fixed_by(RecoveryPolicy::UnclosedTags, asked) } else { found };
+            self.deviations.push(Deviation { range: Some(range.clone()), ..found });
         }
     }
 
@@ -277,19 +277,19 @@ impl CallReader<'_> {
     /// Checks the name and the arguments of a call.
     fn judge(&mut self, place: usize, function: &mut Object) {
         let asked = self.request.policies;
-        let told = |kind| Deviation::new(kind, Some(place));
+        let found = |kind| Deviation::new(kind, Some(place));
         match function.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty()) {
-            None => self.deviations.push(told(ProblemKind::NamelessCall)),
+            None => self.deviations.push(found(ProblemKind::NamelessCall)),
             Some(name) => {
                 if let Some(tools) = self.request.tools.filter(|tools| !tools.has(name)) {
-                    let mut told = told(ProblemKind::UnknownTool);
+                    let mut found = found(ProblemKind::UnknownTool);
                     if let Some(meant) = tool_name::meant(name, tools) {
-                        told = told.fixed_by(RecoveryPolicy::ToolNames, asked);
-                        if told.is_fixed {
+                        found = found.fixed_by(RecoveryPolicy::ToolNames, asked);
+                        if found.is_fixed {
                             function.insert("name", meant.into());
                         }
                     }
-                    self.deviations.push(told);
+                    self.deviations.push(found);
                 }
             }
         }
@@ -297,17 +297,17 @@ impl CallReader<'_> {
     }
 
     fn judge_arguments(&mut self, place: usize, function: &mut Object) {
-        let told = Deviation::new(ProblemKind::ArgumentsNotObject, Some(place));
+        let found = Deviation::new(ProblemKind::ArgumentsNotObject, Some(place));
         match function.get_mut("arguments") {
             None | Some(Value::Null | Value::Object(_)) => {}
             Some(arguments) => {
                 let inside = arguments.as_str().and_then(|text| json::read(text).ok());
-                let Some(inside @ Value::Object(_)) = inside else { return self.deviations.push(told) };
-                let told = told.fixed_by(RecoveryPolicy::EncodedArguments, self.request.policies);
-                if told.is_fixed {
+                let Some(inside @ Value::Object(_)) = inside else { return self.deviations.push(found) };
+                let found = found.fixed_by(RecoveryPolicy::EncodedArguments, self.request.policies);
+                if found.is_fixed {
                     *arguments = inside;
                 }
-                self.deviations.push(told);
+                self.deviations.push(found);
             }
         }
     }
@@ -318,8 +318,8 @@ impl CallReader<'_> {
         let arguments = function.get("arguments").filter(|arguments| matches!(arguments, Value::Object(_)));
         let (Some(schema), Some(arguments)) = (schema, arguments) else { return };
         for (path, keyword) in validate::violations(arguments, schema) {
-            let told = Deviation::new(ProblemKind::InvalidArguments, Some(place));
-            self.deviations.push(Deviation { path: Some(path), reason: Some(keyword.to_owned()), ..told });
+            let found = Deviation::new(ProblemKind::InvalidArguments, Some(place));
+            self.deviations.push(Deviation { path: Some(path), reason: Some(keyword.to_owned()), ..found });
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::content::{Mode, Reason, insert_tag, tagged_value};
 use crate::template::XmlInlineArgs;
 use backchat_core::json::Object;
 
-/// What a body of tags holds.
+/// The content of a tagged body.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     pub entries: Object,
@@ -25,12 +25,12 @@ pub(super) struct Tags {
     pub absorbed: Vec<(String, Range<usize>)>,
 }
 
-/// What is known of the call whose tags are read.
+/// The context of the call whose tags are read.
 #[derive(Clone, Copy)]
 pub(super) struct TagContext<'r> {
     /// The tool, if its arguments are known.
     pub tool: Option<(&'r Tools, &'r str)>,
-    /// The beginning of a tag, where the value of a tag without its closer ends at the next one, or at the end.
+    /// The beginning of a tag. With it, the value of a tag without its closer ends at the next one, or at the end.
     pub head: Option<&'r TagHead>,
 }
 

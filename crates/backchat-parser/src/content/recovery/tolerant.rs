@@ -13,7 +13,7 @@ const KEY_WITHIN: usize = 128;
 pub(crate) struct Tolerated {
     pub value: Value,
     pub used: Policies,
-    /// Where keys came twice: the keys that lead to them.
+    /// The paths of duplicate keys.
     pub duplicates: Vec<Vec<String>>,
 }
 
@@ -153,7 +153,7 @@ impl TolerantReader<'_> {
         if self.text.eat(around.closing()) {
             return Some(false);
         }
-        // The bracket that is due is missing: at the end, or before one that closes what is around it.
+        // The expected bracket is missing: at the end, or before one that closes an outer value.
         let is_missing = match self.text.peek() {
             None => true,
             Some(bracket @ ('}' | ']')) => outer.iter().any(|open| open.closing() == bracket),
@@ -313,7 +313,7 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The bytes of the escape of a character that a text begins with; two escapes if they are the halves of one.
+/// The length of the escape of a character at the start of a text; of two escapes if they are a surrogate pair.
 fn unicode_length(written: &str) -> usize {
     let is_half = |at: usize| written.get(at..at + 2) == Some("\\u") && written.get(at + 2..at + 6).is_some_and(is_hex);
     let is_high =
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
 
     /// The value of a body with every policy, and the policies that were used.
-    fn told(body: &str) -> String {
+    fn tolerated(body: &str) -> String {
         match read(body, Policies::all(), true) {
             Some(Tolerated { value, used, .. }) => {
                 let used: Vec<_> = used.iter().map(RecoveryPolicy::as_str).collect();
@@ -379,7 +379,7 @@ mod tests {
             (r#"{'a': 'it's'}"#, "nothing"),
             (r#"{"a": 1 "b": 2}"#, "nothing"),
         ] {
-            assert_eq!(told(body), wanted, "{body}");
+            assert_eq!(tolerated(body), wanted, "{body}");
         }
     }
 
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_come_twice_are_told_with_what_leads_to_them() {
+    fn duplicate_keys_are_reported_with_their_paths() {
         let read = read(r#"{"a": 1, "b": [0, {"c": 1, "c": 2}], "a": 2}"#, Policies::none(), true).unwrap();
         assert_eq!(read.value.to_string(), r#"{"a": 2, "b": [0, {"c": 2}]}"#);
         assert_eq!(read.duplicates, [vec!["b", "1", "c"], vec!["a"]]);
@@ -401,7 +401,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn without_policies_it_reads_json_and_nothing_else(
+        fn without_policies_it_reads_only_json(
             text in r#"["\[\]{}:, a1e.\-\\u'\n]{0,14}"#, every: bool
         ) {
             let strict = json::read(&text).ok();
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_json() {
-        assert_eq!(told("[1.50, -0, NaN, -Infinity]"), "[1.50, -0, null, null] ");
-        assert_eq!(told("[01]"), "nothing");
+        assert_eq!(tolerated("[1.50, -0, NaN, -Infinity]"), "[1.50, -0, null, null] ");
+        assert_eq!(tolerated("[01]"), "nothing");
     }
 }

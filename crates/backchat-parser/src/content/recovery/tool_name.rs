@@ -25,7 +25,7 @@ mod tests {
     use backchat_core::json;
 
     #[test]
-    fn a_name_is_a_tool_s_if_only_its_style_differs() {
+    fn a_name_may_differ_from_a_tool_in_style() {
         let tools = r#"[{"name": "get_weather"}, {"name": "a-b"}, {"name": "a_b"}, {"name": "x.y"}]"#;
         let tools = Tools::new(&json::read(tools).unwrap()).unwrap();
         for (name, tool) in [

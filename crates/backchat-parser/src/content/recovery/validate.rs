@@ -202,14 +202,14 @@ mod tests {
     use super::*;
     use backchat_core::json;
 
-    fn told(schema: &str, value: &str) -> String {
+    fn reported(schema: &str, value: &str) -> String {
         let (schema, value) = (json::read(schema).unwrap(), json::read(value).unwrap());
         let found = violations(&value, &schema);
         found.iter().map(|(path, keyword)| format!("{path}:{keyword}")).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn each_violated_leaf_is_told() {
+    fn each_violated_leaf_is_reported() {
         for (schema, value, wanted) in [
             (r#"{"type": "object", "required": ["a/b"]}"#, "{}", "/a~1b:required"),
             (r#"{"properties": {"a": {"type": "integer", "minimum": 1, "maximum": 3}}}"#, r#"{"a": 5}"#, "/a:maximum"),
@@ -237,7 +237,7 @@ mod tests {
             (r#"{"type": "date", "format": "email", "pattern": "^x$", "not": {}}"#, "1", ""),
             (r#"{"type": "integer"}"#, "2.0", ""),
         ] {
-            assert_eq!(told(schema, value), wanted, "{schema} {value}");
+            assert_eq!(reported(schema, value), wanted, "{schema} {value}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::content::recovery::{CallPaths, path_of};
 use crate::template::{ContentSpec, Field, Shape};
 
-/// Where a part of a call comes from.
+/// The source of a part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallSource {
     /// A named group of the open pattern.

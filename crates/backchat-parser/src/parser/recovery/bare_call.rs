@@ -16,17 +16,17 @@ pub(in crate::parser) struct BareCall {
     json: GrowingJson,
     /// The field whose call it is, once the JSON is complete.
     field: Option<usize>,
-    /// Up to where the text after it has been followed.
+    /// The end of the text after it that has been followed.
     tail: usize,
-    /// Whether something other than the closer of its field came after it.
-    closes_not: bool,
+    /// Whether something other than the closer of its field follows.
+    lacks_closer: bool,
 }
 
 /// A call without its opener.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::parser) struct FoundCall {
     pub field: usize,
-    /// Where its JSON ends.
+    /// The end of its JSON.
     pub end: usize,
     /// The closer of its field after it; `None` if nothing comes after it.
     pub closer: Option<(usize, usize)>,
@@ -34,10 +34,10 @@ pub(in crate::parser) struct FoundCall {
 
 impl BareCall {
     pub fn new(start: usize) -> Self {
-        Self { start, json: GrowingJson::new(start), field: None, tail: start, closes_not: false }
+        Self { start, json: GrowingJson::new(start), field: None, tail: start, lacks_closer: false }
     }
 
-    /// Reads more text. `may_be_all` says that it counts even if there is nothing else.
+    /// Reads more text. `may_be_all` says that the call counts even if nothing else is there.
     pub fn look(&mut self, view: View<'_>, context: &Context<'_>, may_be_all: bool) -> Verdict<FoundCall> {
         let end = self.json.end(view)?;
         let field = match self.field {
@@ -49,7 +49,7 @@ impl BareCall {
                 *self.field.insert(call.ok_or(NoResult::IsNot)?.field)
             }
         };
-        if !self.closes_not
+        if !self.lacks_closer
             && let Some(closer) = context.plan.closer(field)
         {
             match view.marker(closer, end) {
@@ -58,10 +58,10 @@ impl BareCall {
                 }
                 Err(NoResult::Waits) => return Err(NoResult::Waits),
                 // Blanks may yet be followed by the closer.
-                _ => self.closes_not = view.after_blanks(end) < view.end(),
+                _ => self.lacks_closer = view.after_blanks(end) < view.end(),
             }
         }
-        if !self.closes_not && !view.is_whole() {
+        if !self.lacks_closer && !view.is_whole() {
             return Err(NoResult::Waits);
         }
         if !may_be_all {

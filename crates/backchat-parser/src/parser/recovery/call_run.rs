@@ -16,7 +16,7 @@ pub(in crate::parser) struct CallRun {
     at: usize,
     /// The call whose body is read.
     open: Option<OpenCall>,
-    /// Where the last complete call ends, and the field of the first one.
+    /// The end of the last complete call, and the field of the first one.
     pub complete: Option<(usize, usize)>,
     /// The end of the run, once the reasoning's own closer came after it.
     closed: Option<usize>,
@@ -25,7 +25,7 @@ pub(in crate::parser) struct CallRun {
 #[derive(Clone, Debug)]
 struct OpenCall {
     field: usize,
-    /// Where the opener before its body begins.
+    /// The start of the opener before its body.
     opener: usize,
     body: usize,
     json: GrowingJson,
@@ -36,10 +36,10 @@ struct OpenCall {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::parser) struct Run {
     pub field: usize,
-    /// Where the last call ends, and the run with the blanks and wrappers after it.
+    /// The end of the last call, and of the run with the blanks and wrappers after it.
     pub calls_end: usize,
     pub end: usize,
-    /// Where normal parsing continues.
+    /// The place from which normal parsing continues.
     pub after: usize,
     /// Whether the reasoning's own closer came.
     pub is_closed: bool,
@@ -121,7 +121,7 @@ impl CallRun {
 }
 
 impl OpenCall {
-    /// Reads the body; returns where the call ends.
+    /// Reads the body; returns the end of the call.
     fn end(&mut self, view: View<'_>, context: &Context<'_>) -> Verdict<usize> {
         let call = context.plan.roles.call(self.field).ok_or(NoResult::IsNot)?;
         let place = view.after_blanks(self.body);

@@ -1,4 +1,4 @@
-//! Why a parser with policies holds text, and what it has decided.
+//! The text that a parser with policies holds, and the decision that it waits for.
 
 use super::bare_call::BareCall;
 use super::call_run::CallRun;
@@ -12,13 +12,13 @@ use crate::pattern::Search;
 pub(in crate::parser) struct Gate {
     /// The decision that is open.
     pub trial: Option<Trial>,
-    /// Where the search for the next one begins.
+    /// The place from which the next one is searched for.
     pub from: usize,
-    /// Where the text outside all regions began; the text before a candidate decides what it is.
+    /// The start of the text outside all regions; the text before a candidate decides what it is.
     stretch: usize,
-    /// Text that is passed over: where it begins and ends.
+    /// The start and the end of text to skip.
     pub cut: Option<(usize, usize)>,
-    /// Where all text is held from, as the reasoning may have begun in the prompt.
+    /// The place from which all text is held, because the reasoning may have begun in the prompt.
     pub first: Option<usize>,
     /// The searches for markers, by their delimiter.
     pub searches: Vec<Search>,
@@ -50,7 +50,7 @@ pub(in crate::parser) enum Flow {
 pub(in crate::parser) enum Trial {
     BareCall(BareCall),
     Calls(CallRun),
-    /// A stray closer of calls: its field, where it is, and up to where its tail has been followed.
+    /// A stray closer of calls: its field, its span, and the end of the tail that has been followed.
     Stray {
         field: usize,
         marker: Span,
@@ -61,7 +61,7 @@ pub(in crate::parser) enum Trial {
 }
 
 impl Trial {
-    /// Where the text begins that it holds back.
+    /// The start of the text that it holds back.
     pub fn start(&self) -> usize {
         match self {
             Trial::BareCall(trial) => trial.start,
@@ -77,12 +77,12 @@ impl Gate {
         Self { searches: vec![Search::default(); delimiters], passed: vec![0; delimiters], ..Self::default() }
     }
 
-    /// Where the text began that is open: that of a region, or the text outside of all.
+    /// The start of the open text: of a region, or outside of all.
     pub fn begun(&self, region: Option<&Region>) -> usize {
         region.map_or(self.stretch, |region| region.body)
     }
 
-    /// Another region begins, or text outside of all.
+    /// A region begins, or text outside of all.
     pub fn begin_stretch(&mut self, place: usize) {
         self.from = self.from.max(place);
         self.stretch = place;

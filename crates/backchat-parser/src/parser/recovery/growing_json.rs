@@ -1,4 +1,4 @@
-//! JSON in a text that grows: where it ends.
+//! Finds the end of JSON in a growing text.
 
 use super::view::View;
 use super::{NoResult, Verdict};
@@ -7,7 +7,7 @@ use crate::parser::partial_json::PartialJson;
 #[derive(Clone, Debug)]
 pub(super) struct GrowingJson {
     json: PartialJson,
-    /// Up to where it has been read.
+    /// The end of the text that has been read.
     at: usize,
     end: Option<usize>,
 }

@@ -8,7 +8,7 @@ use super::{Context, NoResult, Verdict};
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct LaterCloser {
     field: usize,
-    /// Where the closer is that came inside the string.
+    /// The place of the closer inside the string.
     pub closer: usize,
     json: GrowingJson,
 }

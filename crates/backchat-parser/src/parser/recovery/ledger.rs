@@ -1,4 +1,4 @@
-//! The problems of one text as it is read: those that are certain, and those that wait for its end.
+//! The problems of a text: those that are certain, and those that the end of the text decides.
 
 use super::call_run::CallRun;
 use super::later_closer::LaterCloser;
@@ -12,7 +12,7 @@ use crate::parser::problem::Problem;
 use crate::parser::span::Span;
 use crate::pattern::{Search, SearchResult};
 
-/// How many calls in the reasoning are looked at.
+/// How many calls in the reasoning are examined.
 const RUNS: usize = 64;
 
 /// How many problems wait for the end of the text.
@@ -32,8 +32,8 @@ pub(in crate::parser) struct Ledger {
     late: Vec<Late>,
     /// Whether an opener in the current stretch was read as text.
     pub has_false_opener: bool,
-    /// Whether a policy has determined the end of the current stretch.
-    pub is_told: bool,
+    /// Whether a policy has decided the end of the current stretch.
+    pub is_decided: bool,
     /// How many regions with text have ended.
     regions: usize,
     pub has_malformed: bool,
@@ -44,9 +44,9 @@ pub(in crate::parser) struct Ledger {
 enum Late {
     /// It is recoverable if nothing follows.
     Stray(Problem),
-    /// It is a problem only if there is nothing else.
+    /// It is a problem only if the message has nothing else.
     Bare(Problem),
-    /// It is one if no other call comes, and recoverable if nothing follows a run that reaches the end.
+    /// It is a problem if no other call follows, and recoverable if nothing follows a run that reaches the end.
     Reasoning {
         problem: Problem,
         run_end: Option<usize>,
@@ -70,7 +70,7 @@ impl Ledger {
     }
 
     /// Records and reports a problem.
-    pub fn tell(&mut self, problem: Problem, sink: &mut dyn FnMut(EventRef<'_>)) {
+    pub fn report(&mut self, problem: Problem, sink: &mut dyn FnMut(EventRef<'_>)) {
         sink(EventRef::Problem(&problem));
         self.has_malformed |= problem.kind == ProblemKind::Malformed && !problem.is_recovered;
         if self.problems.len() < LISTED {
@@ -81,24 +81,29 @@ impl Ledger {
         }
     }
 
-    fn wait(&mut self, late: Late) {
+    fn defer(&mut self, late: Late) {
         if self.late.len() < LATE {
             self.late.push(late);
         }
     }
 
     /// A malformed region that stops inside a string waits for a closer at which it is JSON.
-    pub fn tell_or_wait(&mut self, problem: Problem, later: Option<LaterCloser>, sink: &mut dyn FnMut(EventRef<'_>)) {
+    pub fn report_or_defer(
+        &mut self,
+        problem: Problem,
+        later: Option<LaterCloser>,
+        sink: &mut dyn FnMut(EventRef<'_>),
+    ) {
         match later.filter(|_| self.late.len() < LATE) {
             Some(later) => {
                 self.has_malformed = true;
-                self.wait(Late::InString { problem, later, verdict: None });
+                self.defer(Late::InString { problem, later, verdict: None });
             }
-            None => self.tell(problem, sink),
+            None => self.report(problem, sink),
         }
     }
 
-    /// A region with text follows: what counts only at the end of the text does not.
+    /// A region with text follows: problems that count only at the end of the text are dropped.
     pub fn go_on(&mut self) {
         self.regions += 1;
         self.late.retain_mut(|late| match late {
@@ -124,12 +129,12 @@ impl Ledger {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) {
         let is_first = self.regions == 0;
-        let is_told = std::mem::take(&mut self.is_told);
+        let is_decided = std::mem::take(&mut self.is_decided);
         let stretch = Stretch { has_false_opener: std::mem::take(&mut self.has_false_opener), ..stretch };
         if !view.slice(stretch.body.start, stretch.body.end).trim().is_empty() {
             self.go_on();
         }
-        if is_told {
+        if is_decided {
             return;
         }
         let (bare, strays) = stretch.look(view, context);
@@ -138,9 +143,9 @@ impl Ledger {
             let problem = Problem::of(ProblemKind::BareCall, Span::new(start, end), context.plan.name(found.field));
             let problem = problem.read_by(RecoveryPolicy::MissingCallOpener, false);
             match found.closer {
-                Some(_) => self.tell(problem, sink),
+                Some(_) => self.report(problem, sink),
                 // All of the only content.
-                None if is_first || self.regions == 1 => self.wait(Late::Bare(problem)),
+                None if is_first || self.regions == 1 => self.defer(Late::Bare(problem)),
                 None => {}
             }
         }
@@ -148,11 +153,11 @@ impl Ledger {
             let problem = Problem::of(ProblemKind::StrayMarker, span, context.plan.name(field));
             match closes_calls {
                 true if is_last && !is_consumed && !ends_with_own(stretch, view, context) => {
-                    self.wait(Late::Stray(problem.read_by(RecoveryPolicy::StrayClosers, false)));
+                    self.defer(Late::Stray(problem.read_by(RecoveryPolicy::StrayClosers, false)));
                 }
-                true => self.tell(problem, sink),
-                false if is_first => self.tell(problem.read_by(RecoveryPolicy::MissingReasoningOpener, false), sink),
-                false => self.tell(problem, sink),
+                true => self.report(problem, sink),
+                false if is_first => self.report(problem.read_by(RecoveryPolicy::MissingReasoningOpener, false), sink),
+                false => self.report(problem, sink),
             }
         }
     }
@@ -248,7 +253,7 @@ impl Ledger {
                 }),
             };
             if let Some(problem) = problem {
-                self.tell(problem, sink);
+                self.report(problem, sink);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Markers in text: which field they belong to, and whether the text only mentions them.
+//! Markers in text: whether they belong to a field, and whether the text only mentions them.
 
 use super::view::View;
 use super::{NoResult, Verdict};
@@ -6,8 +6,8 @@ use crate::parser::plan::Plan;
 use crate::parser::signals::SHORTEST_MARK;
 use crate::parser::span::Span;
 
-/// Whether a marker is mentioned: people write one after a blank, a quote or a bracket, and models after a word or a
-/// line break.
+/// Whether the text only mentions a marker: prose has one after a blank, a quote or a bracket; a model writes one after
+/// a word or a line break.
 pub(in crate::parser) fn is_in_prose(before: &str, closes_calls: bool) -> bool {
     let follows_quote = before.ends_with([' ', '\t', '`', '"', '\'', '(', '[', '{', '“', '‘', '«']);
     let line = before.rsplit('\n').next().unwrap_or(before).trim_end();
@@ -20,14 +20,14 @@ pub(in crate::parser) fn is_own(plan: &Plan, text: &str) -> bool {
     !text.is_empty() && !plan.turn_marks.iter().any(|mark| mark == text)
 }
 
-/// Whether a field's closer is distinctive. The turn's mark is not, and neither is a bracket before it: ordinary text
+/// Whether a field's closer is distinctive. The turn marker is not, and neither is a bracket before it: ordinary text
 /// has brackets, too.
 pub(in crate::parser) fn is_distinctive(plan: &Plan, text: &str) -> bool {
     let own = plan.turn_marks.iter().find_map(|mark| text.trim().strip_suffix(mark.as_str())).unwrap_or(text);
     own.trim().chars().nth(SHORTEST_MARK - 1).is_some()
 }
 
-/// Where a marker is that a text has at a place, without the blanks around it.
+/// The span of a marker that begins at a place, without the blanks around it.
 pub(in crate::parser) fn trimmed(start: usize, marker: &str) -> Span {
     let start = start + marker.len() - marker.trim_start().len();
     Span::new(start, start + marker.trim().len())
@@ -37,7 +37,7 @@ pub(in crate::parser) fn trimmed(start: usize, marker: &str) -> Span {
 /// the position past them.
 pub(in crate::parser) fn follow_tail(plan: &Plan, view: View<'_>, place: &mut usize, calls: bool) -> Verdict<()> {
     let implicit = plan.implicit.and_then(|field| plan.closer(field));
-    // A turn mark is an alternative of every close.
+    // A turn marker is an alternative of every close.
     let any = || plan.delimiters.iter().find(|delimiter| delimiter.closes).map(|delimiter| &delimiter.pattern);
     let of_calls = || plan.roles.calls.iter().filter_map(|call| plan.closer(call.field)).filter(|_| calls);
     'tail: loop {

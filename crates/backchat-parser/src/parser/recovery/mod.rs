@@ -42,6 +42,6 @@ pub(super) type Verdict<T> = Result<T, NoResult>;
 pub(super) enum NoResult {
     /// Undecided: more text is needed.
     Waits,
-    /// It is not what was looked for, whatever follows.
+    /// No continuation makes it a match.
     IsNot,
 }

@@ -1,5 +1,4 @@
-//! The steps of a parser with policies: what is held before text is released and delimiters count, and how it is
-//! decided.
+//! The steps of a parser with policies: they hold text, and decide it before it is released and delimiters count.
 //!
 //! Nothing is released beyond the position of an open decision, and released text is never revised.
 
@@ -184,7 +183,7 @@ impl Parser {
                     match view.find(&delimiter.pattern, search, from.max(*passed)) {
                         SearchResult::Match { start, end } if start < limit && end > start => {
                             let marker = view.slice(start, end);
-                            // A closer may take the blanks before it along.
+                            // A closer may include the blanks before it.
                             let own = trimmed(start, marker);
                             if is_distinctive(&plan, marker) && !is_in_prose(view.slice(stretch, own.start), true) {
                                 offer(own.start, Trial::Stray { field: delimiter.field, marker: own, at: own.end });
@@ -254,7 +253,7 @@ impl Parser {
             return Ok(Flow::Goes);
         }
         self.release(next.start, sink);
-        self.tell_false_opener(delimiter.field, Span::new(next.start, next.end), true, sink);
+        self.report_false_opener(delimiter.field, Span::new(next.start, next.end), true, sink);
         self.ledger.has_false_opener = true;
         self.from = next.end;
         gate.from = gate.from.max(next.end);
@@ -262,7 +261,7 @@ impl Parser {
     }
 
     /// An opener of calls that no value follows.
-    pub(in crate::parser) fn tell_false_opener(
+    pub(in crate::parser) fn report_false_opener(
         &mut self,
         field: usize,
         span: Span,
@@ -270,7 +269,7 @@ impl Parser {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) {
         let problem = Problem::of(ProblemKind::FalseOpener, span, self.plan.name(field));
-        self.ledger.tell(problem.read_by(RecoveryPolicy::FalseOpeners, is_recovered), sink);
+        self.ledger.report(problem.read_by(RecoveryPolicy::FalseOpeners, is_recovered), sink);
     }
 
     pub(in crate::parser) fn has_calls(&self) -> bool {
@@ -278,7 +277,7 @@ impl Parser {
         fields.into_iter().any(|field| self.message.value(field).is_some_and(|value| !value.is_empty()))
     }
 
-    /// Closes the region by the delimiter between two places, and goes on after it.
+    /// Closes the region with the delimiter between two places, and continues after it.
     fn close_by(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(EventRef<'_>)) -> Result<usize, ParseError> {
         self.close(Span::new(start, end), sink)?;
         (self.position, self.from) = (end, end);
@@ -292,7 +291,7 @@ impl Parser {
         end: usize,
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
-        self.ledger.is_told = self.region.is_some();
+        self.ledger.is_decided = self.region.is_some();
         self.close(Span::new(start, start), sink)?;
         self.begin(found.field, start, Origin::Bare, sink);
         let (closer, after) = found.closer.unwrap_or((found.end, end));
@@ -311,7 +310,7 @@ impl Parser {
         let problem = Problem::of(ProblemKind::CallInReasoning, span, self.plan.name(run.field));
         let problem = Problem { call: Some(0), ..problem.read_by(RecoveryPolicy::CallsInReasoning, true) };
         self.close(Span::new(start, start), sink)?;
-        self.ledger.tell(problem, sink);
+        self.ledger.report(problem, sink);
         self.from = start;
         gate.cut = (run.calls_end < run.after).then_some((run.calls_end, run.after));
         Ok(start)
@@ -325,12 +324,12 @@ impl Parser {
         sink: &mut dyn FnMut(EventRef<'_>),
     ) -> Result<usize, ParseError> {
         let problem = Problem::of(ProblemKind::StrayMarker, marker, self.plan.name(field));
-        self.ledger.tell(problem.read_by(RecoveryPolicy::StrayClosers, true), sink);
-        self.ledger.is_told = self.region.is_some();
+        self.ledger.report(problem.read_by(RecoveryPolicy::StrayClosers, true), sink);
+        self.ledger.is_decided = self.region.is_some();
         self.close_by(marker.start, end, sink)
     }
 
-    /// Looks for a closer of the reasoning at the start of the text: then the prompt opened it.
+    /// Searches the start of the text for a closer of the reasoning: then the prompt opened it.
     fn look_for_first(
         &mut self,
         gate: &mut Gate,
@@ -349,7 +348,7 @@ impl Parser {
             self.begin(field, start, Origin::Opened, sink);
             self.release(marker.start, sink);
             let problem = Problem::of(ProblemKind::StrayMarker, marker, plan.name(field));
-            self.ledger.tell(problem.read_by(RecoveryPolicy::MissingReasoningOpener, true), sink);
+            self.ledger.report(problem.read_by(RecoveryPolicy::MissingReasoningOpener, true), sink);
             gate.begin_stretch(self.close_by(marker.start, after, sink)?);
             return Ok(Flow::Again);
         }
@@ -362,7 +361,7 @@ impl Parser {
         Ok(Flow::Goes)
     }
 
-    /// The closer of the reasoning that comes before every other marker, and where the text continues after it.
+    /// The closer of the reasoning that precedes every other marker, and the place after it.
     fn first_closer(
         &self,
         gate: &mut Gate,
@@ -398,7 +397,7 @@ impl Parser {
             at = end;
         }
         gate.from = at;
-        // One that the implicit field's closer takes with it counts wherever it is.
+        // One that is part of the implicit field's closer counts anywhere.
         let consumed = || {
             let next = next.filter(|next| next.start < view.end() && has_text(next.start))?;
             let delimiter = self.plan.delimiters.get(next.delimiter)?;

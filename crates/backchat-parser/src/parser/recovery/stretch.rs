@@ -1,4 +1,4 @@
-//! The problems of a stretch of text in the implicit field: markers that close nothing, calls without opener.
+//! The problems of a stretch of text in the implicit field: markers that close nothing, and calls without an opener.
 
 use super::Context;
 use super::bare_call::{BareCall, FoundCall, has_bare_calls};
@@ -18,7 +18,7 @@ pub(in crate::parser) struct Stretch {
     pub closer: Span,
     /// Whether the body may have a closer of an explicit field.
     pub may_close: bool,
-    /// Whether an opener in it was read as text: then closers of calls in it are mentioned as well.
+    /// Whether an opener in it was read as text: then closers of calls in it are text as well.
     pub has_false_opener: bool,
 }
 
@@ -65,7 +65,7 @@ impl Stretch {
         };
         for found in pattern.matches(text).take_while(Result::is_ok).filter_map(Result::ok) {
             let (start, end) = found.span();
-            // A closer may take the blanks before it along.
+            // A closer may include the blanks before it.
             let before = text.get(..trimmed(start, found.text()).start).unwrap_or_default();
             let has_text = closes_calls || !before.trim().is_empty();
             if is_distinctive(context.plan, found.text()) && has_text && !is_in_prose(before, closes_calls) {
@@ -93,7 +93,7 @@ impl Stretch {
     }
 }
 
-/// Where JSON could begin from a place on: brackets at the start of a line.
+/// The places from which JSON could begin: brackets at the start of a line.
 pub(in crate::parser) fn starts(text: &str, from: usize) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let is_start = move |place: &usize| *place == 0 || bytes.get(*place - 1) == Some(&b'\n');

@@ -1,16 +1,16 @@
-//! A view of growing text from a position on: as far as a decision may look, however the text is cut.
+//! The part of a growing text that a decision may see. It does not depend on how the text is cut.
 
 use super::{NoResult, Verdict};
 use crate::parser::part::part;
 use crate::pattern::{Pattern, Search, SearchResult};
 
-/// How many characters are held at most, from where the hold began.
+/// The most characters held for a decision.
 pub(in crate::parser) const HELD: usize = 65_536;
 
-/// How many bytes a marker may have that is looked for at one place.
+/// The most bytes of a marker that is searched for at one place.
 const MARKER: usize = 1024;
 
-/// Text that is held, and whether it is all there is.
+/// Held text, and whether it is complete.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::parser) struct View<'t> {
     text: &'t str,
@@ -19,7 +19,7 @@ pub(in crate::parser) struct View<'t> {
 }
 
 impl<'t> View<'t> {
-    /// The text from a base on. `is_whole` says that no more comes.
+    /// Text that begins at a base. `is_whole` says that no more comes.
     pub fn new(text: &'t str, base: usize, is_whole: bool) -> Self {
         Self { text, base, is_whole }
     }
@@ -61,7 +61,7 @@ impl<'t> View<'t> {
         part(self.text, start.saturating_sub(self.base)..end.saturating_sub(self.base))
     }
 
-    /// The place of the first character from a place on that is not blank.
+    /// The place of the first character that is not blank, from a place on.
     pub fn after_blanks(self, start: usize) -> usize {
         let text = self.from(start);
         start + text.len() - text.trim_start().len()

@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 200;
 /// The first count of a repeat that `re` refuses.
 const MAX_REPEAT: u64 = u32::MAX as u64;
 
-/// What a repeat would repeat.
+/// The kind of an item that a repeat may follow.
 #[derive(Clone, Copy, PartialEq)]
 enum ItemKind {
     Place,
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_are_those_of_python_s_re() {
+    fn matches_equal_those_of_python_re() {
         for (source, text, want) in [
             (".", "\n", "0-1"),
             ("(?-s:.)", "\na", "1-2"),
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_python_s_re_refuses_are_refused() {
+    fn patterns_that_python_re_rejects_are_rejected() {
         for (source, offset) in [
             ("a(?i)b", 1),
             (r"\p{L}", 0),

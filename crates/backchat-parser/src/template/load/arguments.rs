@@ -1,4 +1,4 @@
-//! Loads the arguments of a content parser. What the reference only notices while parsing is a warning here.
+//! Loads the arguments of a content parser. A mistake that the reference notices only while parsing is a warning.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::template::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInli
 use backchat_core::diagnostic::{Severity, closest};
 use backchat_core::json::{Path, Value};
 
-/// Reads a content parser's arguments. What is wrong with them is a warning, as the reference loads such a template;
+/// Reads a content parser's arguments. A mistake is a warning, because the reference loads such a template;
 /// only a pattern that is not supported here, though it may be one of the reference's, is an error.
 pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, path: &Path) -> ContentSpec {
     let unusable = |reason: String| ContentSpec::Unusable { parser: Some(parser), reason };

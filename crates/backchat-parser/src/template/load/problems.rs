@@ -35,7 +35,7 @@ pub(super) struct Problem {
 enum Spot {
     Value,
     Key,
-    /// The value is missing: the start of what should have it.
+    /// The value is missing: the start of the object that should have it.
     Missing,
     /// A byte of the string, counted in its text.
     InString(usize),

@@ -169,7 +169,7 @@ impl Checker {
 pub(super) const PATTERN_HELP: &str = "patterns are those of Python's `regex` module; \
     a character such as `[`, `(` or `|` needs a `\\` before it to match itself";
 
-/// The right object for a key that is known elsewhere in the format.
+/// Advice for a key that belongs to another object of the format.
 fn elsewhere(name: &str) -> Option<String> {
     use crate::template::ContentParser;
     let is_in = |table: &[Key]| table.iter().any(|key| key.name == name);

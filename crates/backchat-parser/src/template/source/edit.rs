@@ -5,7 +5,7 @@ use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Entry, Path, Value};
 use backchat_core::text::slice;
 
-/// The text of a file whose root object gets another value for a key; a missing key is added.
+/// The text of a file with another value for a key of its root object; a missing key is added.
 pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {
     let (root, entries) = json::read_entries(text).map_err(|error| invalid_json(text, &error))?;
     let Some(entries) = entries else {

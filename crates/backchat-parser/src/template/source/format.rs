@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_keys_at_the_root_tell() {
+    fn the_keys_at_the_root_decide() {
         let cases = [
             (r#"{"fields": {}, "start_anchor": "a"}"#, Format::Template),
             (r#"{"fields": {}, "type": "object"}"#, Format::Template),

@@ -39,7 +39,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that a path refers to, which need not exist: links are followed to where it would be.
+/// The file that a path refers to after links; it need not exist.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     loop {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_to_no_file_yet_stays_a_link() {
+    fn a_dangling_link_stays_a_link() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         std::os::unix::fs::symlink("second", path("first")).unwrap();

@@ -23,32 +23,32 @@ fn read(prefix: &str, text: &str, options: &Options) -> (String, String) {
         events.append(&mut finished.events);
         (finished, events)
     };
-    let told = |events: &[Event]| {
-        let mut told: Vec<(String, String)> = Vec::new();
+    let texts = |events: &[Event]| {
+        let mut texts: Vec<(String, String)> = Vec::new();
         for event in events {
             match event {
-                Event::Open { field, .. } => told.push((field.to_string(), String::new())),
+                Event::Open { field, .. } => texts.push((field.to_string(), String::new())),
                 Event::Chunk { field, text, .. } => {
-                    let (known, all) = told.last_mut().unwrap();
+                    let (known, all) = texts.last_mut().unwrap();
                     assert_eq!(known, &**field);
                     all.push_str(text);
                 }
                 _ => {}
             }
         }
-        told.iter().map(|(field, text)| format!("{field}={text}")).collect::<Vec<_>>().join("|")
+        texts.iter().map(|(field, text)| format!("{field}={text}")).collect::<Vec<_>>().join("|")
     };
     let (whole, events) = read(0);
     for cut in 1..text.len() {
         let (finished, other) = read(cut);
         assert_eq!(finished.message, whole.message, "{text:?} cut at {cut}");
-        assert_eq!(told(&other), told(&events), "{text:?} cut at {cut}");
+        assert_eq!(texts(&other), texts(&events), "{text:?} cut at {cut}");
     }
-    (Value::Object(whole.message).to_string(), told(&events))
+    (Value::Object(whole.message).to_string(), texts(&events))
 }
 
 #[test]
-fn regions_are_read_or_left_in_the_content_or_left_out() {
+fn regions_are_read_kept_in_the_content_or_dropped() {
     let text = "<t>Hm.</t>Yes. <c>{}</c> Done.<end>";
     let options = Options::default;
     let table = [
@@ -64,7 +64,7 @@ fn regions_are_read_or_left_in_the_content_or_left_out() {
 }
 
 #[test]
-fn events_say_what_the_message_says() {
+fn events_agree_with_the_message() {
     let text = "<t>Hm.</t>Yes.<end>";
     let of = |reasoning| read("<bot>", text, &Options::default().reasoning(reasoning)).1;
     assert_eq!(of(Reasoning::Kept), "thinking=Hm.|content=Yes.");
@@ -73,7 +73,7 @@ fn events_say_what_the_message_says() {
 }
 
 #[test]
-fn a_mark_of_a_call_inside_a_thought_is_no_call_wherever_the_thought_goes() {
+fn a_call_marker_in_reasoning_never_opens_a_call() {
     let text = "<t>Use <c>{}</c>?</t>No.<end>";
     for (reasoning, wanted) in [
         (Reasoning::InContent, r#"{"content": "<t>Use <c>{}</c>?</t>No."}"#),
@@ -84,15 +84,15 @@ fn a_mark_of_a_call_inside_a_thought_is_no_call_wherever_the_thought_goes() {
 }
 
 #[test]
-fn the_prompt_is_not_part_of_what_the_model_wrote() {
+fn the_prompt_is_not_part_of_the_output() {
     for (prefix, text, wanted) in [
         ("<bot><t>\n", "Hm.</t>Yes.<end>", "Hm.</t>Yes."),
         ("<bot><t></t>", "Yes.<end>", "Yes."),
         ("<bot>", "<t>Hm.", "<t>Hm."),
     ] {
         let options = Options::default().reasoning(Reasoning::InContent);
-        let (message, told) = read(prefix, text, &options);
+        let (message, texts) = read(prefix, text, &options);
         assert_eq!(message, format!("{{\"content\": {}}}", Value::from(wanted)), "{prefix:?}");
-        assert_eq!(told.replace("|content=", ""), format!("content={wanted}"), "{prefix:?}");
+        assert_eq!(texts.replace("|content=", ""), format!("content={wanted}"), "{prefix:?}");
     }
 }
