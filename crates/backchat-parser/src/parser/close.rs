@@ -167,7 +167,10 @@ impl Parser {
         let text = closing.text(&self.buffer);
         let Some(call) = plan.roles.call(region.field).filter(|_| self.mode == Mode::Stable) else {
             let value = message::value_of(field, text, &region.captures, self.tools.as_deref(), self.mode);
-            return (ReadCalls { value: value.map(Some), deviations: Vec::new(), is_unfinished: is_cut }, None);
+            return (
+                ReadCalls { value: value.map(Some).map_err(Box::new), deviations: Vec::new(), is_unfinished: is_cut },
+                None,
+            );
         };
         let request = Request {
             tools: self.tools.as_deref().filter(|tools| !tools.is_empty()),
@@ -211,7 +214,7 @@ impl Parser {
                 }
                 return Ok(());
             }
-            Err(reason) => return self.reject(&closing, reason.into(), deviations, later, sink),
+            Err(reason) => return self.reject(&closing, (*reason).into(), deviations, later, sink),
         };
         let replaces = self.has_value(closing.region.field) && !field.repeats;
         let before = if replaces { self.message.value(field).cloned() } else { None };

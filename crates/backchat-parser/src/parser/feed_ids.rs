@@ -18,21 +18,21 @@ impl Parser {
     /// Begins a message whose text comes as token ids. The ids of the prompt and of the answer are one stream, so a
     /// character may begin in one and end in the other.
     pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
-        let mut feed = TokenFeed::new(tokens, TextStream::new(tokens.tokens()), &options);
+        let mut feed = Box::new(TokenFeed::new(tokens, TextStream::new(tokens.tokens()), &options));
         let prefix = feed.prompt_text(prompt_ids);
         Self::with_feed(tokens, feed, &prefix, options)
     }
 
     /// The same after a prompt without ids. Markers spelled in it count as markers.
     pub fn with_tokens_after(tokens: &TokenTemplate, prefix: &str, options: Options) -> Result<Self, ParseError> {
-        let feed = TokenFeed::new(tokens, TextStream::after(tokens.tokens(), prefix), &options);
+        let feed = Box::new(TokenFeed::new(tokens, TextStream::after(tokens.tokens(), prefix), &options));
         Self::with_feed(tokens, feed, &tokens.letters().spell(prefix), options)
     }
 
     /// A parser after a prefix in letters.
     fn with_feed(
         tokens: &TokenTemplate,
-        mut feed: TokenFeed,
+        mut feed: Box<TokenFeed>,
         prefix: &str,
         options: Options,
     ) -> Result<Self, ParseError> {
@@ -45,7 +45,7 @@ impl Parser {
         }
         parser.initial_events = events;
         parser.scan.swap_quiet(&mut feed.quiet);
-        parser.ids = Some(Box::new(feed));
+        parser.ids = Some(feed);
         Ok(parser)
     }
 

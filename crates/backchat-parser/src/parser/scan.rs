@@ -67,11 +67,13 @@ impl Buffer {
     /// Drops the text more than that many characters before a place, once that is worth copying the rest.
     pub fn trim(&mut self, place: usize, reach: Option<usize>) {
         let Some(reach) = reach else { return };
-        let keep = place.saturating_sub(reach.saturating_mul(4)).saturating_sub(self.base);
+        let mut keep = place.saturating_sub(reach.saturating_mul(4)).saturating_sub(self.base);
         if keep < 4096 || keep < self.text.len() / 2 {
             return;
         }
-        let keep = self.text.floor_char_boundary(keep);
+        while !self.text.is_char_boundary(keep) {
+            keep -= 1;
+        }
         self.text.drain(..keep);
         self.base += keep;
     }

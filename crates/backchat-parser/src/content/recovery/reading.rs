@@ -35,7 +35,7 @@ pub(crate) struct Request<'r> {
 #[derive(Debug)]
 pub(crate) struct ReadCalls {
     /// The value; `None` if the call is dropped because the end of the text truncated it.
-    pub value: Result<Option<Value>, Reason>,
+    pub value: Result<Option<Value>, Box<Reason>>,
     pub deviations: Vec<Deviation>,
     /// Whether the end of the text truncated the call before all of its arguments.
     pub is_unfinished: bool,
@@ -83,7 +83,7 @@ pub(crate) fn read(
     request: Request<'_>,
 ) -> ReadCalls {
     let mut reader = CallReader { field, form, body, captures, request, deviations: Vec::new(), is_unfinished: false };
-    let value = reader.read();
+    let value = reader.read().map_err(Box::new);
     ReadCalls { value, deviations: reader.deviations, is_unfinished: reader.is_unfinished }
 }
 

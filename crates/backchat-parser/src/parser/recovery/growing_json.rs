@@ -6,7 +6,8 @@ use crate::parser::partial_json::PartialJson;
 
 #[derive(Clone, Debug)]
 pub(super) struct GrowingJson {
-    json: PartialJson,
+    /// Boxed, because a region that closes moves it even if there is none.
+    json: Box<PartialJson>,
     /// The end of the text that has been read.
     at: usize,
     end: Option<usize>,
@@ -15,12 +16,12 @@ pub(super) struct GrowingJson {
 impl GrowingJson {
     /// JSON that begins at a place.
     pub fn new(start: usize) -> Self {
-        Self { json: PartialJson::default(), at: start, end: None }
+        Self { json: Box::default(), at: start, end: None }
     }
 
     /// JSON that a body begins, which ends at a place inside a string.
     pub fn inside_string(body: &str, end: usize) -> Option<Self> {
-        let mut json = PartialJson::default();
+        let mut json = Box::<PartialJson>::default();
         json.push(body, &mut ());
         let stops_inside = !json.is_broken() && json.is_in_string();
         stops_inside.then_some(Self { json, at: end, end: None })
