@@ -18,12 +18,9 @@ mod values;
 pub use aliases::alias_reasoning;
 pub use engine::context::Prepared;
 pub use engine::limits::{is_budget_spent, set_budget};
-pub use engine::now::Instant;
-pub use engine::now::check_time;
+pub use engine::now::{Instant, check_time};
 pub use engine::read_recorder::Watched;
 pub use engine::stopwatch::Stopwatch;
-pub use origin::Origin;
-pub use render::{
-    ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered, render_prepared, render_watched,
-};
+pub use origin::{Origin, Rendered};
+pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, render_prepared, render_watched};
 pub use switches::switches;

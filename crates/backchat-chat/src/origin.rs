@@ -1,4 +1,4 @@
-//! Origins: which bytes of the template printed which bytes of a render.
+//! Renders, and their origins: which bytes of the template printed which bytes.
 
 use std::ops::Range;
 
@@ -14,10 +14,23 @@ pub struct Origin {
     pub source: Range<usize>,
 }
 
+/// A render that succeeded.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Rendered {
+    /// The prompt.
+    pub text: String,
+    /// The spans that `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
+    pub assistant_spans: Vec<(usize, usize)>,
+    /// Which place of the template printed each piece of the text, in order, if
+    /// [`RenderOptions::origins`](super::RenderOptions::origins) was set. They cover all of the text.
+    pub origins: Vec<Origin>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChatTemplate, RenderOptions, Rendered};
+    use crate::{ChatTemplate, RenderOptions};
     use backchat_core::json;
 
     const CONTEXT: &str = r#"{"messages": [{"role": "user", "content": "Hi"}, {"role": "bot", "content": "Yo"}]}"#;

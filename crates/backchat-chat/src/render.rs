@@ -17,7 +17,7 @@ use crate::engine::read_recorder::Watched;
 use crate::engine::run::Run;
 use crate::jinja::survey::Survey;
 use crate::jinja::syntax::{self, SyntaxError};
-use crate::origin::Origin;
+use crate::origin::Rendered;
 use backchat_core::diagnostic::{Diagnostic, Place, line_column};
 use backchat_core::json;
 
@@ -76,19 +76,6 @@ impl RenderOptions {
         self.origins = origins;
         self
     }
-}
-
-/// A render that succeeded.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Rendered {
-    /// The prompt.
-    pub text: String,
-    /// The spans that `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
-    pub assistant_spans: Vec<(usize, usize)>,
-    /// Which place of the template printed each piece of the text, in order, if [`RenderOptions::origins`] was set.
-    /// They cover all of the text.
-    pub origins: Vec<Origin>,
 }
 
 /// Why a template does not compile or a render failed.
@@ -238,16 +225,15 @@ impl ChatTemplate {
         match done {
             Ok(Ok(())) => {}
             Ok(Err(problem)) => {
-                let mut error = located(&problem, &self.source, evaluator.failed_at());
-                if let Some(message) = run.take_raised() {
+                let mut error = located(&problem, &self.source, evaluator.failed_at.take());
+                if let Some(message) = run.raised.take() {
                     (error.message, error.kind) = (message, RenderErrorKind::Raised);
                 }
                 return Err(error);
             }
             Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
         }
-        let (text, assistant_spans, origins) = evaluator.into_parts();
-        Ok(Rendered { text, assistant_spans, origins })
+        Ok(evaluator.into_rendered())
     }
 }
 

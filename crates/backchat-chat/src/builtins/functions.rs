@@ -38,7 +38,7 @@ pub(crate) fn call(function: Function, run: &Run, arguments: &[Value]) -> Result
 fn raise_exception(run: &Run, arguments: &[Value]) -> Result<Value> {
     let [message] = bind("raise_exception", ["message"], arguments)?;
     let message = text::to_str(&required("raise_exception", "message", message)?).into_owned();
-    run.raise(&message);
+    run.raised.replace(Some(message.clone()));
     Err(error(message))
 }
 
@@ -74,10 +74,7 @@ fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
         [] => {}
         [source] => match Kind::of(source) {
             Kind::Undefined => return Err(error(format!("{function}() of an undefined value"))),
-            Kind::Dict(dict) => {
-                dict.note_whole();
-                entries.extend(dict.entries().map(|(key, value)| (key.clone(), value.clone())));
-            }
+            Kind::Dict(dict) => entries.extend(dict.read_all().map(|(key, value)| (key.clone(), value.clone()))),
             _ => {
                 for pair in items_of(source)? {
                     let [key, value] = items_of(&pair)?.try_into().map_err(|_| {

@@ -1,63 +1,30 @@
-//! The names of the methods of Python's types. A method without an implementation is refused when it is called.
+//! The names of the methods of Python's types. Calling one that has no implementation is an error.
 
-/// Methods of `str`; like all methods, they take precedence over a key of the same name.
-pub(crate) const STR: &[&str] = &[
-    "capitalize",
-    "casefold",
-    "center",
-    "count",
-    "encode",
-    "endswith",
-    "expandtabs",
-    "find",
-    "format",
-    "format_map",
-    "index",
-    "isalnum",
-    "isalpha",
-    "isascii",
-    "isdecimal",
-    "isdigit",
-    "isidentifier",
-    "islower",
-    "isnumeric",
-    "isprintable",
-    "isspace",
-    "istitle",
-    "isupper",
-    "join",
-    "ljust",
-    "lower",
-    "lstrip",
-    "maketrans",
-    "partition",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rfind",
-    "rindex",
-    "rjust",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "split",
-    "splitlines",
-    "startswith",
-    "strip",
-    "swapcase",
-    "title",
-    "translate",
-    "upper",
-    "zfill",
-];
+/// The types that have methods, as bits.
+pub(crate) mod types {
+    pub(crate) const STR: u8 = 1;
+    pub(crate) const LIST: u8 = 2;
+    pub(crate) const TUPLE: u8 = 4;
+    pub(crate) const DICT: u8 = 8;
+}
 
-pub(crate) const LIST: &[&str] =
-    &["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"];
-
-pub(crate) const TUPLE: &[&str] = &["count", "index"];
-
-pub(crate) const DICT: &[&str] =
-    &["clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"];
+/// The types with a method of this name, which takes precedence over a key of the same name.
+pub(crate) fn types_with(name: &str) -> u8 {
+    use types::{DICT, LIST, STR, TUPLE};
+    match name {
+        "count" | "index" => STR | LIST | TUPLE,
+        "clear" | "copy" | "pop" => LIST | DICT,
+        "append" | "extend" | "insert" | "remove" | "reverse" | "sort" => LIST,
+        "fromkeys" | "get" | "items" | "keys" | "popitem" | "setdefault" | "update" | "values" => DICT,
+        "capitalize" | "casefold" | "center" | "encode" | "endswith" | "expandtabs" | "find" | "format"
+        | "format_map" | "isalnum" | "isalpha" | "isascii" | "isdecimal" | "isdigit" | "isidentifier" | "islower"
+        | "isnumeric" | "isprintable" | "isspace" | "istitle" | "isupper" | "join" | "ljust" | "lower" | "lstrip"
+        | "maketrans" | "partition" | "removeprefix" | "removesuffix" | "replace" | "rfind" | "rindex" | "rjust"
+        | "rpartition" | "rsplit" | "rstrip" | "split" | "splitlines" | "startswith" | "strip" | "swapcase"
+        | "title" | "translate" | "upper" | "zfill" => STR,
+        _ => 0,
+    }
+}
 
 /// Methods that change the object they are called on, which the sandbox refuses.
 pub(crate) const CHANGING: &[&str] =
@@ -65,5 +32,5 @@ pub(crate) const CHANGING: &[&str] =
 
 /// Whether some type has a method with this name.
 pub(crate) fn is_method(name: &str) -> bool {
-    [STR, LIST, TUPLE, DICT].iter().any(|names| names.contains(&name))
+    types_with(name) != 0
 }

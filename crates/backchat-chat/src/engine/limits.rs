@@ -1,6 +1,9 @@
 //! Bounds a render in work, time, output and the size of values, so that a hostile template fails instead of hanging.
 //!
-//! The evaluator counts steps and nesting; this file counts the work inside filters and operators.
+//! The evaluator counts steps and nesting; this file counts the work inside filters and operators, for the current render of
+//! each thread. Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with
+//! [`spend`], and stops with any result once that fails. The operation as a whole ends in [`charge`] or [`check`], which
+//! return the error.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -51,20 +54,6 @@ const MAX_PRINTED: usize = 4 * MAX_TEXT;
 /// The longest a render may take, in processor time.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Measures the work of the current render of this thread.
-///
-/// Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with [`spend`],
-/// and stops with any result once that fails. The operation as a whole ends in [`charge`] or [`check`], which return
-/// the error.
-struct Meter {
-    started: Cell<Option<Stopwatch>>,
-    work: Cell<usize>,
-    printed: Cell<usize>,
-    exceeded: Cell<Option<Exceeded>>,
-    /// The remaining budget for all renders of this thread, if it is bounded.
-    budget: Cell<Option<Duration>>,
-}
-
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exceeded {
     Steps,
@@ -78,106 +67,91 @@ pub(crate) enum Exceeded {
 }
 
 thread_local! {
-    static METER: Meter = const {
-        Meter {
-            started: Cell::new(None),
-            work: Cell::new(0),
-            printed: Cell::new(0),
-            exceeded: Cell::new(None),
-            budget: Cell::new(None),
-        }
-    };
+    static STARTED: Cell<Option<Stopwatch>> = const { Cell::new(None) };
+    static WORK: Cell<usize> = const { Cell::new(0) };
+    static PRINTED: Cell<usize> = const { Cell::new(0) };
+    static EXCEEDED: Cell<Option<Exceeded>> = const { Cell::new(None) };
+    /// The remaining budget for all renders of this thread, if it is bounded.
+    static BUDGET: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Bounds the renders of this thread together from now on, in processor time: one that comes later fails at once.
+/// Bounds all later renders of this thread together, in processor time: once it is spent, a render fails at once.
 pub fn set_budget(all: Duration) {
-    METER.with(|meter| meter.budget.set(Some(all)));
+    BUDGET.set(Some(all));
 }
 
 /// Whether the renders of this thread have used up their budget.
 pub fn is_budget_spent() -> bool {
-    METER.with(|meter| meter.budget.get() == Some(Duration::ZERO))
+    BUDGET.get() == Some(Duration::ZERO)
 }
 
 /// Starts measuring a render on this thread.
 pub(crate) fn begin() {
-    METER.with(|meter| {
-        // Without a budget the first read of the clock starts it: reading costs as much as a small render.
-        meter.started.set(meter.budget.get().map(|_| Stopwatch::start()));
-        meter.work.set(0);
-        meter.printed.set(0);
-        meter.exceeded.set(is_budget_spent().then_some(Exceeded::Budget));
-    });
+    // Without a budget the first read of the clock starts it: reading costs as much as a small render.
+    STARTED.set(BUDGET.get().map(|_| Stopwatch::start()));
+    WORK.set(0);
+    PRINTED.set(0);
+    EXCEEDED.set(is_budget_spent().then_some(Exceeded::Budget));
 }
 
-/// Ends measuring a render, and subtracts its time from the budget.
+/// Stops measuring a render, and subtracts its time from the budget.
 pub(crate) fn end() {
-    METER.with(|meter| {
-        if let (Some(started), Some(left)) = (meter.started.take(), meter.budget.get()) {
-            meter.budget.set(Some(left.saturating_sub(started.elapsed())));
-        }
-    });
+    if let (Some(started), Some(left)) = (STARTED.take(), BUDGET.get()) {
+        BUDGET.set(Some(left.saturating_sub(started.elapsed())));
+    }
 }
 
 pub(crate) fn is_exceeded() -> bool {
-    METER.with(|meter| meter.exceeded.get().is_some())
+    EXCEEDED.get().is_some()
 }
 
 /// Charges work in units of one value or [`BYTES_PER_UNIT`] of text; false once a limit is exceeded.
 pub(crate) fn spend(units: usize) -> bool {
-    METER.with(|meter| {
-        let before = meter.work.get();
-        let now = before.saturating_add(units);
-        meter.work.set(now);
-        if now > MAX_WORK {
-            meter.exceed(Exceeded::Work);
-        } else if (before ^ now) >> 12 != 0 {
-            // Reading the clock costs more than most operations.
-            meter.look_at_clock();
-        }
-        meter.exceeded.get().is_none()
-    })
+    let before = WORK.get();
+    let now = before.saturating_add(units);
+    WORK.set(now);
+    if now > MAX_WORK {
+        record(Exceeded::Work);
+    } else if (before ^ now) >> 12 != 0 {
+        // Reading the clock costs more than most operations.
+        check_clock();
+    }
+    !is_exceeded()
 }
 
 /// Whether more may be appended to this text; charges one unit.
 pub(crate) fn has_room(text: &str) -> bool {
     if text.len() > MAX_TEXT {
-        METER.with(|meter| meter.exceed(Exceeded::Text));
+        record(Exceeded::Text);
     }
     spend(1)
 }
 
-impl Meter {
-    fn look_at_clock(&self) {
-        let Some(elapsed) = self.started.get().map(|started| started.elapsed()) else {
-            return self.started.set(Some(Stopwatch::start()));
-        };
-        if self.budget.get().is_some_and(|left| elapsed > left) {
-            self.exceed(Exceeded::Budget);
-        } else if elapsed > MAX_TIME {
-            self.exceed(Exceeded::Time);
-        }
-    }
-
-    fn exceed(&self, limit: Exceeded) {
-        self.exceeded.set(self.exceeded.get().or(Some(limit)));
-    }
-}
-
 /// Records whether the render has used up its time.
-pub(crate) fn look_at_clock() {
-    METER.with(Meter::look_at_clock);
+pub(crate) fn check_clock() {
+    let Some(started) = STARTED.get() else { return STARTED.set(Some(Stopwatch::start())) };
+    let elapsed = started.elapsed();
+    if BUDGET.get().is_some_and(|left| elapsed > left) {
+        record(Exceeded::Budget);
+    } else if elapsed > MAX_TIME {
+        record(Exceeded::Time);
+    }
 }
 
-/// Fails because a limit is exceeded that the caller measures.
+/// Keeps the first limit that is exceeded.
+fn record(limit: Exceeded) {
+    EXCEEDED.set(EXCEEDED.get().or(Some(limit)));
+}
+
+/// Fails because of a limit that the caller measures.
 pub(crate) fn exceed(limit: Exceeded) -> Result<()> {
-    METER.with(|meter| meter.exceed(limit));
+    record(limit);
     check()
 }
 
 /// Fails if a limit has been exceeded.
 pub(crate) fn check() -> Result<()> {
-    match METER.with(|meter| meter.exceeded.get()) {
+    match EXCEEDED.get() {
         None => Ok(()),
         Some(Exceeded::Steps) => Err(error("the template runs for too long")),
         Some(Exceeded::Work) => Err(error("the template does too much work")),
@@ -218,12 +192,10 @@ pub(crate) fn charge_bytes(bytes: usize) -> Result<()> {
 
 /// Charges for text that is printed, to the output or into a captured block.
 pub(crate) fn charge_printed(text: &str) -> Result<()> {
-    METER.with(|meter| {
-        meter.printed.set(meter.printed.get().saturating_add(text.len()));
-        if meter.printed.get() > MAX_PRINTED {
-            meter.exceed(Exceeded::Text);
-        }
-    });
+    PRINTED.set(PRINTED.get().saturating_add(text.len()));
+    if PRINTED.get() > MAX_PRINTED {
+        record(Exceeded::Text);
+    }
     charge_bytes(text.len())
 }
 

@@ -11,7 +11,7 @@ use minijinja::Value;
 use crate::builtins::filters::Filter;
 use crate::builtins::functions;
 use crate::builtins::tests::Test;
-use crate::jinja::syntax::tree::{CompareOp, Span};
+use crate::jinja::syntax::tree::{CompareOp, Spanned};
 use crate::values::Result;
 
 /// Functions of a program, by number; the first one is the template itself.
@@ -101,11 +101,7 @@ pub(crate) enum Otherwise {
     Nothing,
 }
 
-#[derive(Debug)]
-pub(crate) struct Expression {
-    pub(crate) kind: ExpressionKind,
-    pub(crate) span: Span,
-}
+pub(crate) type Expression = Spanned<ExpressionKind>;
 
 #[derive(Debug)]
 pub(crate) enum ExpressionKind {
@@ -173,11 +169,7 @@ impl LoopField {
 }
 
 /// One step of a chain; its span is that of the expression up to here.
-#[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) kind: LinkKind,
-    pub(crate) span: Span,
-}
+pub(crate) type Link = Spanned<LinkKind>;
 
 #[derive(Debug)]
 pub(crate) enum LinkKind {
@@ -224,13 +216,8 @@ pub(crate) enum Target {
     Field(Name, Box<str>),
 }
 
+pub(crate) type Statement = Spanned<StatementKind>;
 pub(crate) type Body = Vec<Statement>;
-
-#[derive(Debug)]
-pub(crate) struct Statement {
-    pub(crate) kind: StatementKind,
-    pub(crate) span: Span,
-}
 
 #[derive(Debug)]
 pub(crate) enum StatementKind {

@@ -11,12 +11,13 @@ use super::read_recorder::Recorder;
 use crate::values::namespace::Namespace;
 use crate::values::{Result, error};
 
-/// The clock, whether text is escaped, the message of `raise_exception`, the namespaces, the reads.
 #[derive(Debug)]
 pub(crate) struct Run {
     now: Option<DateTime>,
-    escapes: Cell<bool>,
-    raised: RefCell<Option<String>>,
+    /// Whether what is printed is escaped, as inside an `autoescape` block.
+    pub(crate) escapes: Cell<bool>,
+    /// The message of `raise_exception`.
+    pub(crate) raised: RefCell<Option<String>>,
     namespaces: RefCell<Vec<Arc<Namespace>>>,
     pub(crate) recorder: Option<Arc<Recorder>>,
     /// Whether origins are recorded.
@@ -25,36 +26,12 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(now: Option<DateTime>, watch: bool, traces: bool) -> Self {
-        Self {
-            now,
-            escapes: Cell::new(false),
-            raised: RefCell::default(),
-            namespaces: RefCell::default(),
-            recorder: watch.then(Arc::default),
-            traces,
-        }
+        let (escapes, raised, namespaces) = Default::default();
+        Self { now, escapes, raised, namespaces, recorder: watch.then(Arc::default), traces }
     }
 
     pub(crate) fn now(&self) -> DateTime {
         self.now.unwrap_or_else(now::local_now)
-    }
-
-    /// Whether what is printed is escaped, as inside an `autoescape` block.
-    pub(crate) fn escapes(&self) -> bool {
-        self.escapes.get()
-    }
-
-    /// Turns escaping on or off, and returns the previous setting.
-    pub(crate) fn set_escapes(&self, escapes: bool) -> bool {
-        self.escapes.replace(escapes)
-    }
-
-    pub(crate) fn raise(&self, message: &str) {
-        *self.raised.borrow_mut() = Some(message.to_owned());
-    }
-
-    pub(crate) fn take_raised(&self) -> Option<String> {
-        self.raised.borrow_mut().take()
     }
 
     /// Keeps a namespace until the render ends. It may contain itself, or a chain of others too long to

@@ -109,13 +109,10 @@ impl SourceError {
         }
     }
 
-    fn new(diagnostic: Diagnostic) -> Self {
-        Self { diagnostics: vec![diagnostic], sources: Sources::none() }
-    }
-
-    /// A problem of a file as a whole.
+    /// A problem with a file as a whole.
     fn about(file: &str, id: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self::new(Diagnostic::error(id, message).at(Place::file(file)).help(help))
+        let diagnostic = Diagnostic::error(id, message).at(Place::file(file)).help(help);
+        Self { diagnostics: vec![diagnostic], sources: Sources::none() }
     }
 
     /// Adds help to the error of a folder without a chat template.
@@ -181,8 +178,8 @@ fn find(name: &str) -> Result<Candidates, SourceError> {
 
 fn from_file(path: &Path, name: &str) -> Result<Candidates, SourceError> {
     let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
-    let mut start = [0; 4];
-    let start = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
+    let mut start = Vec::new();
+    file.by_ref().take(gguf::MAGIC.len() as u64).read_to_end(&mut start).map_err(|error| unreadable(name, &error))?;
     if start == gguf::MAGIC {
         return gguf::read(file, name);
     }
@@ -190,20 +187,7 @@ fn from_file(path: &Path, name: &str) -> Result<Candidates, SourceError> {
         let message = "this is not a GGUF file: it does not begin with `GGUF`";
         return Err(SourceError::about(name, "invalid-gguf", message, "check that the download is complete"));
     }
-    from_text(name, read_text(start.chain(file), name)?)
-}
-
-/// The next bytes of a reader: as many as the buffer holds, fewer only at the end.
-fn read_up_to<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
-    let mut got = 0;
-    while let Some(rest) = buffer.get_mut(got..).filter(|rest| !rest.is_empty()) {
-        match reader.read(rest)? {
-            0 => break,
-            more => got += more,
-        }
-    }
-    let (read, _) = buffer.split_at(got);
-    Ok(read)
+    from_text(name, read_text(start.as_slice().chain(file), name)?)
 }
 
 /// Reads a text that is JSON with a `chat_template` in it, or else Jinja.

@@ -6,7 +6,7 @@ use minijinja::Value;
 use minijinja::value::Tuple;
 
 use super::containers::{Dict, List};
-use super::entries::Entries;
+use super::entries::{Entries, pair};
 use super::error::Result;
 use super::extent::Extent;
 use super::lazy::{Generator, Side, View};
@@ -48,12 +48,12 @@ pub(crate) fn generator(items: Vec<Value>) -> Result<Value> {
 
 /// `dict.keys()`, `dict.values()` or `dict.items()`.
 pub(crate) fn view(dict: &Dict, side: Side) -> Result<Value> {
-    dict.note_whole();
-    let items: Vec<Value> = match side {
-        Side::Keys => dict.keys().collect(),
-        Side::Values => dict.entries().map(|(_, value)| value.clone()).collect(),
-        Side::Items => dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect(),
-    };
+    let items = dict.read_all().map(|(key, value)| match side {
+        Side::Keys => key.value(),
+        Side::Values => value.clone(),
+        Side::Items => pair((key, value)),
+    });
+    let items: Vec<Value> = items.collect();
     let extent = measure::checked(&items)?;
     Ok(Value::from_object(View { items, side, extent }))
 }

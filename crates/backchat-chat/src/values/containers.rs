@@ -103,6 +103,12 @@ impl Dict {
         }
     }
 
+    /// All entries, in their order, reported as read.
+    pub(crate) fn read_all(&self) -> impl Iterator<Item = (&Key, &Value)> {
+        self.note_whole();
+        self.entries()
+    }
+
     /// All entries, in their order. Callers that use them must call [`Dict::note_whole`].
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&Key, &Value)> {
         self.entries.iter()

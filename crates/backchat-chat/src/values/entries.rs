@@ -1,5 +1,5 @@
-//! The keys and entries of a dictionary, in their order. Among a few, one is found by looking at each: that is faster than to hash
-//! keys, and the dictionaries of a conversation have a few entries.
+//! The keys and entries of a dictionary, in insertion order. Small dictionaries, as in conversations, are searched linearly: that
+//! is faster than hashing keys.
 
 use std::hash::BuildHasher;
 
@@ -34,6 +34,11 @@ impl From<&str> for Key {
     fn from(text: &str) -> Self {
         Key(Value::from(text))
     }
+}
+
+/// An entry as a tuple.
+pub(crate) fn pair((key, value): (&Key, &Value)) -> Value {
+    Value::from((key.value(), value.clone()))
 }
 
 /// Keys with their values.

@@ -67,10 +67,7 @@ pub(crate) fn write_repr(out: &mut String, value: &Value) {
             out.push_str(",)");
         }
         Kind::Tuple(items) => write_items(out, "(", items, ")"),
-        Kind::Dict(dict) => {
-            dict.note_whole();
-            write_entries(out, "{", dict.entries(), "}");
-        }
+        Kind::Dict(dict) => write_entries(out, "{", dict.read_all(), "}"),
         Kind::Object(object) => write_object(out, value, object),
         Kind::Other => out.push_str(&value.to_string()),
     }

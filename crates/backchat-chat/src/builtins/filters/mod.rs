@@ -6,6 +6,8 @@ mod select;
 mod sequence;
 mod text;
 
+use std::cmp::Ordering;
+
 use minijinja::Value;
 
 use crate::builtins::table::Table;
@@ -47,18 +49,18 @@ pub(crate) static FILTERS: Table<Filter> = Table(&[
     ("list", sequence::list),
     ("lower", text::lower),
     ("map", select::map),
-    ("max", sequence::max),
-    ("min", sequence::min),
+    ("max", |_, value, arguments| sequence::extreme("max", value, arguments, Ordering::Greater)),
+    ("min", |_, value, arguments| sequence::extreme("min", value, arguments, Ordering::Less)),
     ("pprint", printed::pprint),
     ("random", printed::random),
-    ("reject", select::reject),
-    ("rejectattr", select::rejectattr),
+    ("reject", |_, value, arguments| select::keep(value, arguments, false, false)),
+    ("rejectattr", |_, value, arguments| select::keep(value, arguments, true, false)),
     ("replace", text::replace),
     ("reverse", sequence::reverse),
     ("round", number::round),
     ("safe", safe),
-    ("select", select::select),
-    ("selectattr", select::selectattr),
+    ("select", |_, value, arguments| select::keep(value, arguments, false, true)),
+    ("selectattr", |_, value, arguments| select::keep(value, arguments, true, true)),
     ("slice", sequence::slice),
     ("sort", sequence::sort),
     ("string", text::string),
@@ -71,7 +73,7 @@ pub(crate) static FILTERS: Table<Filter> = Table(&[
     ("unique", sequence::unique),
     ("upper", text::upper),
     ("urlencode", text::urlencode),
-    ("urlize", printed::urlize),
+    ("urlize", |_, _, _| Err(error("urlize is not supported: links are for web pages"))),
     ("wordcount", text::wordcount),
     ("wordwrap", text::wordwrap),
     ("xmlattr", printed::xmlattr),

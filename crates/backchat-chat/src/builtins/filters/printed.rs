@@ -36,8 +36,7 @@ fn sorted(value: &Value) -> Result<Value> {
         Kind::List(items) => build::list(items.iter().map(sorted).collect::<Result<_>>()?),
         Kind::Tuple(items) => build::tuple(items.iter().map(sorted).collect::<Result<_>>()?),
         Kind::Dict(dict) => {
-            dict.note_whole();
-            let mut entries: Vec<(Key, &Value)> = dict.entries().map(|(key, value)| (key.clone(), value)).collect();
+            let mut entries: Vec<(Key, &Value)> = dict.read_all().map(|(key, value)| (key.clone(), value)).collect();
             if entries.iter().any(|(key, _)| key.value().as_str().is_none()) && entries.len() > 1 {
                 return Err(error("pprint of keys that are not strings is not supported"));
             }
@@ -59,18 +58,12 @@ pub(super) fn random(_: &Run, value: &Value, arguments: &[Value]) -> Result<Valu
     }
 }
 
-/// Refused: links are for web pages.
-pub(super) fn urlize(_: &Run, _: &Value, _: &[Value]) -> Result<Value> {
-    Err(error("urlize is not supported: links are for web pages"))
-}
-
 /// A dictionary as attributes of an element, without those that are none or undefined.
 pub(super) fn xmlattr(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [autospace] = bind("xmlattr", ["autospace"], arguments)?;
     let Kind::Dict(dict) = Kind::of(value) else { return Err(error("xmlattr expects a dictionary")) };
-    dict.note_whole();
     let mut out = String::new();
-    for (key, value) in dict.entries().filter(|(_, value)| !value.is_none() && !value.is_undefined()) {
+    for (key, value) in dict.read_all().filter(|(_, value)| !value.is_none() && !value.is_undefined()) {
         let key = key.value();
         let Some(name) = key.as_str() else { return Err(error("xmlattr expects string keys")) };
         if name.contains(|c: char| is_space(c) || matches!(c, '/' | '>' | '=')) {
@@ -88,5 +81,5 @@ pub(super) fn xmlattr(run: &Run, value: &Value, arguments: &[Value]) -> Result<V
         out.push('"');
         limits::size(out.len())?;
     }
-    Ok(if run.escapes() { Value::from_safe_string(out) } else { Value::from(out) })
+    Ok(if run.escapes.get() { Value::from_safe_string(out) } else { Value::from(out) })
 }

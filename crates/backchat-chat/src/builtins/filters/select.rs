@@ -95,8 +95,8 @@ pub(super) fn map(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value
     build::generator(mapped)
 }
 
-/// Keeps the items for which the test answers `wanted`, or that of their attribute, which is the first argument.
-fn keep(value: &Value, arguments: &[Value], by_attribute: bool, wanted: bool) -> Result<Value> {
+/// Keeps the items whose test gives `wanted`. With `by_attribute`, the first argument names the attribute to test.
+pub(super) fn keep(value: &Value, arguments: &[Value], by_attribute: bool, wanted: bool) -> Result<Value> {
     let (mut test, keywords) = split(arguments);
     let mut pick = Getter::default();
     if by_attribute {
@@ -119,20 +119,4 @@ fn keep(value: &Value, arguments: &[Value], by_attribute: bool, wanted: bool) ->
         }
     }
     build::generator(kept)
-}
-
-pub(super) fn select(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    keep(value, arguments, false, true)
-}
-
-pub(super) fn reject(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    keep(value, arguments, false, false)
-}
-
-pub(super) fn selectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    keep(value, arguments, true, true)
-}
-
-pub(super) fn rejectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    keep(value, arguments, true, false)
 }

@@ -10,7 +10,6 @@ use crate::engine::limits;
 use crate::engine::run::Run;
 use crate::values::arguments::{bind, required, truth_or};
 use crate::values::build;
-use crate::values::containers::Dict;
 use crate::values::entries;
 use crate::values::equality;
 use crate::values::group::Group;
@@ -64,14 +63,9 @@ pub(super) fn items(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value
     bind("items", [], arguments)?;
     match Kind::of(value) {
         Kind::Undefined => build::generator(Vec::new()),
-        Kind::Dict(dict) => build::generator(pairs(dict)),
+        Kind::Dict(dict) => build::generator(dict.read_all().map(entries::pair).collect()),
         _ => Err(error("Can only get item pairs from a mapping.")),
     }
-}
-
-fn pairs(dict: &Dict) -> Vec<Value> {
-    dict.note_whole();
-    dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect()
 }
 
 /// The sort key of a value: strings ignore case, unless `case_sensitive`.
@@ -114,11 +108,9 @@ pub(super) fn dictsort(_: &Run, value: &Value, arguments: &[Value]) -> Result<Va
         return Err(error(format!("'{}' object has no attribute 'items'", type_name(value))));
     };
     let case_sensitive = truth_or(&case_sensitive, false);
-    dict.note_whole();
-    let keyed = dict.entries().map(|(key, value)| {
-        let (key, value) = (key.value(), value.clone());
-        let sorted_by = if by_value { value.clone() } else { key.clone() };
-        Ok((folded(sorted_by, case_sensitive)?, Value::from((key, value))))
+    let keyed = dict.read_all().map(|(key, value)| {
+        let sorted_by = if by_value { value.clone() } else { key.value() };
+        Ok((folded(sorted_by, case_sensitive)?, entries::pair((key, value))))
     });
     build::list(sort_by_keys(keyed.collect::<Result<_>>()?, truth_or(&reverse, false))?)
 }
@@ -164,7 +156,7 @@ pub(super) fn unique(_: &Run, value: &Value, arguments: &[Value]) -> Result<Valu
     build::generator(kept)
 }
 
-fn extreme(function: &str, value: &Value, arguments: &[Value], wanted: Ordering) -> Result<Value> {
+pub(super) fn extreme(function: &str, value: &Value, arguments: &[Value], wanted: Ordering) -> Result<Value> {
     let [case_sensitive, attribute] = bind(function, ["case_sensitive", "attribute"], arguments)?;
     let case_sensitive = truth_or(&case_sensitive, false);
     let getter = Getter::of(attribute)?;
@@ -180,14 +172,6 @@ fn extreme(function: &str, value: &Value, arguments: &[Value], wanted: Ordering)
         }
     }
     Ok(best.map(|(_, item)| item).unwrap_or_default())
-}
-
-pub(super) fn max(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    extreme("max", value, arguments, Ordering::Greater)
-}
-
-pub(super) fn min(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    extreme("min", value, arguments, Ordering::Less)
 }
 
 pub(super) fn sum(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {

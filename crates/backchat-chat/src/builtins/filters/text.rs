@@ -259,10 +259,7 @@ pub(super) fn urlencode(_: &Run, value: &Value, arguments: &[Value]) -> Result<V
     };
     let pair = |key: &Value, value: &Value| format!("{}={}", quote(key, true), quote(value, true));
     let pairs: Vec<String> = match Kind::of(value) {
-        Kind::Dict(dict) => {
-            dict.note_whole();
-            dict.entries().map(|(key, value)| pair(&key.value(), value)).collect()
-        }
+        Kind::Dict(dict) => dict.read_all().map(|(key, value)| pair(key.as_value(), value)).collect(),
         Kind::List(_) | Kind::Tuple(_) | Kind::Object(_) => {
             let mut pairs = Vec::new();
             for item in items_of(value)? {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use minijinja::Value;
 use minijinja::value::{Object, ObjectRepr};
 
-use crate::builtins::names;
+use crate::builtins::names::{self, types};
 use crate::engine::limits;
 use crate::values::arguments::{integer_or, none, only, positional, required};
 use crate::values::build;
@@ -19,19 +19,16 @@ use crate::values::markup;
 use crate::values::measure;
 use crate::values::{Kind, Result, error, type_name};
 
-fn methods(value: &Value) -> &'static [&'static str] {
-    match Kind::of(value) {
-        Kind::Str(_) => names::STR,
-        Kind::List(_) => names::LIST,
-        Kind::Tuple(_) => names::TUPLE,
-        Kind::Dict(_) => names::DICT,
-        _ => &[],
-    }
-}
-
 /// Whether the type of a value has a method with this name, which takes precedence over a key.
 pub(crate) fn has(value: &Value, name: &str) -> bool {
-    methods(value).contains(&name)
+    let own = match Kind::of(value) {
+        Kind::Str(_) => types::STR,
+        Kind::List(_) => types::LIST,
+        Kind::Tuple(_) => types::TUPLE,
+        Kind::Dict(_) => types::DICT,
+        _ => return false,
+    };
+    names::types_with(name) & own != 0
 }
 
 /// Calls a method that the type of a value has.

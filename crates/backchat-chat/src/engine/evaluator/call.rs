@@ -39,9 +39,8 @@ impl<'r> Evaluator<'r> {
                     let Kind::Dict(dict) = Kind::of(&given) else {
                         return Err(error(format!("argument after ** must be a mapping, not {}", type_name(&given))));
                     };
-                    dict.note_whole();
                     limits::charge(std::slice::from_ref(&given))?;
-                    for (key, value) in dict.entries() {
+                    for (key, value) in dict.read_all() {
                         match key.as_value().as_str() {
                             Some(name) => keywords.push((name.to_owned(), value.clone())),
                             None => return Err(error("keywords must be strings")),
@@ -135,17 +134,17 @@ impl<'r> Evaluator<'r> {
 
     /// Runs a block, which prints. It never escapes.
     pub(super) fn block(&mut self, id: FunctionId, around: usize) -> Result<()> {
-        let outer = self.run.set_escapes(false);
+        let outer = self.run.escapes.replace(false);
         self.function(id, around, |_, _| Ok(()))?;
-        self.run.set_escapes(outer);
+        self.run.escapes.set(outer);
         Ok(())
     }
 
     /// Runs a macro, which prints. It escapes its output only if it was declared inside an `autoescape` block.
     fn call_macro(&mut self, called: &Macro, arguments: &[Value]) -> Result<()> {
-        let outer = self.run.set_escapes(self.run.escapes() && called.function.may_escape);
+        let outer = self.run.escapes.replace(self.run.escapes.get() && called.function.may_escape);
         self.function(called.id, called.around, |evaluator, function| evaluator.bind(function, arguments))?;
-        self.run.set_escapes(outer);
+        self.run.escapes.set(outer);
         Ok(())
     }
 

@@ -131,7 +131,7 @@ impl<'r> Evaluator<'r> {
             }
             ExpressionKind::Concat(parts) => {
                 let parts = self.values(parts)?;
-                limits::charged(operators::concat(&parts, self.run.escapes()))
+                limits::charged(operators::concat(&parts, self.run.escapes.get()))
             }
             ExpressionKind::Condition(condition) => {
                 if self.truth(&condition.test)? {
@@ -222,7 +222,8 @@ impl<'r> Evaluator<'r> {
     pub(super) fn chain(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<Value> {
         let (mut value, rest) = self.begun(first, links)?;
         for link in rest {
-            value = self.link(value, link)?;
+            let result = self.applied(value, link);
+            value = self.at_span(&link.span, result)?;
         }
         Ok(value)
     }
@@ -266,11 +267,6 @@ impl<'r> Evaluator<'r> {
             ))),
             _ => Ok(self.name(name)),
         }
-    }
-
-    fn link(&mut self, value: Value, link: &'r Link) -> Result<Value> {
-        let result = self.applied(value, link);
-        self.at_span(&link.span, result)
     }
 
     fn applied(&mut self, value: Value, link: &'r Link) -> Result<Value> {

@@ -21,7 +21,7 @@ use super::limits::{self, Exceeded};
 use super::program::{Body, Function, FunctionId, Name, Otherwise, Program, Scope, Slot, Upvalue};
 use super::run::Run;
 use crate::jinja::syntax::tree::Span;
-use crate::origin::Origin;
+use crate::origin::Rendered;
 use crate::values::{Result, error};
 
 use loops::Loop;
@@ -62,7 +62,8 @@ pub(crate) struct Evaluator<'r> {
     captured: Option<Value>,
     steps: u64,
     depth: usize,
-    failed_at: Option<Span>,
+    /// The innermost expression or statement that failed, in bytes of the source.
+    pub(crate) failed_at: Option<Span>,
 }
 
 impl<'r> Evaluator<'r> {
@@ -89,14 +90,9 @@ impl<'r> Evaluator<'r> {
         limits::check()
     }
 
-    /// What was printed, the spans of generation blocks in it, and what came from where.
-    pub(crate) fn into_parts(self) -> (String, Vec<(usize, usize)>, Vec<Origin>) {
-        self.output.into_parts()
-    }
-
-    /// Bytes of the source: the expression or statement that failed.
-    pub(crate) fn failed_at(&mut self) -> Option<Span> {
-        self.failed_at.take()
+    /// What was printed.
+    pub(crate) fn into_rendered(self) -> Rendered {
+        self.output.into_rendered()
     }
 
     /// Notes where an error came from, the innermost place first.
@@ -117,7 +113,7 @@ impl<'r> Evaluator<'r> {
         let before = self.steps;
         self.steps += count as u64;
         if before / STEPS_BETWEEN_CHECKS != self.steps / STEPS_BETWEEN_CHECKS {
-            limits::look_at_clock();
+            limits::check_clock();
             limits::check()?;
         }
         if self.steps > limits::STEPS { limits::exceed(Exceeded::Steps) } else { Ok(()) }

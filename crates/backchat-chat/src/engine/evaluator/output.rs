@@ -7,14 +7,14 @@ use minijinja::Value;
 use super::Evaluator;
 use crate::engine::limits::{self, Exceeded};
 use crate::jinja::syntax::tree::Span;
-use crate::origin::Origin;
+use crate::origin::{Origin, Rendered};
 use crate::values::text::to_str;
 use crate::values::{Result, markup};
 
 /// Bytes of text in a template that are captured without being counted.
 const SHORT_TEXT: usize = 64;
 
-/// The text so far, and the spans of generation blocks in it.
+/// The render so far.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     text: String,
@@ -34,8 +34,8 @@ impl Output {
         Self { text: String::with_capacity(room), origins: traces.then(Vec::new), ..Self::default() }
     }
 
-    pub(super) fn into_parts(self) -> (String, Vec<(usize, usize)>, Vec<Origin>) {
-        (self.text, self.spans, self.origins.unwrap_or_default())
+    pub(super) fn into_rendered(self) -> Rendered {
+        Rendered { text: self.text, assistant_spans: self.spans, origins: self.origins.unwrap_or_default() }
     }
 
     fn push(&mut self, text: &str) -> Result<()> {
@@ -79,7 +79,7 @@ impl<'r> Evaluator<'r> {
 
     pub(super) fn print(&mut self, value: &Value) -> Result<()> {
         let text = to_str(value);
-        if self.run.escapes() && !value.is_safe() {
+        if self.run.escapes.get() && !value.is_safe() {
             limits::charge_printed(&text)?;
             let mut escaped = String::new();
             markup::escape_into(&mut escaped, &text);
@@ -126,7 +126,7 @@ impl<'r> Evaluator<'r> {
             let printed = print(evaluator);
             evaluator.output.captures -= 1;
             let text = mem::replace(&mut evaluator.output.text, outer);
-            let text = if evaluator.run.escapes() { Value::from_safe_string(text) } else { Value::from(text) };
+            let text = if evaluator.run.escapes.get() { Value::from_safe_string(text) } else { Value::from(text) };
             Ok((text, printed?))
         })
     }

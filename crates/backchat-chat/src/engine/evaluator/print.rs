@@ -18,7 +18,7 @@ impl<'r> Evaluator<'r> {
     /// Prints an expression, without building a string that is only printed.
     pub(super) fn print_expression(&mut self, expression: &'r Expression) -> Result<()> {
         // Escaping depends on which parts are markup.
-        if self.run.escapes() {
+        if self.run.escapes.get() {
             let value = self.evaluate(expression)?;
             self.print(&value)?;
         } else {

@@ -71,9 +71,9 @@ impl<'r> Evaluator<'r> {
             }
             StatementKind::AutoEscape { enabled, inside } => {
                 let enabled = self.truth(enabled)?;
-                let outer = self.run.set_escapes(enabled);
+                let outer = self.run.escapes.replace(enabled);
                 let flow = self.scoped(inside)?;
-                self.run.set_escapes(outer);
+                self.run.escapes.set(outer);
                 return Ok(flow);
             }
             StatementKind::Block(function, scoped) => {

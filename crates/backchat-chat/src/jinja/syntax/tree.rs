@@ -1,8 +1,19 @@
-//! The syntax tree of a template. Every node knows the bytes of the source it was read from.
+//! The syntax tree of a template.
 
 use std::ops::Range;
 
 pub(crate) type Span = Range<usize>;
+
+/// A node, and the bytes of the source it was read from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Spanned<K> {
+    pub(crate) kind: K,
+    pub(crate) span: Span,
+}
+
+pub(crate) type Expr<'s> = Spanned<ExprKind<'s>>;
+pub(crate) type Statement<'s> = Spanned<StatementKind<'s>>;
+pub(crate) type Body<'s> = Vec<Statement<'s>>;
 
 /// A constant.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,12 +56,6 @@ pub(crate) enum UnaryOp {
     Not,
     Neg,
     Pos,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Expr<'s> {
-    pub(crate) kind: ExprKind<'s>,
-    pub(crate) span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -116,14 +121,6 @@ impl<'s> Target<'s> {
         }
     }
 }
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Statement<'s> {
-    pub(crate) kind: StatementKind<'s>,
-    pub(crate) span: Span,
-}
-
-pub(crate) type Body<'s> = Vec<Statement<'s>>;
 
 /// A macro's or call block's parameters, each with its default.
 pub(crate) type Parameters<'s> = Vec<(&'s str, Option<Expr<'s>>)>;
