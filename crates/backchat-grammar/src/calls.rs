@@ -7,8 +7,8 @@ use super::native;
 use super::notes::{Effect, Note};
 use super::reads::Reads;
 use super::rules::{Node, Rules};
-use super::schema::{Member, Order, Problem, Schema, SchemaReader, Shape, bare_keys, types};
-use super::strings::Strings;
+use super::schema::{Cause, Member, Order, Problem, Schema, SchemaReader, Shape, bare_keys, types};
+use super::spelling::Strings;
 use super::style::{Space, Style, unquoted_json};
 use backchat_core::json::{self, Value};
 use backchat_derive::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
@@ -38,26 +38,6 @@ pub(crate) struct SchemaContext<'r> {
     pub reads: &'r Reads,
 }
 
-/// Why a tool has no rule.
-#[derive(Clone, Debug)]
-pub(crate) struct Fault {
-    pub problem: Problem,
-    /// The wire cannot write it, whatever its schema says.
-    pub of_wire: bool,
-}
-
-impl Fault {
-    fn of_wire(path: &str, message: &str) -> Self {
-        Self { problem: Problem::at(path, message), of_wire: true }
-    }
-}
-
-impl From<Problem> for Fault {
-    fn from(problem: Problem) -> Self {
-        Self { problem, of_wire: false }
-    }
-}
-
 /// Adds the rule of a call to a tool.
 pub(crate) fn call<'r>(
     rules: &'r mut Rules,
@@ -67,7 +47,7 @@ pub(crate) fn call<'r>(
     free_texts: &'r FreeTexts,
     reading: SchemaContext<'r>,
     notes: &mut Vec<Note>,
-) -> Result<Node, Fault> {
+) -> Result<Node, Problem> {
     // Inside a value without quotes even the text of a JSON string ends at the value's mark.
     let text = match &calls.body.arguments {
         Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &free_texts.bare,
@@ -80,7 +60,7 @@ pub(crate) fn call<'r>(
     notes.append(&mut reader.notes);
     let arguments = arguments?;
     if arguments.is_never() {
-        return Err(Problem::at("", "nothing satisfies these parameters").into());
+        return Err(Problem::at("", "nothing satisfies these parameters"));
     }
     let in_json = calls.body.object.is_some();
     let mut written_out = |pieces: &[CallPart]| -> Vec<Node> {
@@ -90,7 +70,7 @@ pub(crate) fn call<'r>(
     let node = Node::sequence(head.into_iter().chain([arguments]).chain(tail));
     if !free_texts.value.accepts(&tool.name) || tool.name.chars().any(char::is_control) {
         let message = format!("the name {:?} contains a marker of this wire format", tool.name);
-        return Err(Fault::of_wire("", &message));
+        return Err(Problem::of_wire("", &message));
     }
     Ok(rules.add(&format!("call-{}", tool.name), node))
 }
@@ -121,12 +101,12 @@ fn arguments<'r>(
     written: &'r Written,
     free_texts: &'r FreeTexts,
     reading: SchemaContext<'r>,
-) -> Result<Node, Fault> {
+) -> Result<Node, Problem> {
     let schema = Schema::new(&tool.parameters, String::new());
     let mut shapes = reader.shapes(&schema)?;
     shapes.retain(|shape| shape.types & types::OBJECT != 0);
     if shapes.is_empty() {
-        return Err(Problem::at("", "no object satisfies these parameters").into());
+        return Err(Problem::at("", "no object satisfies these parameters"));
     }
     let style = match &calls.body.arguments {
         Arguments::Json | Arguments::JsonText => Style::json(),
@@ -154,7 +134,7 @@ fn arguments<'r>(
             && let Some(key) = shape.required.iter().find(|key| style.key(key).is_never())
         {
             let message = format!("this wire format writes keys without quotes and cannot write {key:?}");
-            return Err(Fault::of_wire("/required", &message));
+            return Err(Problem::of_wire("/required", &message));
         }
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
     }
@@ -251,7 +231,7 @@ const ONLY_JSON: &str =
     "the parser does not read all that Python prints: only JSON, and what it takes for JSON, is allowed";
 
 impl<'r> Paired<'r> {
-    fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Shape) -> Result<Node, Fault> {
+    fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Shape) -> Result<Node, Problem> {
         let properties = shape.named_members(self.written.sorted);
         let cut = &self.pairs.cut;
         let tool = reader.tool.clone();
@@ -267,8 +247,8 @@ impl<'r> Paired<'r> {
                         true => "nothing satisfies this required argument".to_owned(),
                         false => format!("this wire format cannot write the name {key:?}"),
                     };
-                    let problem = Problem::at(&format!("/properties/{key}"), &message);
-                    return Err(Fault { problem, of_wire: is_odd });
+                    let cause = if is_odd { Cause::Wire } else { Cause::Schema };
+                    return Err(Problem { cause, ..Problem::at(&format!("/properties/{key}"), &message) });
                 }
                 continue;
             }
@@ -306,7 +286,7 @@ impl<'r> Paired<'r> {
         schema: &Schema,
         key: Option<&str>,
         name: &str,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, Problem> {
         let shapes = reader.shapes(schema)?;
         let text = shapes.iter().any(Shape::takes_any_text);
         let mut nodes: Vec<Node> = Vec::new();
@@ -371,7 +351,7 @@ impl<'r> Paired<'r> {
         spelling: &Spelling,
         read: Read,
         name: &str,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, Problem> {
         let is_word = matches!(spelling.kind, "boolean" | "null");
         // A value that may come back as text in any spelling is written as on the wire.
         let as_written = read.text || !read.json && !read.python;
@@ -397,7 +377,7 @@ impl<'r> Paired<'r> {
         shape: &Shape,
         spelling: &Spelling,
         name: &str,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, Problem> {
         let quoted = |open: &str, close: &str| {
             let before = spelling.before.strip_suffix(open).unwrap_or(&spelling.before).to_owned();
             let after = spelling.after.strip_prefix(close).unwrap_or(&spelling.after).to_owned();
@@ -450,7 +430,7 @@ impl<'r> Paired<'r> {
     }
 
     /// A text without quotes.
-    fn bare(&self, reader: &mut SchemaReader<'r>, shape: &Shape, name: &str) -> Result<Node, Fault> {
+    fn bare(&self, reader: &mut SchemaReader<'r>, shape: &Shape, name: &str) -> Result<Node, Problem> {
         let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
         if let Some(values) = &shape.values {
             let mut nodes = Vec::new();

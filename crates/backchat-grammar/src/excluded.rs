@@ -2,7 +2,7 @@
 //! patterns, so that it is exact.
 
 use super::automaton::Automaton;
-use super::json_text::in_json;
+use super::spelling::in_json;
 use backchat_parser::pattern::Regular;
 
 /// A pattern that a text must not match, and whether it matches at the beginning alone.

@@ -33,7 +33,7 @@ impl Grammar {
 
     /// For xgrammar.
     pub fn to_ebnf(&self) -> String {
-        written(&self.rules, &self.root, Dialect::Ebnf)
+        ebnf(&self.rules, &self.root)
     }
 }
 

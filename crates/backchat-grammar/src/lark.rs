@@ -213,13 +213,11 @@ impl LarkWriter<'_> {
 
 /// Whether no place is reached from itself.
 fn is_finite(reached: &[usize], steps: &[Step]) -> bool {
+    let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut left: HashMap<usize, usize> = reached.iter().map(|at| (*at, 0)).collect();
     for step in steps {
-        *left.entry(step.to).or_default() += 1;
-    }
-    let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
-    for step in steps {
         after.entry(step.from).or_default().push(step.to);
+        *left.entry(step.to).or_default() += 1;
     }
     let mut free: Vec<usize> = reached.iter().copied().filter(|at| left.get(at) == Some(&0)).collect();
     let mut seen = 0;
@@ -228,9 +226,7 @@ fn is_finite(reached: &[usize], steps: &[Step]) -> bool {
         for to in after.get(&at).into_iter().flatten() {
             if let Some(count) = left.get_mut(to) {
                 *count -= 1;
-                if *count == 0 {
-                    free.push(*to);
-                }
+                free.extend((*count == 0).then_some(*to));
             }
         }
     }

@@ -7,8 +7,6 @@
 mod answer;
 mod assumed;
 mod automaton;
-mod bans;
-mod begun;
 mod body;
 mod calls;
 mod char_class;
@@ -19,14 +17,12 @@ mod factored;
 mod format;
 mod frame;
 mod gbnf;
-mod json_text;
 mod lark;
 mod machine;
 mod marks;
 mod native;
 mod notes;
 mod number;
-mod own_mark;
 mod plain;
 mod preserved;
 mod prompt_end;
@@ -38,12 +34,12 @@ mod schema;
 mod shared_texts;
 mod special;
 mod spelling;
-mod strings;
 mod structural_tag;
 mod style;
 mod thinking;
 mod tools;
 mod turn;
+mod turn_marks;
 mod varying;
 
 pub use assumed::assume;
@@ -71,7 +67,7 @@ use prompt_end::PromptEnd;
 use reads::Reads;
 use request::Wants;
 use rules::{Node, Rules};
-use schema::Order;
+use schema::{Cause, Order, Problem};
 use shared_texts::SharedTexts;
 use turn::{Start, TurnKind};
 
@@ -169,14 +165,16 @@ impl Builder {
         let (prompt, told) = self.prompt(request);
         let end = PromptEnd::find(written_of(&self.wire), prompt.as_deref());
         let mut frame = self.frame(request, &end, wants, wants != Wants::Nothing);
-        let mut rules = self.rules_of(frame.as_deref());
+        let rules_of =
+            |frame: &Option<Arc<Frame>>| frame.as_ref().map_or_else(|| self.rules(), |frame| frame.rules.clone());
+        let mut rules = rules_of(&frame);
         let calls = match wants {
             Wants::Nothing => Vec::new(),
             _ => self.calls(&mut rules, request, &callable, wants, &mut notes)?,
         };
         if calls.is_empty() && wants != Wants::Nothing {
             frame = self.frame(request, &end, wants, false);
-            rules = self.rules_of(frame.as_deref());
+            rules = rules_of(&frame);
         }
         let answer = self.answer(&mut rules, request, wants, &mut notes)?;
         let Some(frame) = frame else {
@@ -240,10 +238,6 @@ impl Builder {
             several: request.parallel.unwrap_or(wants != Wants::One),
         };
         self.frames.get(kind, || self.rules(), &self.wire, &self.free_texts)
-    }
-
-    fn rules_of(&self, frame: Option<&Frame>) -> Rules {
-        frame.map_or_else(|| self.rules(), |frame| frame.rules.clone())
     }
 
     /// The texts to forbid instead, if nothing may be called.
@@ -319,28 +313,26 @@ impl Builder {
         for tool in callable {
             match calls::call(rules, tool, calls, written_of(wire), free_texts, reading, notes) {
                 Ok(node) => nodes.push(node),
-                Err(fault) => {
-                    // A tool that cannot be called is left out. One with a schema that is too much can be.
-                    let is_left_out = !fault.problem.is_limit && (fault.of_wire || wants == Wants::Perhaps);
-                    let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
-                    // What nests too deep has a path of as many names.
-                    let place = diagnostic::shortened(place, 200);
-                    let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
-                    if is_left_out {
-                        notes.push(Note {
-                            effect: Effect::Tighter,
-                            tool: Some(tool.name.clone()),
-                            path: Some(fault.problem.path.clone()),
-                            keyword: None,
-                            message: format!("the tool is dropped: {}", fault.problem.message),
-                        });
+                Err(Problem { path, message, cause }) => {
+                    // A tool that cannot be called is dropped. One whose schema is too large can be called.
+                    let is_dropped = match cause {
+                        Cause::Wire => true,
+                        Cause::Schema => wants == Wants::Perhaps,
+                        Cause::Limit => false,
+                    };
+                    // Deep nesting makes a long path.
+                    let place = diagnostic::shortened(if path.is_empty() { "/" } else { &path }, 200);
+                    let fault = format!("tool `{}` at `{place}`: {message}", tool.name);
+                    faults.push((is_dropped, Diagnostic::error("grammar-tool", fault)));
+                    if is_dropped {
+                        let dropped = Note::new(Effect::Tighter, format!("the tool is dropped: {message}"));
+                        notes.push(Note { tool: Some(tool.name.clone()), path: Some(path), ..dropped });
                     }
-                    faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
                 }
             }
         }
         let is_forced = wants != Wants::Perhaps;
-        if faults.iter().any(|(left_out, _)| !left_out) || is_forced && nodes.is_empty() {
+        if faults.iter().any(|(is_dropped, _)| !is_dropped) || is_forced && nodes.is_empty() {
             return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
         }
         Ok(nodes)
@@ -457,7 +449,7 @@ pub fn answer(built: &Grammar, format: &str, grammar: Value, triggers: Option<&[
         .iter()
         .map(|(text, after)| Value::from([("text", text.as_str().into()), ("after", (*after).into())]));
     out.insert("stop", Value::List(stop.collect()));
-    let start = [("inside", built.start.inside.into()), ("held", built.start.held.as_str().into())];
+    let start = [("inside", built.start.inside.into()), ("held", "".into())];
     out.insert("start", Value::from(start));
     out.insert("reasoning", built.reasoning());
     if let Some(bans) = &built.bans {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::automaton::Automaton;
-use super::bans;
 use super::excluded::{Excluded, Forbidden, openings, without};
 use super::notes::{Effect, Note};
+use super::turn_marks::first_of_its_own;
 use backchat_derive::derive;
 use backchat_derive::wire::structure::{CallPart, Encoding, KEY_AGAIN, WireFormat};
 use backchat_derive::wire::written::{TurnPart, Written};
@@ -30,7 +30,7 @@ pub(crate) struct FreeTexts {
     pub quoted: Option<Quoted>,
     /// The opening and the closing of a thought.
     pub thought: Option<(String, String)>,
-    /// The marks by which a call is known; see [`bans`].
+    /// The texts to forbid if calls are not allowed, for engines that ban words instead of following a grammar.
     pub bans: Vec<String>,
     /// Those of the texts above whose marks are literals.
     pub excluded: Arc<Vec<Excluded>>,
@@ -55,7 +55,7 @@ pub(crate) const CALLS: &str = "tool_calls";
 pub(crate) fn free_texts(template: &Template, wire: &WireFormat, written: &Written) -> FreeTexts {
     let mut notes = Vec::new();
     let thought = thought(template, wire);
-    let bans = bans::find(wire, written, thought.as_ref());
+    let bans = bans(wire, written, thought.as_ref());
     let marks = Marks::find(template, wire, written, thought.as_ref(), &mut notes);
     let mut texts = Texts { excluded: Vec::new(), notes };
     let content = marks.content.iter().filter(|(_, is_at_start)| !is_at_start);
@@ -234,4 +234,38 @@ fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
         .map(str::trim)
         .find(|mark| wire.segmentation.is_distinctive(mark))
         .map(str::to_owned)
+}
+
+/// The shortest texts that mark a call: every call has one, and nothing else in a turn needs them. Empty if calls have
+/// no marks of their own.
+fn bans(wire: &WireFormat, written: &Written, thought: Option<&(String, String)>) -> Vec<String> {
+    let Some(calls) = &wire.calls else { return Vec::new() };
+    let segmentation = wire.segmentation;
+    let texts = |pieces: &[CallPart]| -> String { pieces.iter().map_while(CallPart::text).collect() };
+    let (mut before, mut after): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let mut elsewhere: Vec<&str> = thought.iter().flat_map(|(open, close)| [open.as_str(), close.as_str()]).collect();
+    for group in &written.groups {
+        for shape in &group.shapes {
+            let first = shape.parts.iter().position(|part| *part == TurnPart::Call);
+            let last = shape.parts.iter().rposition(|part| *part == TurnPart::Call);
+            let header = |text: &'_ str| segmentation.shared_start(text, &group.header).len();
+            if let (Some(first), Some(last)) = (first, last) {
+                let own = shape.text(first.checked_sub(1));
+                before.push(if first == 1 { own.get(header(own)..).unwrap_or(own) } else { own });
+                after.push(shape.text(Some(last + 1)));
+            }
+            // The text before the first call, and all of a turn without one.
+            let others = shape.parts.iter().take(first.map_or(usize::MAX, |first| first.saturating_sub(1)));
+            elsewhere.extend(others.filter_map(TurnPart::text));
+        }
+    }
+    let before = before.into_iter().reduce(|a, b| segmentation.shared_end(a, b)).unwrap_or_default();
+    let after = after.into_iter().reduce(|a, b| segmentation.shared_start(a, b)).unwrap_or_default();
+    let opening = format!("{before}{}", texts(&calls.body.head));
+    let closing = format!("{}{after}", texts(&calls.body.tail));
+    [opening, closing]
+        .iter()
+        .find_map(|text| first_of_its_own(segmentation, text, &elsewhere))
+        .map(|(_, mark)| vec![mark])
+        .unwrap_or_default()
 }

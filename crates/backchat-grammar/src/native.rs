@@ -3,7 +3,7 @@
 
 use super::automaton::Automaton;
 use super::rules::Rules;
-use super::strings::Strings;
+use super::spelling::Strings;
 use super::style::Style;
 use backchat_core::json::{Object, Value, texts};
 

@@ -40,13 +40,9 @@ impl JsonWriter<'_> {
     fn node(&mut self, node: &Node) -> Value {
         match node {
             Node::Literal(text) => Value::from([("lit", text.as_str().into())]),
-            Node::Sequence(items) => {
-                let items = items.iter().map(|item| self.node(item)).collect();
-                Value::from([("seq", Value::List(items))])
-            }
-            Node::Choice(items) => {
-                let items = items.iter().map(|item| self.node(item)).collect();
-                Value::from([("alt", Value::List(items))])
+            Node::Sequence(items) | Node::Choice(items) => {
+                let kind = if matches!(node, Node::Sequence(_)) { "seq" } else { "alt" };
+                Value::from([(kind, Value::List(items.iter().map(|item| self.node(item)).collect()))])
             }
             Node::Repeat(node, min, max) => {
                 let own = self.node(node);

@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use super::automaton::Automaton;
 use super::excluded::Excluded;
 use super::shared_texts::SharedTexts;
-use super::strings::Strings;
+use super::spelling::Strings;
 use backchat_core::json::Value;
 
 /// The number of blanks allowed in one place.
@@ -43,17 +43,6 @@ pub(crate) struct Text {
     pub automaton: Automaton,
 }
 
-/// A quoted text of any content, once it is made.
-#[derive(Clone, Debug)]
-pub(crate) struct FreeString {
-    pub strings: Strings,
-    /// Inside a JSON string.
-    pub inside: bool,
-    /// What it must not contain.
-    pub free_texts: Automaton,
-    pub node: Node,
-}
-
 /// The rules of one grammar.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
@@ -63,8 +52,8 @@ pub(crate) struct Rules {
     names: HashMap<String, usize, foldhash::fast::RandomState>,
     /// The places of texts, each with the hash of its automaton.
     known: HashTable<(u64, usize)>,
-    /// Quoted texts of any content.
-    pub free_strings: Vec<FreeString>,
+    /// The strings of any text so far, by their quotes, whether they are inside a JSON string, and what they exclude.
+    pub free_strings: Vec<(Strings, bool, Automaton, Node)>,
     /// How much white space two tokens may have between them, if renders indent more than is usual.
     pub most_blanks: u32,
     /// Texts that are free but for plain markers.

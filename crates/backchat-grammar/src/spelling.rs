@@ -1,8 +1,31 @@
-//! How the characters of a string are written between its quotes.
+//! How strings are quoted, and how the characters between the quotes are written.
+
+use std::sync::LazyLock;
 
 use super::automaton::{Automaton, difference};
-use super::json_text::{ANY_JSON, json_text};
 use backchat_parser::pattern::Regular;
+
+/// How strings are quoted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Strings {
+    Json,
+    /// In one of these quotes, escaped as Python does.
+    Python(&'static [char]),
+    /// Between single quotes, unescaped, or as JSON.
+    Single,
+    /// Between two markers, unescaped.
+    Marked(String, String),
+}
+
+impl Strings {
+    /// The delimiters of a string; those of JSON if there are several kinds.
+    pub fn marks(&self) -> (&str, &str) {
+        match self {
+            Self::Json | Self::Python(_) | Self::Single => ("\"", "\""),
+            Self::Marked(open, close) => (open, close),
+        }
+    }
+}
 
 /// How the characters between two quotes are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +33,7 @@ pub(crate) enum Spelling {
     Json,
     /// As Python does inside this quote.
     Python(char),
-    /// As they are, without this text.
+    /// Unescaped; this text must not occur.
     Raw(String),
 }
 
@@ -22,8 +45,9 @@ impl Spelling {
             Self::Json => json_text(text),
             Self::Python(quote) => {
                 let sign = u32::from(*quote);
-                let plain = |low, high| difference(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
-                text.respelled(&plain, &PYTHON_ESCAPES, false)
+                let mut escaped = [(0, 8), (10, 31), (sign, sign), (92, 92)];
+                escaped.sort_unstable();
+                text.respelled(&|low, high| difference(low, high, &escaped), &PYTHON_ESCAPES, false)
             }
             // A string always has quotes here: the text is raw.
             Self::Raw(close) if close.is_empty() => Some(text.clone()),
@@ -35,7 +59,38 @@ impl Spelling {
 const PYTHON_ESCAPES: [(char, &str); 6] =
     [('\'', "\\'"), ('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
 
-fn sorted<const N: usize>(mut ranges: [(u32, u32); N]) -> [(u32, u32); N] {
-    ranges.sort_unstable();
-    ranges
+const JSON_ESCAPES: [(char, &str); 8] = [
+    ('"', "\\\""),
+    ('\\', "\\\\"),
+    ('\n', "\\n"),
+    ('\r', "\\r"),
+    ('\t', "\\t"),
+    ('/', "\\/"),
+    ('\u{8}', "\\b"),
+    ('\u{c}', "\\f"),
+];
+
+/// The characters that JSON strings hold unescaped.
+fn json_plain(low: u32, high: u32) -> Vec<(u32, u32)> {
+    difference(low, high, &[(0, 31), (34, 34), (92, 92)])
+}
+
+/// Text as it is written between the quotes of a JSON string, in every spelling.
+fn json_text(text: &Automaton) -> Option<Automaton> {
+    text.respelled(&json_plain, &JSON_ESCAPES, true)
+}
+
+/// The same in the usual spelling alone.
+pub(super) fn within_json(text: &Automaton) -> Option<Automaton> {
+    let [usual @ .., _, _, _] = &JSON_ESCAPES;
+    text.respelled(&json_plain, usual, false)
+}
+
+/// Any text between the quotes of a JSON string.
+static ANY_JSON: LazyLock<Automaton> =
+    LazyLock::new(|| json_text(&Automaton::anything()).unwrap_or_else(Automaton::nothing));
+
+/// The texts that may occur between the quotes of a JSON string; `None` if they need too many states.
+pub(super) fn in_json(text: &Automaton) -> Option<Automaton> {
+    ANY_JSON.both(text)
 }

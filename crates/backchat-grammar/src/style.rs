@@ -1,11 +1,10 @@
 //! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
 
-use super::automaton::{Automaton, difference};
+use super::automaton::Automaton;
 use super::custom::ContextFree;
 use super::format::is_format;
-use super::rules::{FreeString, Node, Rules};
-use super::spelling::Spelling;
-use super::strings::Strings;
+use super::rules::{Node, Rules};
+use super::spelling::{Spelling, Strings, within_json};
 use backchat_core::json::Value;
 use backchat_core::python;
 use backchat_core::text::slice;
@@ -162,17 +161,15 @@ impl Style {
     /// Strings whose text the automaton accepts; `None` if they need too many states.
     pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, free_texts: &Automaton) -> Option<Node> {
         let is_free = *text == Automaton::anything();
-        let is_same = |known: &&FreeString| {
-            known.strings == self.strings && known.inside == self.inside && known.free_texts == *free_texts
+        let is_same = |(strings, inside, known, _): &&(Strings, bool, Automaton, Node)| {
+            *strings == self.strings && *inside == self.inside && known == free_texts
         };
-        let known = rules.free_strings.iter().filter(|_| is_free).find(is_same);
-        if let Some(known) = known {
-            return Some(known.node.clone());
+        if let Some((.., node)) = rules.free_strings.iter().filter(|_| is_free).find(is_same) {
+            return Some(node.clone());
         }
         let node = self.constrained(rules, name, text, is_free, free_texts)?;
         if is_free {
-            let (strings, inside, free_texts) = (self.strings.clone(), self.inside, free_texts.clone());
-            rules.free_strings.push(FreeString { strings, inside, free_texts, node: node.clone() });
+            rules.free_strings.push((self.strings.clone(), self.inside, free_texts.clone(), node.clone()));
         }
         Some(node)
     }
@@ -259,7 +256,10 @@ impl Style {
             Value::String(text) => {
                 let as_json = || {
                     let plain = keep(value.to_string());
-                    if plain.is_never() { keep(numbered(text)) } else { Node::choice([plain, keep(ascii(text))]) }
+                    match plain.is_never() {
+                        true => keep(numbered(text, |c| c.is_ascii_alphanumeric())),
+                        false => Node::choice([plain, keep(numbered(text, |c| c.is_ascii()))]),
+                    }
                 };
                 let as_it_is = |open: &str, close: &str| match text.contains(close) {
                     true => Node::never(),
@@ -328,17 +328,8 @@ pub(super) fn unquoted_json(text: &str) -> String {
     slice(&quoted, 1..quoted.len() - 1).to_owned()
 }
 
-/// A JSON string in ASCII only.
-fn ascii(text: &str) -> String {
-    escaped(text, |c| c.is_ascii())
-}
-
-/// A string of JSON in which only letters and digits are unescaped.
-fn numbered(text: &str) -> String {
-    escaped(text, |c| c.is_ascii_alphanumeric())
-}
-
-fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
+/// A JSON string in which only these characters are written as usual, all others as `\u` and their number.
+fn numbered(text: &str, plain: impl Fn(char) -> bool) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         if plain(c) {
@@ -352,11 +343,4 @@ fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
     }
     out.push('"');
     out
-}
-
-/// Regular text as it is written inside a JSON string.
-fn within_json(automaton: &Automaton) -> Option<Automaton> {
-    let plain = |low: u32, high: u32| difference(low, high, &[(0, 31), (34, 34), (92, 92)]);
-    let escapes = [('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
-    automaton.respelled(&plain, &escapes, false)
 }

@@ -1,15 +1,14 @@
 //! The turn: the order of thoughts, content and calls, and the point at which the prompt ends.
 
 use super::automaton::Automaton;
-use super::begun::{Begun, begun};
 use super::factored::factored;
 use super::machine::Machine;
 use super::marks::FreeTexts;
 use super::notes::{Effect, Note};
-use super::own_mark::first_of_its_own;
 use super::prompt_end::PromptEnd;
 use super::rules::{Node, Rules};
 use super::thinking::{self, Thinking};
+use super::turn_marks::{Begun, begun, first_of_its_own};
 use super::varying::fixed_start;
 use super::{LazyStart, Trigger};
 use backchat_core::text::{common_start, slice};
@@ -81,8 +80,6 @@ pub(crate) struct Turn<'t> {
 pub(crate) struct Start {
     /// The region the prompt left open.
     pub inside: Option<&'static str>,
-    /// The end of the prompt that may be the beginning of a mark.
-    pub held: String,
     /// The prompt's own part of the turn.
     pub begun: String,
     /// Where reasoning begins and ends.
@@ -395,7 +392,7 @@ impl<'t> Turn<'t> {
         });
         let thought = self.free_texts.thought.as_ref();
         let thinking = thinking::find(self.wire, thought, self.group, self.tail, inside.is_some());
-        Start { inside, held: String::new(), begun, thinking }
+        Start { inside, begun, thinking }
     }
 }
 

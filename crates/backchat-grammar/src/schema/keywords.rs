@@ -9,42 +9,6 @@ use super::{Problem, SchemaReader};
 use crate::notes::Effect;
 use crate::number::Decimal;
 
-/// Annotations, which have no effect.
-const ANNOTATIONS: [&str; 19] = [
-    "title",
-    "description",
-    "default",
-    "examples",
-    "example",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "$comment",
-    "$schema",
-    "$id",
-    "$anchor",
-    "$defs",
-    "definitions",
-    "$vocabulary",
-    "contentMediaType",
-    "contentEncoding",
-    "contentSchema",
-    "strict",
-];
-
-/// Keywords that no grammar of sensible size can enforce.
-const BEYOND: [(&str, &str); 9] = [
-    ("if", "a grammar cannot track which branch was taken"),
-    ("then", "a grammar cannot track which branch was taken"),
-    ("else", "a grammar cannot track which branch was taken"),
-    ("dependentRequired", "members that depend on others are not enforced"),
-    ("dependentSchemas", "members that depend on others are not enforced"),
-    ("contains", "a grammar cannot track whether an item was seen"),
-    ("unevaluatedProperties", "other members are not enforced here"),
-    ("unevaluatedItems", "other items are not enforced here"),
-    ("$dynamicRef", "dynamic references are not followed"),
-];
-
 fn named(name: &str) -> Option<u8> {
     Some(match name {
         "null" => types::NULL,
@@ -251,13 +215,23 @@ impl SchemaReader<'_> {
 
     /// A keyword that has no effect here.
     fn ignored(&mut self, keyword: &str, path: &str) {
-        if ANNOTATIONS.contains(&keyword) {
-            return;
-        }
-        match BEYOND.iter().find(|(name, _)| *name == keyword) {
-            Some((_, why)) => self.note(Effect::Looser, path, keyword, why),
-            None => self.note(Effect::Assumed, path, keyword, "unknown keyword, which has no effect"),
-        }
+        let (effect, why) = match keyword {
+            // Annotations.
+            "title" | "description" | "default" | "examples" | "example" | "deprecated" | "readOnly" | "writeOnly"
+            | "$comment" | "$schema" | "$id" | "$anchor" | "$defs" | "definitions" | "$vocabulary"
+            | "contentMediaType" | "contentEncoding" | "contentSchema" | "strict" => return,
+            // No grammar of sensible size can enforce these.
+            "if" | "then" | "else" => (Effect::Looser, "a grammar cannot track which branch was taken"),
+            "dependentRequired" | "dependentSchemas" => {
+                (Effect::Looser, "members that depend on others are not enforced")
+            }
+            "contains" => (Effect::Looser, "a grammar cannot track whether an item was seen"),
+            "unevaluatedProperties" => (Effect::Looser, "other members are not enforced here"),
+            "unevaluatedItems" => (Effect::Looser, "other items are not enforced here"),
+            "$dynamicRef" => (Effect::Looser, "dynamic references are not followed"),
+            _ => (Effect::Assumed, "unknown keyword, which has no effect"),
+        };
+        self.note(effect, path, keyword, why);
     }
 }
 

@@ -6,31 +6,28 @@ use backchat_core::json::Value;
 
 /// The values of a list.
 pub(super) struct Listed<'v> {
-    texts: HashSet<&'v str>,
-    /// Numbers are equal if their texts are.
-    numbers: HashSet<&'v str>,
+    /// Texts, and numbers, which are equal if their texts are.
+    scalars: HashSet<(bool, &'v str)>,
     others: Vec<&'v Value>,
+}
+
+/// Whether a value is a number, and its text.
+fn scalar(value: &Value) -> Option<(bool, &str)> {
+    match value {
+        Value::String(text) => Some((false, text)),
+        Value::Number(number) => Some((true, number.as_str())),
+        _ => None,
+    }
 }
 
 impl<'v> Listed<'v> {
     pub fn new(values: &'v [Value]) -> Self {
-        let mut listed = Self { texts: HashSet::new(), numbers: HashSet::new(), others: Vec::new() };
-        for value in values {
-            match value {
-                Value::String(text) => drop(listed.texts.insert(text)),
-                Value::Number(number) => drop(listed.numbers.insert(number.as_str())),
-                other => listed.others.push(other),
-            }
-        }
-        listed
+        let others = values.iter().filter(|value| scalar(value).is_none()).collect();
+        Self { scalars: values.iter().filter_map(scalar).collect(), others }
     }
 
     pub fn contains(&self, value: &Value) -> bool {
-        match value {
-            Value::String(text) => self.texts.contains(text.as_str()),
-            Value::Number(number) => self.numbers.contains(number.as_str()),
-            other => self.others.contains(&other),
-        }
+        scalar(value).map_or_else(|| self.others.contains(&value), |scalar| self.scalars.contains(&scalar))
     }
 }
 

@@ -27,19 +27,31 @@ pub(crate) struct Problem {
     /// The JSON pointer of the place.
     pub path: String,
     pub message: String,
-    /// The schema has values, and they are too much for a grammar: without the tool, calls that it allows would be
-    /// forbidden.
-    pub is_limit: bool,
+    pub cause: Cause,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The schema is invalid, or no value satisfies it.
+    Schema,
+    /// The wire format cannot write such a value, whatever the schema says.
+    Wire,
+    /// Values satisfy the schema, but a grammar of them would be too large. Without the tool, the grammar would forbid
+    /// calls that the schema allows.
+    Limit,
 }
 
 impl Problem {
     pub fn at(path: &str, message: &str) -> Self {
-        Self { path: path.to_owned(), message: message.to_owned(), is_limit: false }
+        Self { path: path.to_owned(), message: message.to_owned(), cause: Cause::Schema }
     }
 
-    /// The schema is too much.
-    pub fn too_much(path: &str, message: &str) -> Self {
-        Self { is_limit: true, ..Self::at(path, message) }
+    pub fn of_wire(path: &str, message: &str) -> Self {
+        Self { cause: Cause::Wire, ..Self::at(path, message) }
+    }
+
+    pub fn too_large(path: &str, message: &str) -> Self {
+        Self { cause: Cause::Limit, ..Self::at(path, message) }
     }
 }
 
@@ -130,7 +142,7 @@ impl<'r> SchemaReader<'r> {
     fn branches(&mut self, mut shape: Shape, found: &mut Vec<Shape>) -> Result<(), Problem> {
         if found.len() > MOST_BRANCHES || shape.branched > MOST_BRANCHES {
             let message = format!("this schema branches into more than {MOST_BRANCHES} cases");
-            return Err(Problem::too_much(&shape.path, &message));
+            return Err(Problem::too_large(&shape.path, &message));
         }
         if shape.choices.is_empty() {
             found.push(shape);
@@ -167,10 +179,10 @@ impl<'r> SchemaReader<'r> {
         self.depth += 1;
         self.written += 1;
         if self.depth > MOST_DEPTH {
-            return Err(Problem::too_much(schema.path(), &format!("values nest more than {MOST_DEPTH} deep")));
+            return Err(Problem::too_large(schema.path(), &format!("values nest more than {MOST_DEPTH} deep")));
         }
         if self.written > MOST_VALUES {
-            return Err(Problem::too_much(schema.path(), &format!("the schema has more than {MOST_VALUES} values")));
+            return Err(Problem::too_large(schema.path(), &format!("the schema has more than {MOST_VALUES} values")));
         }
         self.known.insert(key.clone(), RuleState::Open(None));
         let shapes = self.shapes(&schema)?;

@@ -13,7 +13,7 @@ use crate::native;
 use crate::notes::Effect;
 use crate::number::{ANY_NUMBER, ANY_WHOLE};
 use crate::rules::Node;
-use crate::strings::Strings;
+use crate::spelling::Strings;
 use crate::style::Style;
 use backchat_core::json::Value;
 use backchat_parser::pattern::{Regular, of_schema};
@@ -149,7 +149,7 @@ impl SchemaReader<'_> {
         if free != Automaton::anything() {
             self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
             return style.string(self.rules, &own, &free, self.free_texts).ok_or_else(|| {
-                Problem::too_much(&shape.path, &format!("this text needs more than {MOST_STATES} states"))
+                Problem::too_large(&shape.path, &format!("this text needs more than {MOST_STATES} states"))
             });
         }
         let one = self.without_marks(shape, self.free_texts).unwrap_or_else(Automaton::anything);
@@ -211,7 +211,7 @@ impl SchemaReader<'_> {
         }
         self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
         let both =
-            free.both(free_texts).ok_or_else(|| Problem::too_much(&shape.path, "this text needs too many states"))?;
+            free.both(free_texts).ok_or_else(|| Problem::too_large(&shape.path, "this text needs too many states"))?;
         Ok(self.rules.text(name, both))
     }
 
@@ -231,7 +231,7 @@ impl SchemaReader<'_> {
             let message = "multiples are enforced for whole numbers only";
             self.note(Effect::Looser, &shape.path, "multipleOf", message);
         }
-        let too_large = || Problem::too_much(&shape.path, "these bounds need too many states");
+        let too_large = || Problem::too_large(&shape.path, "these bounds need too many states");
         let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
         if is_fraction {
             let whole = ANY_WHOLE.complement();
@@ -310,7 +310,7 @@ impl SchemaReader<'_> {
         let declared: Vec<&str> = shape.properties.iter().map(|(name, _)| name.as_str()).collect();
         let free = Automaton::one_of(declared.iter().copied()).complement();
         let mut free = if declared.is_empty() { Automaton::anything() } else { free };
-        let too_large = || Problem::too_much(&shape.path, "the keys of this object need too many states");
+        let too_large = || Problem::too_large(&shape.path, "the keys of this object need too many states");
         for names in shape.property_names.clone() {
             for names in self.shapes(&names)? {
                 if names.types & types::STRING == 0 {
@@ -374,7 +374,7 @@ impl SchemaReader<'_> {
         } else {
             style.string(self.rules, &format!("{name}-key"), keys, self.free_texts)
         };
-        let key = key.ok_or_else(|| Problem::too_much("", "the keys of this object need too many states"))?;
+        let key = key.ok_or_else(|| Problem::too_large("", "the keys of this object need too many states"))?;
         let colon = style.colon(self.rules);
         Ok(Node::sequence([key, colon, value]))
     }
