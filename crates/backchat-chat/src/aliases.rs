@@ -1,10 +1,10 @@
-//! Gives a message's reasoning the other name that templates read it by.
+//! Copies a message's reasoning to the other names under which templates read it.
 
 use backchat_core::json::{Object, Value};
 
-/// Gives each message's reasoning the other name that templates look for it under, as transformers does before it
-/// renders: the first that is there of `reasoning_content`, `thinking` and `reasoning` becomes `reasoning_content`
-/// if that is absent or null, and `thinking`, the first of all keys, if that is absent.
+/// Copies each message's reasoning to the other names under which templates read it, as transformers does before it
+/// renders: the first of `reasoning_content`, `thinking` and `reasoning` that is present becomes `reasoning_content` if
+/// that is absent or null, and `thinking`, as the first key, if that is absent.
 ///
 /// ```
 /// # mod backchat { pub use backchat_chat as chat; pub use backchat_core::json; }

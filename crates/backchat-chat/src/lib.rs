@@ -1,4 +1,4 @@
-//! A chat template, rendered as transformers renders it.
+//! Renders chat templates as transformers does.
 //!
 //! [`ChatTemplate`] compiles a template and renders conversations; it can record what the template reads.
 //! A template passes through three stages: `jinja::syntax` parses it as Jinja2 does, `jinja::survey` collects the
@@ -16,11 +16,10 @@ mod switches;
 mod values;
 
 pub use aliases::alias_reasoning;
+pub use engine::clock::{Instant, Stopwatch, check_time};
 pub use engine::context::Prepared;
 pub use engine::limits::{is_budget_spent, set_budget};
-pub use engine::now::{Instant, check_time};
 pub use engine::read_recorder::Watched;
-pub use engine::stopwatch::Stopwatch;
 pub use origin::{Origin, Rendered};
 pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, render_prepared, render_watched};
 pub use switches::switches;

@@ -40,13 +40,13 @@ mod tests {
         let context = json::read(CONTEXT).unwrap();
         let context = context.as_object().unwrap();
         let plain = template.render(context, &RenderOptions::default()).unwrap();
-        assert!(plain.origins.is_empty(), "nobody asked");
+        assert!(plain.origins.is_empty(), "origins are recorded only on request");
         let traced = template.render(context, &RenderOptions::default().origins(true)).unwrap();
         assert_eq!(traced.text, plain.text);
         traced
     }
 
-    /// The pieces, each with its source.
+    /// Each piece of the render, and the source that printed it.
     fn pieces(source: &str) -> Vec<(String, String)> {
         let rendered = traced(source);
         let normal = ChatTemplate::normalize(source);

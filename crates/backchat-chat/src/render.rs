@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use indexmap::IndexMap;
 use minijinja::ErrorKind;
 
+use crate::engine::clock;
 use crate::engine::compile::compile;
 use crate::engine::context::{Context, Prepared};
 use crate::engine::evaluator::Evaluator;
 use crate::engine::limits;
-use crate::engine::now;
 use crate::engine::program::Program;
 use crate::engine::read_recorder::Watched;
 use crate::engine::run::Run;
@@ -82,7 +82,7 @@ impl RenderOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenderError {
-    /// The template's own message if it raised, else what is wrong.
+    /// The message that the template raised, or a description of the problem.
     pub message: String,
     /// 1-based line of the template.
     pub line: Option<usize>,
@@ -91,7 +91,7 @@ pub struct RenderError {
     kind: RenderErrorKind,
 }
 
-/// Why there is no render.
+/// The kind of a [`RenderError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RenderErrorKind {
@@ -99,7 +99,7 @@ pub enum RenderErrorKind {
     Syntax,
     /// The template itself refused the conversation, with `raise_exception`.
     Raised,
-    /// The render exceeded a limit on work, time or output: another render of the same template most likely will, too.
+    /// The render exceeded a limit on work, time or output; another render of the same template most likely will, too.
     Exhausted,
     /// An expression failed.
     Failed,
@@ -117,7 +117,7 @@ impl fmt::Display for RenderError {
 impl std::error::Error for RenderError {}
 
 impl RenderError {
-    /// Why there is no render.
+    /// The kind of the error.
     pub fn kind(&self) -> RenderErrorKind {
         self.kind
     }
@@ -171,8 +171,8 @@ impl ChatTemplate {
         Ok(Self { program, source, variables, compared, literals })
     }
 
-    /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
-    /// line feed, and none at the end.
+    /// A template's source as Jinja2 reads it: every line break is a line feed, and the last one is dropped. The spans of
+    /// errors refer to this text.
     pub fn normalize(source: &str) -> String {
         syntax::normalize(source)
     }
@@ -214,9 +214,9 @@ impl ChatTemplate {
     fn run(&self, run: &Run, context: &json::Object, prepared: &[(&str, &Prepared)]) -> Result<Rendered, RenderError> {
         let context = Context::new(&self.program.asked, context, prepared, run.recorder.clone())
             .map_err(|problem| RenderError::failed(message(&problem)))?;
-        // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that
-        // is more than twice its largest piece: the next render would wait for it again, page by page. Templates that
-        // split and join a text hold it up to six times.
+        // Unused capacity costs only address space. With less, glibc would return freed memory to the system, and the next
+        // render would fault it in again, page by page: it does so with more than twice the largest allocation, and
+        // templates that split and join a text hold it up to six times.
         let room = (self.source.len() + ROOM * context.text).min(limits::MAX_TEXT);
         limits::begin();
         let mut evaluator = Evaluator::new(&self.program, &context, run, room);
@@ -247,7 +247,7 @@ pub fn render_prepared(
     template.run(&begin(options, false)?, context, prepared)
 }
 
-/// Renders, and says what the template read until the render ended or failed. Recording changes no byte of the render.
+/// Renders, and returns what the template read until the render ended or failed. Recording changes no byte of the render.
 pub fn render_watched(
     template: &ChatTemplate,
     context: &json::Object,
@@ -263,7 +263,7 @@ pub fn render_watched(
 }
 
 fn begin(options: &RenderOptions, watch: bool) -> Result<Run, RenderError> {
-    let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
+    let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::failed)?;
     Ok(Run::new(now, watch, options.origins))
 }
 

@@ -1,9 +1,9 @@
-//! The variables that a chat template may be switched with.
+//! The variables that may switch a chat template's behavior.
 
 use super::ChatTemplate;
 use backchat_core::json::{Object, Value};
 
-/// Variables that switch nothing: data, and what says how far to render.
+/// Variables that are not switches: data, and how far to render.
 const GIVEN: [&str; 6] =
     ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
 

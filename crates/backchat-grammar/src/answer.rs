@@ -14,11 +14,11 @@ use backchat_core::json::Value;
 use backchat_derive::wire::structure::WireFormat;
 use backchat_derive::wire::written::{JSON_ANSWER, Written};
 
-/// The schema that the content is JSON of.
+/// The schema of JSON content.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerFormat<'r> {
     schema: Cow<'r, Value>,
-    /// Whether an absent `additionalProperties` allows any.
+    /// Whether an absent `additionalProperties` allows any member.
     is_open: bool,
     /// The JSON pointer of the schema in the request.
     place: String,
@@ -71,7 +71,7 @@ impl<'r> AnswerFormat<'r> {
         Ok(Some(Self { schema, is_open, place: format!("{place}/schema") }))
     }
 
-    /// Why this wire cannot carry an answer that is JSON, if it cannot.
+    /// Why this wire cannot carry a JSON answer; `None` if it can.
     pub fn refused(wire: &WireFormat, written: &Written, free_texts: &FreeTexts) -> Option<Diagnostic> {
         if let Some(turn) = &written.changed_json {
             let message =
@@ -87,7 +87,7 @@ impl<'r> AnswerFormat<'r> {
         })
     }
 
-    /// The rules of the content: one JSON value, in whose strings no marker is.
+    /// The rules of the content: one JSON value whose strings contain no marker.
     pub fn node(
         &self,
         rules: &mut Rules,

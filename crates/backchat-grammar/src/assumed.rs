@@ -1,8 +1,7 @@
-//! The wire of a response template that comes without a chat template: whatever the template reads, written the
-//! plainest way, as a chat template would.
+//! Assumes the wire of a response template without a chat template: the simplest text that the template reads.
 //!
-//! Optional parts are left out, of alternatives the first is taken, and the order is reasoning, content, calls. What
-//! that gives is proved as any response template is; a template that does not read it whole is refused.
+//! Optional parts are left out, the first of several alternatives is taken, and the order is reasoning, content, calls. The
+//! result is proved like any response template; a template that does not read it completely is refused.
 
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
@@ -13,10 +12,10 @@ use backchat_derive::wire::{Wire, assumed};
 use backchat_parser::pattern::PatternPart;
 use backchat_parser::template::{ContentSpec, Delimiter, Field, Shape, Template};
 
-/// The most texts that a delimiter may match here.
+/// The most texts of a delimiter that are considered.
 const MOST_TEXTS: usize = 64;
 
-/// Assumes a wire format that a response template reads. Each grammar built from it says so in a note.
+/// Assumes a wire format that a response template reads. Every grammar built from it has a note about that.
 ///
 /// ```
 /// # mod backchat { pub use {backchat_grammar as grammar, backchat_parser::*}; }
@@ -33,7 +32,7 @@ const MOST_TEXTS: usize = 64;
 ///
 /// # Errors
 ///
-/// The template does not determine a wire format: a delimiter with back-references, a dialect of JSON.
+/// The template does not determine a wire format: it has a delimiter with back-references, or reads a dialect of JSON.
 pub fn assume(template: &Template) -> Result<Wire, Diagnostic> {
     let source = chat_template(template)?;
     let unclear = |message: &str| cannot(&format!("{message}: renders of its chat template are needed"));
@@ -67,11 +66,7 @@ fn chat_template(template: &Template) -> Result<String, Diagnostic> {
     let header = literal(texts(template.start_anchor()).first().map_or("", String::as_str));
     let region = |field: Option<&Field>| -> Result<(String, String), Diagnostic> {
         let Some(field) = field else { return Ok(Default::default()) };
-        let open = match &field.open {
-            Some(open) => written(&parts(open), &|_| None).ok_or_else(|| unreadable(field, open))?,
-            None => String::new(),
-        };
-        Ok((open, literal(close(field, &stop).as_str())))
+        Ok((opening(field, &|_| None)?, literal(&close(field, &stop))))
     };
     let mut turn = String::new();
     if let Some(field) = reasoning {
@@ -91,12 +86,12 @@ fn chat_template(template: &Template) -> Result<String, Diagnostic> {
     ))
 }
 
-/// The texts that close a field; none if only the end of the turn does.
+/// The texts that close a field; empty if only the end of the turn does.
 fn closes(field: &Field) -> Vec<String> {
     field.close.as_ref().map_or_else(Vec::new, texts)
 }
 
-/// The text that ends the turn: what closes content, and everything else at the latest. Empty if nothing does.
+/// The text that ends the turn: it closes the content, and every other field that is still open. Empty if there is none.
 fn stop(content: Option<&Field>, others: [Option<&Field>; 2]) -> String {
     let own = content.map_or_else(Vec::new, closes);
     let others: Vec<Vec<String>> = others.into_iter().flatten().map(closes).collect();
@@ -105,16 +100,19 @@ fn stop(content: Option<&Field>, others: [Option<&Field>; 2]) -> String {
     ends_all.or(ends_content).cloned().unwrap_or_default()
 }
 
-/// What closes a region before the turn ends; empty if nothing does.
+/// The text that closes a region before the turn ends; empty if there is none.
 fn close(field: &Field, stop: &str) -> String {
     closes(field).into_iter().find(|text| text != stop).unwrap_or_default()
 }
 
-/// The calls of a message.
+/// The calls of a message, as Jinja.
 fn calls_of(field: &Field, stop: &str) -> Result<String, Diagnostic> {
     let shape = field.transform.as_ref().map(|transform| &transform.shape);
     let each = field.transform.as_ref().is_some_and(|transform| transform.each);
-    let at = |path: &[&str]| shape.map_or_else(|| Some(Hole::inside(path)), |shape| hole(shape, path, each));
+    let at = |path: &[&str]| match shape {
+        Some(shape) => hole(shape, path, each),
+        None => Some(Hole::Content(path.iter().map(|&key| key.to_owned()).collect())),
+    };
     let name = at(&["function", "name"]).ok_or_else(|| cannot("`tool_calls` gives no name of a function"))?;
     let arguments = at(&["function", "arguments"]).ok_or_else(|| cannot("`tool_calls` gives no arguments"))?;
     let id = shape.and_then(|shape| hole(shape, &["id"], each));
@@ -125,10 +123,7 @@ fn calls_of(field: &Field, stop: &str) -> Result<String, Diagnostic> {
             .find(|(hole, _)| *hole == Some(&Hole::Capture(group.to_owned())))
             .map(|(_, value)| value.to_owned())
     };
-    let open = match &field.open {
-        Some(open) => written(&parts(open), &capture).ok_or_else(|| unreadable(field, open))?,
-        None => String::new(),
-    };
+    let open = opening(field, &capture)?;
     let holes = [(Some(&name), "c.function.name"), (Some(&arguments), "c.function.arguments"), (id.as_ref(), "c.id")];
     let body = body(field, &holes)?;
     let close = literal(&close(field, stop));
@@ -145,22 +140,16 @@ fn calls_of(field: &Field, stop: &str) -> Result<String, Diagnostic> {
     ))
 }
 
-/// Where a value of a call comes from.
+/// The origin of a value of a call.
 #[derive(Clone, Debug, PartialEq)]
 enum Hole {
-    /// A group of the opening.
+    /// A group of the opening pattern.
     Capture(String),
-    /// The way to it in the region's value.
+    /// The path to it in the region's value.
     Content(Vec<String>),
 }
 
-impl Hole {
-    fn inside(path: &[&str]) -> Self {
-        Self::Content(path.iter().map(|&key| key.to_owned()).collect())
-    }
-}
-
-/// What fills a place of a shape.
+/// The origin of the value at a path of a shape.
 fn hole(shape: &Shape, path: &[&str], each: bool) -> Option<Hole> {
     match (shape, path) {
         (Shape::Object(entries), [key, rest @ ..]) => hole(entries.get(key)?, rest, each),
@@ -177,7 +166,7 @@ fn hole(shape: &Shape, path: &[&str], each: bool) -> Option<Hole> {
     }
 }
 
-/// What a region of calls holds, as Jinja.
+/// The body of a region of calls, as Jinja.
 fn body(field: &Field, holes: &[(Option<&Hole>, &str)]) -> Result<String, Diagnostic> {
     let unclear = || cannot("the body of `tool_calls` is in a form that has more than one spelling");
     let inside = holes.iter().filter_map(|(hole, value)| match hole {
@@ -237,15 +226,15 @@ fn object(values: &[(&[String], &str)]) -> Option<String> {
     Some(format!("{{{}}}", entries.collect::<Option<Vec<_>>>()?.join(", ")))
 }
 
-fn unreadable(field: &Field, delimiter: &Delimiter) -> Diagnostic {
-    cannot(&format!("what opens `{}` has no plainest text: {}", field.name, delimiter.pattern().source()))
-}
-
-fn parts(delimiter: &Delimiter) -> Vec<PatternPart> {
-    match delimiter.literals() {
-        Some(literals) => literals.first().map(|text| PatternPart::Text(text.clone())).into_iter().collect(),
-        None => delimiter.pattern().outline(),
-    }
+/// The simplest text that opens a field as Jinja, with values in place of groups; empty if nothing opens it.
+fn opening(field: &Field, group: &dyn Fn(&str) -> Option<String>) -> Result<String, Diagnostic> {
+    let Some(open) = &field.open else { return Ok(String::new()) };
+    let text = match open.literals() {
+        Some(literals) => Some(literals.first().map_or_else(String::new, |text| literal(text))),
+        None => written(&open.pattern().outline(), group),
+    };
+    let source = open.pattern().source();
+    text.ok_or_else(|| cannot(&format!("what opens `{}` has no plainest text: {source}", field.name)))
 }
 
 /// The texts that a delimiter matches, in the order it tries them.
@@ -296,7 +285,7 @@ fn written(parts: &[PatternPart], group: &dyn Fn(&str) -> Option<String>) -> Opt
     Some(out)
 }
 
-/// A text as Jinja writes it out.
+/// A text as a Jinja expression.
 fn literal(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{{{{ {} }}}}", Value::from(text)) }
 }

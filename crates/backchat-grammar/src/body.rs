@@ -1,18 +1,17 @@
-//! Requests as clients send them: the body of a chat completion.
+//! Reads requests as clients send them: the body of a chat completion.
 
 use std::borrow::Cow;
 
 use super::answer::AnswerFormat;
-use super::choice::Choice;
 use super::notes::{Effect, Note};
-use super::request::Request;
+use super::request::{Choice, Request};
 use super::tools;
 use super::turn::Reasoning;
 use backchat_chat::{ChatTemplate, RenderOptions};
 use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::{Object, Value};
 
-/// Fields that are a grammar of the whole output already.
+/// Fields that already constrain the whole output.
 const OWN_GRAMMARS: [&str; 6] = ["structured_outputs", "grammar", "json_schema", "regex", "ebnf", "structural_tag"];
 
 fn wrong(message: impl Into<String>) -> Diagnostic {
@@ -20,12 +19,12 @@ fn wrong(message: impl Into<String>) -> Diagnostic {
 }
 
 impl<'r> Request<'r> {
-    /// Reads the body of a chat completion: its tools, the choice among them, and the form of the answer. Fields that
-    /// say nothing about the form of the output are ignored. The prompt is not rendered; see [`render_prompt`].
+    /// Reads the body of a chat completion: its tools, the choice among them, and the format of the answer. Fields that do
+    /// not affect the form of the output are ignored. The prompt is not rendered; see [`render_prompt`].
     ///
     /// # Errors
     ///
-    /// Each field that is invalid or cannot be enforced, by its JSON pointer.
+    /// One for each field that is invalid or cannot be enforced, with its JSON pointer.
     pub fn from_body(body: &'r Value) -> Result<Self, Vec<Diagnostic>> {
         let Value::Object(entries) = body else {
             return Err(vec![wrong(format!("the request must be a JSON object, not {}", body.kind()))]);
@@ -64,7 +63,7 @@ impl<'r> Request<'r> {
         if problems.is_empty() { Ok(request) } else { Err(problems) }
     }
 
-    /// The tools and the choice, under their current or former names.
+    /// Reads the tools and the choice, under their current or former names.
     fn read_tools(&mut self, entries: &'r Object, problems: &mut Vec<Diagnostic>) {
         let given = |name: &str| entries.get(name).filter(|value| !value.is_null());
         let old = |name: &str| Note {
@@ -95,18 +94,18 @@ impl<'r> Request<'r> {
     }
 }
 
-/// The reasoning effort, under the name that chat templates use.
+/// The reasoning effort, from either API's field.
 fn effort(body: &Object) -> Option<&str> {
     let own = body.get("reasoning_effort").and_then(Value::as_str);
     own.or_else(|| body.get("reasoning")?.get("effort")?.as_str())
 }
 
-/// Renders the prompt of a request's body with the chat template of its model; nothing if the body has no messages. The
-/// variables are those that the body does not set, such as the special tokens.
+/// Renders the prompt of a request's body with the model's chat template; `None` if the body has no messages. `variables` are
+/// those that the body does not set, such as the special tokens.
 ///
 /// # Errors
 ///
-/// The chat template fails on these messages, or they are no list.
+/// The chat template fails on these messages, or they are not a list.
 pub fn render_prompt(
     template: &ChatTemplate,
     body: &Value,
@@ -141,7 +140,7 @@ pub fn render_prompt(
     if !continued {
         return Ok(Some(rendered.text));
     }
-    // The prompt ends where the last message does, whose turn the template has closed.
+    // The template has closed the turn of the last message, but the prompt ends with the message.
     let last = messages.last().and_then(|message| message.get("content")).and_then(Value::as_str).unwrap_or_default();
     let end = rendered.text.rfind(last.trim()).map(|start| {
         let rest = rendered.text.get(start..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The rules of calls: one rule a tool, its arguments as its schema and the wire have them.
+//! The rules of calls, one per tool: its arguments follow its schema, in the syntax of the wire.
 
 use super::automaton::Automaton;
 use super::custom::Input;
@@ -20,18 +20,18 @@ use backchat_parser::pattern::Regular;
 pub(crate) struct Tool {
     pub name: String,
     pub parameters: Value,
-    /// An absent `additionalProperties` allows any.
+    /// An absent `additionalProperties` allows any member.
     pub is_open: bool,
-    /// What a custom tool takes, if it is not any text.
+    /// The input of a custom tool, if it has a grammar.
     pub input: Option<Input>,
 }
 
 /// The context in which the schemas of a request are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchemaContext<'r> {
-    /// Absent `additionalProperties` allow any.
+    /// Absent `additionalProperties` allow any member.
     pub open: bool,
-    /// White space only as renders have it.
+    /// Allow only the white space that renders have.
     pub strict_space: bool,
     /// The order of a call's arguments.
     pub order: Order,
@@ -48,7 +48,7 @@ pub(crate) fn call<'r>(
     reading: SchemaContext<'r>,
     notes: &mut Vec<Note>,
 ) -> Result<Node, Problem> {
-    // Inside a value without quotes even the text of a JSON string ends at the value's mark.
+    // In a value without quotes, the marker that ends the value ends it even inside a JSON string.
     let text = match &calls.body.arguments {
         Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &free_texts.bare,
         _ => &free_texts.nested,
@@ -164,7 +164,7 @@ fn dialect(unquoted: bool, quotes: Option<&(String, String)>, written: &Written)
     }
 }
 
-/// Arguments that are written key by key.
+/// Arguments written key by key.
 struct Paired<'r> {
     pairs: &'r Pairs,
     written: &'r Written,
@@ -172,7 +172,7 @@ struct Paired<'r> {
     reading: SchemaContext<'r>,
 }
 
-/// A type of values that wires distinguish.
+/// A type that wires distinguish.
 struct ValueType {
     name: &'static str,
     bits: u8,
@@ -193,12 +193,12 @@ const VALUE_TYPES: [ValueType; 7] = [
     ValueType { name: "object", bits: types::OBJECT, json: "{\"'a'\": 7}", python: ["{'a': 7}", "{\"a\": 7}"] },
 ];
 
-/// Which spellings of an argument's values of one type come back as these values.
+/// Which spellings of one type's values the parser reads back as these values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Read {
     json: bool,
     python: bool,
-    /// The schema takes any text, too.
+    /// The schema also allows any text.
     text: bool,
 }
 
@@ -206,7 +206,7 @@ fn around(before: &str, node: Node, after: &str) -> Node {
     Node::sequence([Node::literal(before), node, Node::literal(after)])
 }
 
-/// Notes values that do not come back, and spellings left out so that they do.
+/// Notes values that the parser may read back as others, and spellings that are left out for that reason.
 fn note(reader: &mut SchemaReader<'_>, schema: &Schema, key: Option<&str>, spelling: &Spelling, read: Read) {
     if read.text {
         return;
@@ -226,7 +226,7 @@ fn note(reader: &mut SchemaReader<'_>, schema: &Schema, key: Option<&str>, spell
     }
 }
 
-/// Why some of what the chat template prints is left out.
+/// Why some spellings of the chat template are left out.
 const ONLY_JSON: &str =
     "the parser does not read all that Python prints: only JSON, and what it takes for JSON, is allowed";
 
@@ -279,7 +279,7 @@ impl<'r> Paired<'r> {
         Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
     }
 
-    /// A value with the text around it, from its key on; without a key, that of any name the schema does not list.
+    /// A value with the text around it, from its key on; without a key, the value of any unlisted name.
     fn value(
         &self,
         reader: &mut SchemaReader<'r>,
@@ -294,7 +294,7 @@ impl<'r> Paired<'r> {
             for kind in &VALUE_TYPES {
                 let Some(spelling) = self.spelling(kind.name) else { continue };
                 let mut bits = kind.bits;
-                // Whole numbers and others are one kind of text if both are allowed.
+                // If the schema allows integers and fractions, both have one node.
                 let numbers = types::WHOLE | types::FRACTION;
                 if kind.name == "integer" && shape.types & numbers == numbers {
                     bits = numbers;
@@ -321,7 +321,7 @@ impl<'r> Paired<'r> {
         Ok(Node::choice(nodes))
     }
 
-    /// How the parser reads an argument's values of one type; if any text will do, it does not matter.
+    /// How the parser reads back an argument's values of one type, which does not matter if any text is allowed.
     fn read(&self, tool: &str, key: Option<&str>, kind: &ValueType, text: bool) -> Read {
         // The parser knows no type for an unlisted or empty name.
         let key = key.unwrap_or_default();
@@ -353,7 +353,7 @@ impl<'r> Paired<'r> {
         name: &str,
     ) -> Result<Node, Problem> {
         let is_word = matches!(spelling.kind, "boolean" | "null");
-        // A value that may come back as text in any spelling is written as on the wire.
+        // A value that may be read as text in every spelling is written as on the wire.
         let as_written = read.text || !read.json && !read.python;
         let styles = match (spelling.python, read.json) {
             (false, _) => vec![Style::json()],
@@ -385,11 +385,11 @@ impl<'r> Paired<'r> {
         };
         let marked = |open: &str, close: &str| Strings::Marked(open.to_owned(), close.to_owned());
         let free_texts = self.free_texts;
-        // Each way to write it, with the texts that hold no mark there.
+        // Each way to quote the string, with the texts that contain no marker there.
         let (ways, (before, after)) = match &self.pairs.values.strings {
             Encoding::Json => (vec![(Strings::Json, &free_texts.value)], quoted("\"", "\"")),
             Encoding::Quoted { open, close, escaped } => {
-                // The quotes in which Python's escapes are written, and the other ones.
+                // The quotes with Python's escapes, and the other ones.
                 let python: Option<(&'static [char], &str)> = match open.as_str() {
                     "'" if *escaped => Some((&['\''], "\"")),
                     "\"" if *escaped => Some((&['"'], "'")),

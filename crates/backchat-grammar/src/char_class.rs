@@ -1,9 +1,9 @@
-//! Classes of characters in brackets, as every notation here has them.
+//! Character classes in brackets, which all notations share.
 
 use super::automaton::LAST;
 
-/// Writes these characters in brackets, given in order, or those that are left out if the last one of all is among them;
-/// `any` for any character. Each notation writes single characters in its own way.
+/// Writes a class of characters, given in order: negated if it contains the last code point, and `any` if it contains all of
+/// them. `sign` writes one character in the notation.
 pub(super) fn bracketed(
     out: &mut String,
     ranges: impl Iterator<Item = (u32, u32)> + Clone,

@@ -1,5 +1,5 @@
-//! Text that is free except for literal markers: what engines call excluded texts. The result is compared with the
-//! patterns, so that it is exact.
+//! Excluded texts, as engines call them: literals that free text must not contain. They are exact, because they are compared with
+//! the patterns that they replace.
 
 use super::automaton::Automaton;
 use super::spelling::in_json;
@@ -8,18 +8,18 @@ use backchat_parser::pattern::Regular;
 /// A pattern that a text must not match, and whether it matches at the beginning alone.
 pub(super) type Forbidden = (Regular, bool);
 
-/// Text without marks, and the marks as plain texts.
+/// Text without markers, and the markers as literals.
 #[derive(Clone, Debug)]
 pub(crate) struct Excluded {
     pub free_texts: Automaton,
     pub texts: Vec<String>,
-    /// The texts are equivalent only inside a JSON string: everything else a pattern matches contains a quote, which is
-    /// escaped there.
+    /// The literals are exact only inside a JSON string: the other matches of the patterns contain a quote, which is escaped
+    /// there.
     pub in_json_only: bool,
 }
 
 impl Excluded {
-    /// The literal texts that exclude the same as the patterns, if there are such.
+    /// The literals that exclude the same texts as the patterns; `None` if there are none.
     pub fn find(patterns: &[&Forbidden], free_texts: &Automaton) -> Option<Self> {
         let anywhere = patterns.iter().filter(|(_, is_at_start)| !is_at_start);
         let mut texts: Vec<String> = anywhere.filter_map(|(pattern, _)| shortest_texts(pattern)).flatten().collect();
@@ -38,7 +38,7 @@ impl Excluded {
     }
 }
 
-/// The texts without these patterns; `None` if there are too many states.
+/// The texts without matches of these patterns; `None` if there are too many states.
 pub(super) fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
     let pick = |at_start: bool| -> Vec<&Regular> {
         patterns.iter().filter(|(_, anchored)| *anchored == at_start).map(|(pattern, _)| pattern).collect()
@@ -53,7 +53,7 @@ fn items(pattern: &Regular) -> &[Regular] {
     if let Regular::Concat(items) = pattern { items } else { std::slice::from_ref(pattern) }
 }
 
-/// A pattern without what may be empty at its ends: texts that hold the rest hold a match.
+/// A pattern without the optional items at its ends: a text that contains the rest contains a match.
 fn trimmed(pattern: &Regular) -> &[Regular] {
     let items = items(pattern);
     let from = items.iter().position(|item| item.least() > 0).unwrap_or(items.len());
@@ -71,7 +71,7 @@ fn shortest_texts(pattern: &Regular) -> Option<Vec<String>> {
     joined(items).filter(|texts| texts.iter().all(|text| !text.is_empty()))
 }
 
-/// All texts of patterns that follow each other, if they are few.
+/// All texts of a sequence of patterns, if they are few.
 fn joined(items: &[Regular]) -> Option<Vec<String>> {
     items.iter().try_fold(vec![String::new()], |texts, item| {
         let own = exact_texts(item)?;
@@ -98,7 +98,7 @@ fn exact_texts(pattern: &Regular) -> Option<Vec<String>> {
     }
 }
 
-/// The literal texts that matches of a pattern begin with: those of what may be left out first, and of the rest.
+/// The literals that matches of a pattern begin with: those of its optional first items, and of the rest.
 pub(crate) fn openings(pattern: &Regular) -> Vec<String> {
     let optional = items(pattern).iter().take_while(|item| item.least() == 0);
     let optional =

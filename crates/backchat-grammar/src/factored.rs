@@ -3,7 +3,7 @@
 use super::rules::Node;
 use backchat_core::text::{common_start, slice};
 
-/// Several sequences as one node; those that match nothing are left out.
+/// Several sequences as one node; sequences that match nothing are dropped.
 pub(crate) fn factored(ways: &[Vec<Node>]) -> Node {
     let alive = ways.iter().filter(|way| !way.iter().any(Node::is_never));
     join(alive.map(|way| Rest::new(None, way)).collect())
@@ -12,12 +12,12 @@ pub(crate) fn factored(ways: &[Vec<Node>]) -> Node {
 /// The rest of a sequence.
 #[derive(Clone, Copy)]
 struct Rest<'n> {
-    /// The rest of a literal that others share the beginning of.
+    /// The rest of a literal whose beginning was factored out.
     begun: Option<&'n str>,
     nodes: &'n [Node],
 }
 
-/// What a sequence begins with.
+/// The first part of a sequence.
 #[derive(Clone, Copy, PartialEq)]
 enum Head<'n> {
     Text(&'n str),
@@ -25,7 +25,7 @@ enum Head<'n> {
 }
 
 impl<'n> Rest<'n> {
-    /// Without the literals that are empty.
+    /// The sequence without leading empty literals.
     fn new(begun: Option<&'n str>, mut nodes: &'n [Node]) -> Self {
         let begun = begun.filter(|text| !text.is_empty());
         while let (None, Some((Node::Literal(text), rest))) = (begun, nodes.split_first())

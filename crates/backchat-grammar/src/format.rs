@@ -1,4 +1,4 @@
-//! The formats of strings that are enforced, as patterns.
+//! The enforced formats of strings, as patterns.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use backchat_parser::pattern::of_schema;
 
 const NAMES: [&str; 10] = ["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"];
 
-/// The texts of each, made when a schema first asks for them: they cost as much as the rest of a request.
+/// The texts of each format, built on first use, because they cost as much as the rest of a request.
 static TEXTS: [OnceLock<Option<Automaton>>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
 
 /// The texts of a format; `None` if the format is not known.
@@ -57,7 +57,7 @@ mod tests {
     use super::{NAMES, texts};
 
     #[test]
-    fn formats_take_what_they_name() {
+    fn formats_accept_their_texts_only() {
         let table = [
             (
                 "date",

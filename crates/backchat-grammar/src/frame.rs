@@ -1,5 +1,5 @@
-//! The frame of a grammar: the turn, with a rule for its calls and one for its content that are filled in later. It is
-//! the same for all requests of one kind, and costs as much as the rest of a request.
+//! The frame of a grammar: the turn, with empty rules for its calls and its content. All requests of one kind share it, because
+//! it costs as much as the rest of a request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,10 +10,10 @@ use super::rules::{Node, Rules};
 use super::turn::{Start, Turn, TurnKind};
 use backchat_derive::wire::Wire;
 
-/// How many frames are kept. A template whose prompts end in words of the conversation has one for each request.
+/// How many frames are kept. If a template's prompts end in text of the conversation, every request needs its own.
 const MOST_KEPT: usize = 32;
 
-/// A turn without its calls, and without its content if that has a format.
+/// A turn without its calls and, if the request asks for a format, without its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub rules: Rules,
@@ -21,13 +21,13 @@ pub(crate) struct Frame {
     pub start: Start,
     pub lazy: Option<LazyStart>,
     pub notes: Vec<Note>,
-    /// The rules to fill in.
+    /// The rules that are filled in later.
     pub call: Option<usize>,
     pub content: Option<usize>,
 }
 
 impl Frame {
-    /// The frame of a kind of requests, in rules that hold nothing yet; `None` if the renders show no such turn.
+    /// The frame for a kind of request, in empty rules; `None` if the renders show no such turn.
     fn new(kind: &TurnKind, mut rules: Rules, wire: &Wire, free_texts: &FreeTexts) -> Option<Self> {
         let call = kind.calls.then(|| rules.open("call"));
         let content = kind.has_format.then(|| rules.open("content"));
@@ -40,12 +40,12 @@ impl Frame {
     }
 }
 
-/// The frames of a model's requests so far.
+/// The frames of a model's requests.
 #[derive(Debug, Default)]
 pub(crate) struct Frames(Mutex<Vec<(TurnKind, Option<Arc<Frame>>)>>);
 
 impl Frames {
-    /// The frame of a kind of requests, made in these rules if it is not there.
+    /// The frame for a kind of request, built in these rules on first use.
     pub fn get(
         &self,
         kind: TurnKind,

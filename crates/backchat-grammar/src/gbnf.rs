@@ -1,4 +1,4 @@
-//! Grammars as text in the notation of llama.cpp, and in the one of xgrammar, which differs in little.
+//! Writes grammars in llama.cpp's notation, and in xgrammar's, which differs slightly.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -8,14 +8,14 @@ use super::char_class::{bracketed, hex};
 use super::rules::{Node, Rules, Waiting};
 use super::{Grammar, Trigger};
 
-/// Which engine reads it.
+/// The engine that reads the grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     Gbnf,
     Ebnf,
 }
 
-/// How many repetitions are written as one.
+/// The highest count of one repetition.
 const MOST_REPEATS: u32 = 500;
 
 impl Grammar {
@@ -24,8 +24,8 @@ impl Grammar {
         written(&self.rules, &self.root, Dialect::Gbnf)
     }
 
-    /// For llama.cpp, from the first call on: the text before it is unconstrained. `None` if only calls are allowed,
-    /// or if calls begin without a mark.
+    /// For llama.cpp, from the first call on: the text before it is unconstrained. `None` if a call is required, or if calls do
+    /// not begin with a marker.
     pub fn to_lazy_gbnf(&self) -> Option<(String, &[Trigger])> {
         let lazy = self.lazy.as_ref()?;
         Some((written(&self.rules, &lazy.root, Dialect::Gbnf), &lazy.triggers))
@@ -59,7 +59,7 @@ fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
     out
 }
 
-/// Writes rule after rule; what a rule names waits until it is finished.
+/// Writes rule after rule; rules that a rule refers to are queued.
 struct GbnfWriter<'r> {
     rules: &'r Rules,
     dialect: Dialect,
@@ -91,7 +91,7 @@ impl GbnfWriter<'_> {
         }
     }
 
-    /// A node in a place where several may follow each other.
+    /// A node where alternatives need no parentheses.
     fn choice(&mut self, node: &Node, out: &mut String) {
         match node {
             Node::Choice(items) => self.each(items, " | ", out, Self::sequence),
@@ -157,42 +157,31 @@ impl GbnfWriter<'_> {
     /// A long repetition as repetitions of repetitions.
     fn split(&mut self, node: &Node, min: u32, max: Option<u32>, out: &mut String) {
         let start = out.len();
-        let (whole, rest) = (min / MOST_REPEATS, min % MOST_REPEATS);
-        if whole > 0 {
-            self.block(node, MOST_REPEATS, out);
-            let _ = write!(out, "{{{whole}}} ");
-        }
-        if rest > 0 {
-            self.atom(node, out);
-            let _ = write!(out, "{{{rest}}} ");
-        }
+        self.blocks(node, min, MOST_REPEATS, out);
         match max {
             None => {
                 self.atom(node, out);
                 out.push_str("* ");
             }
-            Some(max) => {
-                let more = max.saturating_sub(min);
-                let (whole, rest) = (more / MOST_REPEATS, more % MOST_REPEATS);
-                if whole > 0 {
-                    self.block(node, 0, out);
-                    let _ = write!(out, "{{{whole}}} ");
-                }
-                if rest > 0 {
-                    self.atom(node, out);
-                    let _ = write!(out, "{{0,{rest}}} ");
-                }
-            }
+            Some(max) => self.blocks(node, max.saturating_sub(min), 0, out),
         }
         out.insert(start, '(');
         out.truncate(out.trim_end().len());
         out.push(')');
     }
 
-    /// The name of a rule of up to as many repetitions as may be written at once.
-    fn block(&mut self, node: &Node, min: u32, out: &mut String) {
-        self.many_name(node, min, out);
-        self.waiting.want(&Node::Repeat(Box::new(node.clone()), min, Some(MOST_REPEATS)));
+    /// Exactly that many repetitions, or up to that many if `min` is 0: whole blocks, which are a rule, and the rest.
+    fn blocks(&mut self, node: &Node, count: u32, min: u32, out: &mut String) {
+        let (whole, rest) = (count / MOST_REPEATS, count % MOST_REPEATS);
+        if whole > 0 {
+            self.many_name(node, min, out);
+            self.waiting.want(&Node::Repeat(Box::new(node.clone()), min, Some(MOST_REPEATS)));
+            let _ = write!(out, "{{{whole}}} ");
+        }
+        if rest > 0 {
+            self.atom(node, out);
+            let _ = write!(out, "{{{}{rest}}} ", if min == 0 { "0," } else { "" });
+        }
     }
 
     fn many_name(&self, node: &Node, min: u32, out: &mut String) {
@@ -223,7 +212,7 @@ impl GbnfWriter<'_> {
                 None => ways.push((edge.to, width)),
             }
         }
-        // The node with most characters comes first.
+        // The target with the most characters comes first.
         ways.sort_by_key(|(_, characters)| Reverse(*characters));
         self.state_name(text, state, out);
         out.push_str(" ::= ");
@@ -250,7 +239,7 @@ impl GbnfWriter<'_> {
     }
 }
 
-/// The only text that leads on from a state, as long as there is no other, and its target.
+/// The longest text that is the only way on from a state, and its target.
 fn run(automaton: &Automaton, from: usize) -> (String, usize) {
     let mut text = String::new();
     let mut at = from;
@@ -266,7 +255,7 @@ fn run(automaton: &Automaton, from: usize) -> (String, usize) {
     (text, at)
 }
 
-/// The edges of regular text that is one character.
+/// The edges from a state after which exactly one character follows.
 fn one_class(automaton: &Automaton, state: usize) -> Option<&[Edge]> {
     let own = automaton.state(state)?;
     let to = own.edges.first()?.to;
@@ -298,7 +287,7 @@ fn sign(out: &mut String, c: u32) {
     }
 }
 
-/// Writes a number. A grammar names some thousand states, and `write!` took two thirds of the time of naming one.
+/// Writes a number. A grammar names thousands of states, and `write!` took two thirds of that time.
 fn decimal(out: &mut String, number: usize) {
     if number >= 10 {
         decimal(out, number / 10);

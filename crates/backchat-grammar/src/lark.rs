@@ -1,8 +1,8 @@
-//! Grammars for llguidance.
+//! Writes grammars for llguidance.
 //!
-//! Its lexer takes the longest match and does not backtrack, so that text and the mark that ends it must not be two
-//! lexemes. Here every lexeme is one character, and regular text is written from its end: the text allowed before a
-//! character. Both obey the rules in every sequence. A special token has no characters there: it is named.
+//! Its lexer takes the longest match and does not backtrack, so text and the marker that ends it must not be two lexemes.
+//! Therefore every lexeme is one character, and regular text is written from its end, as the text allowed before each
+//! character. Special tokens have no characters there, so they are referred to by name.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -35,11 +35,11 @@ impl Grammar {
     }
 }
 
-/// How many steps a regular text may have to be written from its end. All of them are expected at once where it begins,
-/// and llguidance holds 2,000 at most.
+/// How many steps a regular text may have to be written from its end: llguidance expects all of them at once at its
+/// beginning, and holds at most 2,000.
 const MOST_EXPECTED: usize = 200;
 
-/// From one place in a regular text to the next, by a character of a class or by a special token.
+/// A transition between states of a regular text, by a character of a class or by a special token.
 struct Step {
     from: usize,
     to: usize,
@@ -107,7 +107,8 @@ impl LarkWriter<'_> {
         }
     }
 
-    /// The same sequence, in which no special token begins before alternatives and ends within them.
+    /// The sequence with markers moved into alternatives, so that no special token begins before alternatives and ends within
+    /// them.
     fn with_whole_marks(&self, items: &[Node]) -> Vec<Node> {
         let mut out: Vec<Node> = Vec::new();
         for item in items {
@@ -147,8 +148,8 @@ impl LarkWriter<'_> {
         if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
     }
 
-    /// Regular text as rules of the text allowed before each of its positions or, if it is large and has an end, after
-    /// each of them: what goes on without end must not end in as many rules as it has characters.
+    /// Regular text as rules for the text before each of its states or, if it is large but finite, after each of them: in an
+    /// infinite text, that would nest one rule per character.
     fn text(&mut self, text: usize, start: usize) {
         let Some(automaton) = self.rules.automaton(text) else { return };
         let own = self.text_name(text, start);
@@ -182,7 +183,7 @@ impl LarkWriter<'_> {
         }
     }
 
-    /// The places that are reached from a start, and all steps between them.
+    /// The states that are reachable from a start, and all steps between them.
     fn steps(&self, automaton: &Automaton, start: usize) -> (Vec<usize>, Vec<Step>) {
         let mut reached = vec![start];
         let (mut characters, mut tokens) = (Vec::new(), Vec::new());
@@ -211,7 +212,7 @@ impl LarkWriter<'_> {
     }
 }
 
-/// Whether no place is reached from itself.
+/// Whether no state is reachable from itself.
 fn is_finite(reached: &[usize], steps: &[Step]) -> bool {
     let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut left: HashMap<usize, usize> = reached.iter().map(|at| (*at, 0)).collect();

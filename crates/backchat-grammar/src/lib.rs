@@ -10,7 +10,6 @@ mod automaton;
 mod body;
 mod calls;
 mod char_class;
-mod choice;
 mod custom;
 mod excluded;
 mod factored;
@@ -31,7 +30,6 @@ mod regex;
 mod request;
 mod rules;
 mod schema;
-mod shared_texts;
 mod special;
 mod spelling;
 mod structural_tag;
@@ -44,10 +42,9 @@ mod varying;
 
 pub use assumed::assume;
 pub use body::render_prompt;
-pub use choice::Choice;
 pub use notes::{Effect, Note};
 pub use plain::SCHEMA;
-pub use request::Request;
+pub use request::{Choice, Request};
 pub use special::SpecialToken;
 pub use tools::shown as shown_tools;
 pub use turn::{Presence, Reasoning};
@@ -68,7 +65,7 @@ use reads::Reads;
 use request::Wants;
 use rules::{Node, Rules};
 use schema::{Cause, Order, Problem};
-use shared_texts::SharedTexts;
+use spelling::SharedTexts;
 use turn::{Start, TurnKind};
 
 /// The rules of a model's valid outputs for one request.
@@ -79,18 +76,18 @@ pub struct Grammar {
     start: Start,
     notes: Vec<Note>,
     stop: Vec<(String, &'static str)>,
-    /// The texts to forbid instead, if nothing may be called.
+    /// If no calls are allowed: the texts that an engine without the grammar must ban.
     bans: Option<Vec<String>>,
-    /// Those of them that are single tokens.
+    /// The banned texts that are single tokens.
     banned_tokens: Vec<String>,
-    /// The custom tools.
+    /// The names of the custom tools.
     custom: Vec<String>,
     preserved: Vec<String>,
     pub(crate) special: Vec<SpecialToken>,
     pub(crate) lazy: Option<LazyStart>,
 }
 
-/// Which turns a stop ends: those with calls, those with content alone, or any.
+/// Which turns a stop ends: `calls`, `content` (without calls), or `any`.
 fn ends(structure: &structure::WireFormat, stop: &str) -> &'static str {
     let Some(end) = structure.calls.as_ref().and_then(|calls| calls.end.as_deref()) else { return "any" };
     match (end.contains(stop), structure.end.contains(stop)) {
@@ -100,13 +97,13 @@ fn ends(structure: &structure::WireFormat, stop: &str) -> &'static str {
     }
 }
 
-/// The names of the custom tools of a request.
+/// The names of a request's custom tools.
 fn custom_tools(request: &Request<'_>) -> Vec<String> {
     let tools = request.tools.iter().flat_map(|tools| tools.as_list().unwrap_or(&[]));
     tools.filter(|tool| tools::is_custom(tool)).filter_map(tools::name).map(str::to_owned).collect()
 }
 
-/// How a grammar starts at a call.
+/// A grammar that starts at a call.
 #[derive(Clone, Debug)]
 pub(crate) struct LazyStart {
     pub root: Node,
@@ -123,23 +120,23 @@ pub struct Trigger {
     pub value: String,
 }
 
-/// Builds the grammar of one request. Who answers many keeps a [`Builder`].
+/// Builds the grammar of one request. To serve many requests, keep a [`Builder`].
 ///
 /// # Errors
 ///
-/// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if a
-/// schema is above a limit of grammars.
+/// The request is impossible on this wire (no calls, no such tool, a schema that nothing satisfies), or a schema exceeds a
+/// limit of grammars.
 pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
     Builder::new(template.clone(), wire.clone()).build(request)
 }
 
-/// The common part of one model's grammars: the form of a turn, and the texts to avoid. It is made once.
+/// What all grammars of a model share, computed once: the form of a turn, and the texts to exclude.
 #[derive(Clone, Debug)]
 pub struct Builder {
     template: Template,
     wire: Wire,
     free_texts: FreeTexts,
-    /// Segmenting every text of the wire takes as long as the rest of a request.
+    /// Kept because segmenting every text of the wire takes as long as the rest of a request.
     preserved: Vec<String>,
     shared_texts: Arc<SharedTexts>,
     frames: Arc<Frames>,
@@ -157,12 +154,12 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or
-    /// if a schema is above a limit of grammars.
+    /// The request is impossible on this wire (no calls, no such tool, a schema that nothing satisfies), or a schema
+    /// exceeds a limit of grammars.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
         let mut notes = self.assumptions(request);
         let (callable, wants) = request::tools(request, &mut notes)?;
-        let (prompt, told) = self.prompt(request);
+        let (prompt, shown) = self.prompt(request);
         let end = PromptEnd::find(written_of(&self.wire), prompt.as_deref());
         let mut frame = self.frame(request, &end, wants, wants != Wants::Nothing);
         let rules_of =
@@ -189,7 +186,7 @@ impl Builder {
         notes.extend(frame.notes.iter().cloned());
         let (mut root, mut lazy) = (frame.root.clone(), frame.lazy.clone());
         let bans = self.bans(wants, &mut notes);
-        self.fill_signs(&mut rules, &mut root, lazy.as_mut(), told.as_deref(), &mut notes);
+        self.fill_signs(&mut rules, &mut root, lazy.as_mut(), shown.as_deref(), &mut notes);
         notes.sort();
         notes.dedup();
         Ok(Grammar {
@@ -207,7 +204,7 @@ impl Builder {
         })
     }
 
-    /// What is not exact before anything is built: of the wire, and of the request.
+    /// The notes about the wire and the request that hold whatever is built.
     fn assumptions(&self, request: &Request<'_>) -> Vec<Note> {
         let mut notes = self.free_texts.notes.clone();
         if self.wire.is_assumed() {
@@ -218,14 +215,14 @@ impl Builder {
         notes
     }
 
-    /// The prompt with its placeholders, and the value that it shows for them.
+    /// The prompt with placeholders, and the value that it has in their place.
     fn prompt(&self, request: &Request<'_>) -> (Option<String>, Option<String>) {
         let Some(prompt) = &request.prompt else { return (None, None) };
-        let (prompt, told) = varying::with_signs(steady_prompt(&self.wire, prompt), &written_of(&self.wire).groups);
-        (Some(prompt), told)
+        let (prompt, shown) = varying::with_signs(steady_prompt(&self.wire, prompt), &written_of(&self.wire).groups);
+        (Some(prompt), shown)
     }
 
-    /// The frame of the turn, with calls or without; `None` if no render shows such a turn.
+    /// The frame of a turn with or without calls; `None` if no render shows such a turn.
     fn frame(&self, request: &Request<'_>, end: &PromptEnd, wants: Wants, calls: bool) -> Option<Arc<Frame>> {
         let is_forced = wants.is_forced();
         let kind = TurnKind {
@@ -240,7 +237,7 @@ impl Builder {
         self.frames.get(kind, || self.rules(), &self.wire, &self.free_texts)
     }
 
-    /// The texts to forbid instead, if nothing may be called.
+    /// The texts that an engine without the grammar must ban, if no calls are allowed.
     fn bans(&self, wants: Wants, notes: &mut Vec<Note>) -> Option<Vec<String>> {
         if wants != Wants::Nothing || structure_of(&self.wire).calls.is_none() {
             return None;
@@ -252,42 +249,42 @@ impl Builder {
         Some(self.free_texts.bans.clone())
     }
 
-    /// Replaces placeholders by the varying text: the value that the prompt shows, or any possible one.
+    /// Replaces placeholders by the text that varies: the value in the prompt, or any possible one.
     fn fill_signs(
         &self,
         rules: &mut Rules,
         root: &mut Node,
         lazy: Option<&mut LazyStart>,
-        told: Option<&str>,
+        shown: Option<&str>,
         notes: &mut Vec<Note>,
     ) {
         let mut roots: Vec<&mut Node> = std::iter::once(root).chain(lazy.map(|lazy| &mut lazy.root)).collect();
         let known: Vec<&Node> = roots.iter().map(|root| &**root).collect();
-        let Some(signs) = varying::Signs::find(rules, &known, &self.free_texts, told, notes) else { return };
+        let Some(signs) = varying::Signs::find(rules, &known, &self.free_texts, shown, notes) else { return };
         roots.extend(rules.rules.iter_mut().map(|rule| &mut rule.node));
         for node in roots {
             *node = signs.resolved(std::mem::replace(node, Node::empty()));
         }
     }
 
-    /// The marks that end the turn, and which turns they end.
+    /// The markers that end the turn, and which turns they end.
     fn stops(&self) -> Vec<(String, &'static str)> {
         let stops = written_of(&self.wire).stops.iter();
         let stops = stops.map(|stop| (varying::fixed_start(stop).to_owned(), ends(structure_of(&self.wire), stop)));
         stops.filter(|(stop, _)| !stop.is_empty()).collect()
     }
 
-    /// Empty rules.
+    /// Rules with the model's shared parts, but no rule yet.
     fn rules(&self) -> Rules {
         let mut rules = Rules::default();
         rules.excluded = Arc::clone(&self.free_texts.excluded);
         rules.shared_texts = Arc::clone(&self.shared_texts);
-        // A value inside is indented further than the one that was seen.
+        // Nested values are indented further than the widest indentation in the renders.
         rules.most_blanks = u32::try_from(written_of(&self.wire).widest).unwrap_or(0).saturating_mul(2);
         rules
     }
 
-    /// A call of each tool that can be called; none if the model need not call any.
+    /// The calls of all usable tools; empty if none is usable and no call is required.
     fn calls(
         &self,
         rules: &mut Rules,
@@ -302,7 +299,7 @@ impl Builder {
             return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
         };
         let order = if request.any_order { Order::Any } else { Order::Schema };
-        // Only arguments that are written one by one are read one by one.
+        // Only arguments that are written one by one are parsed one by one.
         let alone = matches!(calls.body.arguments, structure::Arguments::Pairs(_));
         let given = request.tools.as_deref().filter(|_| alone).map_or(Value::Null, tools::shown);
         let reads = Reads::new(template, &given);
@@ -338,7 +335,7 @@ impl Builder {
         Ok(nodes)
     }
 
-    /// The form of the content, if the request has one.
+    /// The content, if the request asks for a format.
     fn answer(
         &self,
         rules: &mut Rules,
@@ -363,23 +360,24 @@ impl Builder {
 }
 
 impl Grammar {
-    /// The inexact parts of the grammar, sorted.
+    /// Where the grammar is inexact, sorted.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// The marks that end the turn, which are not part of the grammar: each with `any`, `calls` or `content`.
+    /// The markers that end the turn, which are not part of the grammar, each with the turns it ends: `any`, `calls` or
+    /// `content`.
     pub fn stop(&self) -> &[(String, &'static str)] {
         &self.stop
     }
 
-    /// The marks a server must not strip from the output.
+    /// The markers that a server must not strip from the output.
     pub fn preserved_tokens(&self) -> &[String] {
         &self.preserved
     }
 
-    /// Names these marks as tokens if the format has names for them, as only Lark does: elsewhere the text of a mark
-    /// matches its token, too.
+    /// Refers to these markers as tokens in Lark, the only format with names for them; in other formats a marker's text
+    /// also matches its token.
     #[must_use]
     pub fn with_special_tokens(mut self, special: &[SpecialToken]) -> Self {
         for token in special {
@@ -401,19 +399,19 @@ impl Grammar {
         self
     }
 
-    /// Whether a mark is one of this wire's, rather than one of the hundreds a tokenizer keeps in reserve.
+    /// Whether a marker belongs to this wire, unlike the hundreds that a tokenizer reserves.
     fn names(&self, mark: &str) -> bool {
         self.rules.any_literal(&[&self.root], &|literal| literal.contains(mark))
             || self.preserved.iter().any(|known| known.contains(mark))
             || self.stop.iter().any(|(stop, _)| stop.contains(mark))
     }
 
-    /// The region the prompt left open.
+    /// The region that the prompt leaves open.
     pub fn starts_inside(&self) -> Option<&'static str> {
         self.start.inside
     }
 
-    /// What begins and ends reasoning, as the command prints it.
+    /// The delimiters of reasoning, as the command prints them.
     fn reasoning(&self) -> Value {
         let thinking = &self.start.thinking;
         Value::from([
@@ -475,16 +473,16 @@ pub struct Matcher<'g> {
 /// The result of feeding a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fed {
-    /// It is allowed so far.
+    /// The text is allowed so far.
     Ok {
         /// Whether the text may end here.
         may_end: bool,
     },
-    /// It is not.
+    /// The text is not allowed.
     Broken {
         /// The byte at which it breaks.
         at: usize,
-        /// The texts that were allowed there.
+        /// The texts that are allowed there.
         expected: Vec<String>,
     },
 }

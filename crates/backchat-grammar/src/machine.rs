@@ -1,4 +1,4 @@
-//! The recognizer: decides character by character which texts the rules allow, following all alternatives in parallel.
+//! The recognizer: decides character by character which texts the rules allow, by following all alternatives in parallel.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ enum StackItem<'r> {
     Repeat(&'r Node, u32, Option<u32>),
 }
 
-/// A cell of a stack: an item and the cell below it.
+/// A stack: its top item, and the cell below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cell<'r> {
     item: StackItem<'r>,
@@ -84,7 +84,7 @@ impl<'r> Machine<'r> {
         self.is_alive()
     }
 
-    /// The literal that alone may come next, the place in it, and the cell after it.
+    /// If only a literal may come next: the literal, the offset in it, and the cell below it.
     fn only_literal(&self) -> Option<(&'r str, usize, Option<usize>)> {
         let [top] = self.tops.as_slice() else { return None };
         match self.cells.get(*top)? {
@@ -93,7 +93,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Consumes a character; false if the rules do not allow it, and then the expected texts can still be queried.
+    /// Consumes a character; false if the rules do not allow it. The expected texts remain available.
     pub fn feed(&mut self, c: char) -> bool {
         let mut next = Vec::new();
         for at in 0..self.tops.len() {
@@ -125,7 +125,7 @@ impl<'r> Machine<'r> {
         self.is_alive()
     }
 
-    /// A few of the characters that may come next, for messages.
+    /// The texts that may come next, for messages.
     pub fn expected(&self) -> Vec<String> {
         let mut words = BTreeSet::new();
         for top in &self.tops {
@@ -227,7 +227,7 @@ impl<'r> Machine<'r> {
                     waiting.push(Some(self.cell(StackItem::Node(node), Some(rest))));
                 }
             }
-            // It is not filled in yet.
+            // A rule that is not filled in yet.
             StackItem::Node(node @ Node::Rule(number)) if self.rules.node(*number) == Some(node) => {
                 self.tops.push(top);
             }

@@ -1,5 +1,5 @@
-//! The JSON Schemas that xgrammar's own format treats exactly as the rules here do. It silently drops some keywords and
-//! reads others differently: anything not known to be equivalent is left to rules.
+//! The JSON Schemas for which xgrammar's own format is exactly equivalent to our rules. It silently drops some keywords and
+//! interprets others differently, so anything not known to be equivalent is left to rules.
 
 use super::automaton::Automaton;
 use super::rules::Rules;
@@ -7,7 +7,7 @@ use super::spelling::Strings;
 use super::style::Style;
 use backchat_core::json::{Object, Value, texts};
 
-/// The format for a value of this schema, if it is exactly equivalent to the rules.
+/// The format for values of this schema, if it is exactly equivalent to the rules.
 pub(crate) fn json_schema(
     schema: &Value,
     style: &Style,
@@ -21,15 +21,15 @@ pub(crate) fn json_schema(
     formatted(normalized(schema, is_open, 0)?, rules, free_texts)
 }
 
-/// The format for a string of any text, or for a value of any kind, as the rules have them.
+/// The format for any string or any value, if it is exactly equivalent to the rules.
 pub(crate) fn free(is_string: bool, style: &Style, rules: &Rules, free_texts: &Automaton) -> Option<Value> {
     let schema = if is_string { Value::from([("type", "string".into())]) } else { Value::Bool(true) };
-    // A string has no blanks of its own: what is around it does not matter.
+    // The white space around a string does not matter, because a string has none between tokens.
     let is_plain = *style == Style::json() || is_string && style.strings == Strings::Json && !style.inside;
     is_plain.then(|| formatted(schema, rules, free_texts)).flatten()
 }
 
-/// The format of a schema in whose strings these texts are free.
+/// The format for a schema whose strings are limited to these texts.
 fn formatted(schema: Value, rules: &Rules, free_texts: &Automaton) -> Option<Value> {
     Some(Value::from([
         ("type", "json_schema".into()),
@@ -39,7 +39,7 @@ fn formatted(schema: Value, rules: &Rules, free_texts: &Automaton) -> Option<Val
     ]))
 }
 
-/// Keywords that say nothing about values.
+/// Keywords that do not constrain values.
 const SILENT: [&str; 8] =
     ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"];
 
@@ -97,7 +97,7 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
                 out.insert(bound, value.clone());
             }
         }
-        // The rules write no negative zero, neither does it; a range of nothing is an error there.
+        // Neither side writes negative zero. An empty range is an error in xgrammar.
         if let (Some(low), Some(high)) =
             (out.get("minimum").and_then(Value::as_i64), out.get("maximum").and_then(Value::as_i64))
             && low > high
@@ -122,7 +122,7 @@ fn normalized(schema: &Value, is_open: bool, depth: usize) -> Option<Value> {
     is_only(&known).then_some(Value::Object(out))
 }
 
-/// The members of an object; those without a schema are written out of any type by the rules alone.
+/// The members of an object; only the rules can write members without a schema.
 fn members(entries: &Object, is_open: bool, inner: &dyn Fn(&Value) -> Option<Value>, out: &mut Object) -> Option<()> {
     let properties = match entries.get("properties") {
         Some(Value::Object(properties)) => Some(properties),
@@ -134,7 +134,7 @@ fn members(entries: &Object, is_open: bool, inner: &dyn Fn(&Value) -> Option<Val
         Some(_) => return None,
         None => properties.is_none() || is_open,
     };
-    // Members that are not declared have other names than declared ones, but xgrammar accepts a declared name twice.
+    // Undeclared members must not have declared names, but xgrammar would accept a declared name twice.
     if additional && properties.is_some_and(|properties| !properties.is_empty()) {
         return None;
     }

@@ -6,11 +6,11 @@ use backchat_core::json::{Object, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Something was not found in renders, and the usual form was assumed.
+    /// Renders did not show something, so the usual form was assumed.
     Assumed,
-    /// It allows what the schema forbids.
+    /// The grammar allows what the schema forbids.
     Looser,
-    /// It forbids what the schema allows.
+    /// The grammar forbids what the schema allows.
     Tighter,
 }
 
@@ -31,13 +31,13 @@ impl Effect {
 pub struct Note {
     /// The kind of deviation.
     pub effect: Effect,
-    /// The tool it is about.
+    /// The tool, if it concerns one.
     pub tool: Option<String>,
     /// The JSON pointer of the place in the tool's parameters.
     pub path: Option<String>,
-    /// The keyword of the schema it is about.
+    /// The keyword of the schema.
     pub keyword: Option<String>,
-    /// In words.
+    /// A sentence for people.
     pub message: String,
 }
 

@@ -7,7 +7,7 @@ use super::automaton::Automaton;
 use backchat_core::text::slice;
 use backchat_parser::pattern::Regular;
 
-/// Bounds of a number, as the schema writes them.
+/// A schema's bounds of a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Bounds {
     /// The least value, and whether it is excluded.
@@ -17,7 +17,7 @@ pub(crate) struct Bounds {
     pub multiple: Option<u64>,
 }
 
-/// A number as its digits, without needless zeros.
+/// A decimal number as its digits, without leading or trailing zeros.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Decimal {
     negative: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Decimal {
     fraction: String,
 }
 
-/// How long numbers with bounds may be written out.
+/// The most digits of a bound.
 const MOST_DIGITS: u64 = 400;
 
 impl Decimal {
@@ -101,7 +101,7 @@ impl Bounds {
         }
     }
 
-    /// Whether a number keeps them.
+    /// Whether a number satisfies the bounds.
     pub fn hold(&self, number: &str) -> bool {
         let Some(value) = Decimal::read(number) else { return true };
         let above = self.least.as_ref().is_none_or(|(least, excluded)| (least, *excluded) <= (&value, false));
@@ -113,7 +113,7 @@ impl Bounds {
         above && below && fits
     }
 
-    /// The numbers within the bounds: those from zero up, and those below without their sign.
+    /// The numbers within the bounds: the nonnegative ones, and the negative ones without their sign.
     pub fn automata(&self, whole: bool) -> Option<(Automaton, Automaton)> {
         let zero = Decimal { negative: false, whole: "0".to_owned(), fraction: String::new() };
         let plain = Automaton::from_pattern(&digits(whole))?;
@@ -123,7 +123,7 @@ impl Bounds {
                 all = all.both(&Automaton::from_pattern(&at_least(least, excluded, whole))?)?;
             }
             if let Some((most, excluded)) = most {
-                // What is not above a number is at most this number.
+                // A number that is not above the bound is at most the bound.
                 all = all.both(&Automaton::from_pattern(&at_least(most, !excluded, whole))?.complement())?;
             }
             if let Some(multiple) = self.multiple.filter(|_| whole) {
@@ -175,7 +175,7 @@ fn any_fraction(whole: bool) -> Regular {
     if whole { Regular::Empty } else { maybe(Regular::Concat(vec![class('.', '.'), any_digits(1)])) }
 }
 
-/// Digits above those of a number that has as many, or with more digits.
+/// The numbers without sign that are greater than a bound, or equal to it unless that is excluded.
 fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
     let mut ways = with_higher_digit(&bound.whole, whole);
     ways.push(Regular::Concat(vec![any_digits(count(&bound.whole) + 1), any_fraction(whole)]));
@@ -200,7 +200,7 @@ fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
     Regular::Alternate(ways)
 }
 
-/// The numbers that first differ from one with as many whole digits in a higher digit.
+/// The numbers with as many whole digits as the given ones that first differ from them in a higher digit.
 fn with_higher_digit(digits: &str, whole: bool) -> Vec<Regular> {
     let way = |(at, digit)| {
         let (head, rest) = (slice(digits, ..at), count(digits) - at as u32 - 1);
@@ -210,7 +210,7 @@ fn with_higher_digit(digits: &str, whole: bool) -> Vec<Regular> {
     digits.char_indices().filter_map(way).collect()
 }
 
-/// The same behind the point, with any digits after that one.
+/// The same for the digits after the point, followed by any digits.
 fn with_higher_decimal(digits: &str) -> Vec<Regular> {
     let way = |(at, digit)| {
         let head = Regular::text(slice(digits, ..at));
@@ -227,7 +227,7 @@ fn count(digits: &str) -> u32 {
     u32::try_from(digits.len()).unwrap_or(u32::MAX)
 }
 
-/// Whole numbers without sign that a number divides.
+/// The multiples of a number, without sign.
 fn multiples(of: u64) -> Automaton {
     let mut made = Automaton::default();
     for rest in 0..of {
@@ -240,8 +240,8 @@ fn multiples(of: u64) -> Automaton {
     made
 }
 
-/// Numbers of JSON in any spelling, up to where a double has no room for them, which parsers take as text or infinity.
-/// Most numbers of a request are free, so that these are made once.
+/// JSON numbers in any spelling that fit a double: parsers read larger ones as text or infinity. Built once, because most
+/// numbers of requests are unconstrained.
 pub(crate) static ANY_NUMBER: LazyLock<Automaton> = LazyLock::new(|| {
     let minus = || class('-', '-');
     let e = Regular::class(&[('E', 'E'), ('e', 'e')]);

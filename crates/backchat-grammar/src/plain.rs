@@ -1,4 +1,4 @@
-//! Grammars as JSON: the rules themselves, for engines without a writer.
+//! Writes grammars as JSON: the rules themselves, for engines without a writer of their own.
 
 use super::Grammar;
 use super::rules::{Node, Rules, Waiting};

@@ -1,12 +1,12 @@
-//! The marks that a server must leave in the output: every text of the wire that may be one special token. A server
-//! that drops one, at an edge of a region or inside a call, gives the parser another text than the model wrote.
+//! The markers that a server must leave in the output: every text of the wire that may be one special token. If a server drops
+//! one, at the edge of a region or inside a call, the parser does not see the text that the model wrote.
 
 use backchat_core::text::slice;
 use backchat_derive::wire::marks::{is_closing, is_opening};
 use backchat_derive::wire::structure::{Arguments, CallPart, Encoding, WireFormat};
 use backchat_derive::wire::written::{TurnPart, Written};
 
-/// The marks of the model's turn, each once, in the order of the wire.
+/// The markers of the model's turn, each once, in the order of the wire.
 pub(super) fn preserved(wire: &WireFormat, written: &Written) -> Vec<String> {
     let mut texts: Vec<&str> = Vec::new();
     texts.extend(wire.reasoning.iter().flat_map(|reasoning| [&reasoning.open, &reasoning.close]).map(String::as_str));
@@ -50,7 +50,7 @@ pub(super) fn preserved(wire: &WireFormat, written: &Written) -> Vec<String> {
     found
 }
 
-/// Whether a mark is signs in brackets, without a word: some tokenizers have one for quotes.
+/// Whether a mark consists of signs in brackets, without a word: some tokenizers have one for quotes.
 fn is_bracket(mark: &str) -> bool {
     let mut characters = mark.chars();
     let edges = characters.next().zip(characters.next_back());

@@ -1,4 +1,4 @@
-//! The end of a prompt: which of the turns that renders show can come after it.
+//! The end of a prompt, which determines the turns that can follow it.
 
 use super::notes::{Effect, Note};
 use backchat_core::text::{common_end, slice};
@@ -6,17 +6,17 @@ use backchat_derive::wire::written::{Group, Written};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PromptEnd {
-    /// The group of turns that it begins: the plainest if no other is found, and none if no turn was seen.
+    /// The group of turns that can follow: the simplest if no other matches, `None` if the renders show no turn.
     group: Option<usize>,
-    /// The prompt from the last words of the conversation on.
+    /// The end of the prompt, after the text of the conversation.
     tail: String,
-    /// A render ends like it.
+    /// A rendered prompt ends like it.
     is_known: bool,
     is_given: bool,
 }
 
 impl PromptEnd {
-    /// Of this prompt; of the plainest if none is given.
+    /// The end of this prompt; of the simplest one if none is given.
     pub fn find(written: &Written, prompt: Option<&str>) -> Self {
         let found = prompt.and_then(|prompt| begun_by(&written.groups, prompt));
         let group = found.unwrap_or_default();
@@ -32,12 +32,12 @@ impl PromptEnd {
         }
     }
 
-    /// The group of turns that it begins, and the prompt's own part of them.
+    /// The group of turns that can follow, and the prompt's part of them.
     pub fn group<'w>(&'w self, written: &'w Written) -> Option<(&'w Group, &'w str)> {
         Some((written.groups.get(self.group?)?, self.tail.as_str()))
     }
 
-    /// What is assumed about it.
+    /// A note if the prompt is not one of the renders.
     pub fn note(&self) -> Option<Note> {
         let message = match (self.is_known, self.is_given) {
             (true, _) => return None,
@@ -54,7 +54,7 @@ impl PromptEnd {
 fn begun_by(groups: &[Group], prompt: &str) -> Option<usize> {
     let shared = |group: &Group| common_end(prompt, &group.prompt).len();
     let numbered = || groups.iter().enumerate();
-    // Whole ends of prompts first; an end may name what the conversation said.
+    // Prompts whose whole end matches come first: an end may quote the conversation.
     let whole = numbered().filter(|(_, group)| shared(group) == group.prompt.len() && !group.prompt.is_empty());
     if let Some((best, _)) = whole.max_by_key(|(_, group)| group.prompt.len()) {
         return Some(best);
@@ -74,7 +74,7 @@ fn begun_by(groups: &[Group], prompt: &str) -> Option<usize> {
     }
 }
 
-/// The end of a prompt, after the last words of the conversation.
+/// The end of a prompt, after the text of the conversation.
 fn tail(prompt: &str, group: &Group) -> String {
     if prompt.ends_with(&group.prompt) {
         return group.prompt.clone();

@@ -1,4 +1,4 @@
-//! How the parser reads an argument's text: its value parser, then the types of the tools.
+//! How the parser reads an argument's text: with its value parser, then by the types of the tools.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use backchat_parser::content::{self, Mode, coerce};
 use backchat_parser::parser::Tools;
 use backchat_parser::template::{ContentSpec, Template};
 
-/// How arguments without a name are read.
+/// Reads the text of arguments as the parser does.
 #[derive(Clone, Debug)]
 pub(crate) struct Reads {
-    /// Without one, values are text.
+    /// Values are text if there is none.
     parser: Option<Arc<ContentSpec>>,
     tools: Tools,
 }
 
 impl Reads {
-    /// For the parser of a template's calls and the tools of a request.
+    /// Reads as the calls of a template, for the tools of a request.
     pub fn new(template: &Template, tools: &Value) -> Self {
         let parser = template.field(CALLS).and_then(|field| match &field.content {
             ContentSpec::XmlInline(args) => args.value_parser.clone(),
@@ -27,7 +27,7 @@ impl Reads {
         Self { parser, tools: Tools::new(tools).unwrap_or_default() }
     }
 
-    /// Whether an argument's text becomes this value.
+    /// Whether an argument's text is read as this value.
     pub fn is(&self, tool: &str, argument: &str, text: &str, value: &Value) -> bool {
         let read = match &self.parser {
             None => Ok(text.into()),

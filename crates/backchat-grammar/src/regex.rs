@@ -1,4 +1,4 @@
-//! Small automata as regular expressions, in the syntax that all engines share.
+//! Converts small automata to regular expressions, in the syntax that all engines share.
 
 use backchat_core::push_new;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use super::char_class::bracketed;
 const MOST_STATES: usize = 40;
 const MOST_BYTES: usize = 2000;
 
-/// An expression between two states: alternatives, and whether it needs no parentheses in a sequence.
+/// An expression between two states, and whether it needs no parentheses before an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Expression {
     text: String,
@@ -34,7 +34,7 @@ impl Expression {
         !self.is_atom && self.text.contains('|')
     }
 
-    /// One after the other.
+    /// Both in sequence.
     fn then(&self, next: &Self) -> Self {
         let part = |part: &Self| if part.is_choice() { part.grouped() } else { part.text.clone() };
         match (self.text.is_empty(), next.text.is_empty()) {
@@ -73,7 +73,7 @@ pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String
             return None;
         }
     }
-    // One more state at the end, and the paths between any two.
+    // The paths between any two states, with one more state as the end.
     let (count, end) = (order.len() + 1, order.len());
     let mut paths: Vec<Vec<Option<Expression>>> = vec![vec![None; count]; count];
     for (from, at) in order.iter().enumerate() {
@@ -90,7 +90,7 @@ pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String
         }
     }
     let path = |paths: &[Vec<Option<Expression>>], from: usize, to: usize| paths.get(from)?.get(to)?.clone();
-    // The last states first: those that only a few lead to.
+    // The last states first, because few edges lead to them.
     for gone in (1..order.len()).rev() {
         let around = path(&paths, gone, gone).map(|own| own.starred());
         for from in 0..gone {

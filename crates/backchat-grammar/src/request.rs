@@ -1,10 +1,9 @@
-//! The request: its tools, which of them the model may or must call, and the form of the answer.
+//! The request: its tools, which of them the model may or must call, and the format of the answer.
 
 use std::borrow::Cow;
 
 use super::answer::AnswerFormat;
 use super::calls::Tool;
-use super::choice::Choice;
 use super::notes::{Effect, Note};
 use super::tools::{self, Fault};
 use super::turn::{Presence, Reasoning};
@@ -57,7 +56,7 @@ impl<'r> Request<'r> {
         self
     }
 
-    /// The prompt as it will be sent, if it is not kept elsewhere.
+    /// The same with an owned text.
     #[must_use]
     pub fn prompt_text(mut self, prompt: String) -> Self {
         self.prompt = Some(Cow::Owned(prompt));
@@ -76,32 +75,92 @@ impl<'r> Request<'r> {
         self
     }
 
-    /// Whether it may say something next to its calls.
+    /// Whether the turn may or must have content next to its calls.
     #[must_use]
     pub fn content(mut self, content: Presence) -> Self {
         self.content = content;
         self
     }
 
-    /// Read absent `additionalProperties` as the standard does: any are allowed.
+    /// Whether an absent `additionalProperties` allows any member, as in the standard.
     #[must_use]
     pub fn open_properties(mut self, open_properties: bool) -> Self {
         self.open_properties = open_properties;
         self
     }
 
-    /// White space between JSON tokens only as renders have it.
+    /// Whether only the white space of renders is allowed between JSON tokens.
     #[must_use]
     pub fn wire_space(mut self, wire_space: bool) -> Self {
         self.wire_space = wire_space;
         self
     }
 
-    /// The arguments of a call in any order, if they are few enough.
+    /// Whether the arguments of a call may come in any order, if they are few enough.
     #[must_use]
     pub fn any_order(mut self, any_order: bool) -> Self {
         self.any_order = any_order;
         self
+    }
+}
+
+/// Which tools the model may or must call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Choice {
+    /// Any of them, or none.
+    Auto,
+    /// At least one.
+    Required,
+    /// None.
+    None,
+    /// This one.
+    Named(String),
+    /// Any of these, or none.
+    Allowed(Vec<String>),
+    /// At least one of these.
+    RequiredOf(Vec<String>),
+}
+
+impl Choice {
+    /// Reads OpenAI's `tool_choice`: a word or an object.
+    ///
+    /// # Errors
+    ///
+    /// The value is neither.
+    pub fn read(value: &Value) -> Result<Self, Diagnostic> {
+        let wrong = || {
+            let message = "invalid `tool_choice`";
+            Diagnostic::error("grammar-choice", message)
+                .help("`auto`, `required`, `none`, a tool's name, or OpenAI's objects of the types `function`, `custom` and `allowed_tools`")
+        };
+        match value {
+            Value::String(word) => Ok(match word.as_str() {
+                "auto" => Self::Auto,
+                "required" | "any" => Self::Required,
+                "none" => Self::None,
+                name => Self::Named(name.to_owned()),
+            }),
+            Value::Object(entries) => {
+                let name = |value: &Value| -> Option<String> {
+                    let own = value.get("function").or_else(|| value.get("custom")).unwrap_or(value);
+                    own.get("name").and_then(Value::as_str).map(str::to_owned)
+                };
+                match entries.get("type").and_then(Value::as_str) {
+                    Some("allowed_tools") => {
+                        let own = entries.get("allowed_tools").unwrap_or(value);
+                        let names = own.get("tools").and_then(Value::as_list).ok_or_else(wrong)?;
+                        let names: Vec<String> = names.iter().map(name).collect::<Option<_>>().ok_or_else(wrong)?;
+                        match own.get("mode").and_then(Value::as_str) {
+                            Some("required") => Ok(Self::RequiredOf(names)),
+                            _ => Ok(Self::Allowed(names)),
+                        }
+                    }
+                    _ => name(value).map(Self::Named).ok_or_else(wrong),
+                }
+            }
+            _ => Err(wrong()),
+        }
     }
 }
 
@@ -115,13 +174,13 @@ pub(crate) enum Wants {
 }
 
 impl Wants {
-    /// Whether there has to be a call.
+    /// Whether a call is required.
     pub fn is_forced(self) -> bool {
         matches!(self, Self::Some | Self::One)
     }
 }
 
-/// The tools the model may call, and how many calls it has to make.
+/// The tools that the model may call, and how many calls are required.
 pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec<Tool>, Wants), Vec<Diagnostic>> {
     let given = match request.tools.as_deref() {
         None | Some(Value::Null) => &[][..],
@@ -141,7 +200,7 @@ pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec
         Choice::RequiredOf(names) => (Some(names), Wants::Some),
     };
     if let Some(names) = names {
-        // An invalid tool that must not be called does no harm.
+        // An invalid tool that the model may not call is harmless.
         faults.retain(|fault| fault.of_list || fault.name.as_ref().is_some_and(|name| names.contains(name)));
     }
     let mut problems = Vec::new();

@@ -8,8 +8,7 @@ use indexmap::IndexSet;
 
 use super::automaton::Automaton;
 use super::excluded::Excluded;
-use super::shared_texts::SharedTexts;
-use super::spelling::Strings;
+use super::spelling::{SharedTexts, Strings};
 use backchat_core::json::Value;
 
 /// The number of blanks allowed in one place.

@@ -3,7 +3,7 @@
 use backchat_core::text::{common_start, slice};
 use backchat_derive::wire::marks::Segmentation;
 
-/// How far a header and the lead of a turn agree.
+/// How far the header of a prompt and the lead of a turn agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Begun {
     /// The length in the header.

@@ -49,7 +49,7 @@ fn strftime_now(run: &Run, arguments: &[Value]) -> Result<Value> {
     if format.len() > limits::MAX_TIME_FORMAT {
         return Err(error(format!("strftime_now: a format of more than {} KiB", limits::MAX_TIME_FORMAT >> 10)));
     }
-    crate::engine::now::strftime(run.now(), format).map(Value::from)
+    crate::engine::clock::strftime(run.now(), format).map(Value::from)
 }
 
 fn range(_: &Run, arguments: &[Value]) -> Result<Value> {
@@ -66,7 +66,7 @@ fn range(_: &Run, arguments: &[Value]) -> Result<Value> {
     }
 }
 
-/// The entries that `dict(…)` and `namespace(…)` are made of: a mapping or pairs, then keywords.
+/// The entries of `dict(…)` and `namespace(…)`: a mapping or pairs, then keywords.
 fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
     let (positional, keywords) = split(arguments);
     let mut entries = Entries::default();

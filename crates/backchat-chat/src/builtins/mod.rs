@@ -1,4 +1,4 @@
-//! Everything built in: filters, tests, functions and methods.
+//! The built-in filters, tests, functions and methods.
 
 pub(crate) mod filters;
 pub(crate) mod functions;

@@ -1,11 +1,11 @@
-//! What is built in, by name.
+//! Lookup of filters, tests and functions by name.
 
-/// Filters, tests or functions with their names.
+/// Filters, tests or functions by name.
 pub(crate) struct Table<T: 'static>(pub(super) &'static [(&'static str, T)]);
 
 impl<T: Copy> Table<T> {
     pub(crate) fn find(&self, name: &str) -> Option<T> {
-        // Most names differ in length, so that looking at each is faster than a search by order.
+        // Most names differ in length, so a linear search is faster than a binary one.
         self.0.iter().find(|(known, _)| *known == name).map(|(_, found)| *found)
     }
 

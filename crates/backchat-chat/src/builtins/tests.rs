@@ -5,7 +5,7 @@ use minijinja::{Error, ErrorKind, Value};
 use crate::builtins::filters::FILTERS;
 use crate::builtins::table::Table;
 use crate::engine::limits;
-use crate::values::arguments::{bind, required, string};
+use crate::values::arguments::{bind, required};
 use crate::values::equality::equal;
 use crate::values::group::Group;
 use crate::values::lazy::{Range, is_iterable};
@@ -127,7 +127,7 @@ fn same(a: &Value, b: &Value) -> bool {
         (Kind::Bool(a), Kind::Bool(b)) => a == b,
         (Kind::Int(a), Kind::Int(b)) => a == b,
         (Kind::Float(a), Kind::Float(b)) => a == b,
-        (Kind::Str(_), Kind::Str(_)) => string("sameas", a).ok() == string("sameas", b).ok(),
+        (Kind::Str(a), Kind::Str(b)) => a == b,
         (Kind::List(a), Kind::List(b)) | (Kind::Tuple(a), Kind::Tuple(b)) => std::ptr::eq(a, b),
         (Kind::Dict(a), Kind::Dict(b)) => std::ptr::eq(a, b),
         _ => false,

@@ -21,7 +21,7 @@ pub(crate) struct Context {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// A value as renders take it, made once for many of them.
+/// A value that is converted once for many renders.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     value: Value,
@@ -29,7 +29,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// `None` if the value nests too deep, which a render reports.
+    /// `None` if the value nests too deep, which is an error of a render.
     pub fn new(given: &json::Value) -> Option<Self> {
         let (mut text, mut around) = (0, Extent::CONTAINER);
         let value = engine_value(given, None, &mut text, &mut around).ok()?;
@@ -38,7 +38,7 @@ impl Prepared {
 }
 
 impl Context {
-    /// The variables of these names; of those that are prepared, nothing is recorded.
+    /// The variables of these names. Reads of prepared ones are not recorded.
     pub(crate) fn new(
         asked: &[Box<str>],
         given: &json::Object,
@@ -73,7 +73,8 @@ impl Context {
     }
 }
 
-/// The engine's form of a value inside a container of that extent. Adds the bytes of its strings to `bytes`.
+/// The engine's form of a value, which extends the extent of the container around it. Adds the bytes of its strings to
+/// `bytes`.
 fn engine_value(value: &json::Value, watch: Option<Watch>, bytes: &mut usize, around: &mut Extent) -> Result<Value> {
     let mut extent = Extent::SCALAR;
     let made = match value {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_too_deep_cannot_be_prepared() {
+    fn values_that_nest_too_deep_cannot_be_prepared() {
         let deep = (0..2000).fold(json::Value::Null, |inner, _| json::Value::List(vec![inner]));
         assert!(Prepared::new(&deep).is_none());
     }

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use minijinja::Value;
 
-use crate::engine::stopwatch::Stopwatch;
+use crate::engine::clock::Stopwatch;
 use crate::values::{Result, error};
 
-/// Bytes of a template's source: compiling takes some eighty times as much memory. Real ones are a tenth as long.
+/// Bytes of a template's source: compiling takes about eighty times as much memory. Real ones are a tenth as long.
 pub(crate) const MAX_SOURCE: usize = 1 << 20;
-/// Statements, loop iterations and operations. Ten thousand are enough for the longest of ordinary conversations.
+/// Statements, loop iterations and operations. The longest ordinary conversations need ten thousand.
 pub(crate) const STEPS: u64 = 5_000_000;
-/// Statements, expressions and calls inside each other; a macro call costs several. A level that is not optimized takes
-/// several times the stack, and a thread has 2 MB.
+/// Nested statements, expressions and calls; a macro call costs several levels. Unoptimized code needs several times the
+/// stack, and a thread has 2 MB.
 pub(crate) const LEVELS: usize = if cfg!(debug_assertions) { 180 } else { 700 };
 /// Bytes of a render, and of any intermediate string.
 pub(crate) const MAX_TEXT: usize = 32 << 20;
@@ -26,7 +26,7 @@ pub(crate) const MAX_TEXT: usize = 32 << 20;
 pub(crate) const MAX_TIME_FORMAT: usize = 1 << 16;
 /// Namespaces that one render may create.
 pub(crate) const MAX_NAMESPACES: usize = 100_000;
-/// Calls of macros that declare macros: these see the variables of the call for as long as the render takes.
+/// Calls of macros that declare macros: the variables of such a call live until the render ends.
 pub(crate) const MAX_ACTIVATIONS: usize = 100_000;
 /// Elements of a list made by an operator.
 pub(crate) const MAX_ITEMS: usize = 1 << 20;
@@ -45,11 +45,11 @@ pub(crate) fn items(count: usize) -> Result<()> {
 const MAX_WORK: usize = 30_000_000;
 /// Bytes of text that count like one value.
 const BYTES_PER_UNIT: usize = 16;
-/// Bytes of text that count like one value if they are only skipped, which is much faster than reading them.
+/// Bytes of text that count like one value if they are skipped, which is much faster than reading them.
 const SKIPPED_BYTES_PER_UNIT: usize = 256;
-/// Variables that are unset like one value is read.
+/// Variables that cost as much to unset as one value to read.
 const VARIABLES_PER_UNIT: usize = 32;
-/// Bytes that a render may print, including what a block or macro captures.
+/// Bytes that a render may print, including captures of blocks and macros.
 const MAX_PRINTED: usize = 4 * MAX_TEXT;
 /// The longest a render may take, in processor time.
 const MAX_TIME: Duration = Duration::from_secs(10);
@@ -168,7 +168,7 @@ pub(crate) fn charge_units(units: usize) -> Result<()> {
     check()
 }
 
-/// Charges for the values that an operation touches, not for what is nested in them.
+/// Charges for the values that an operation touches, but not for values nested in them.
 pub(crate) fn charge(values: &[Value]) -> Result<()> {
     charge_units(values.iter().map(weight).sum::<usize>() + 1)
 }
@@ -180,7 +180,7 @@ pub(crate) fn charged(result: Result<Value>) -> Result<Value> {
     Ok(result)
 }
 
-/// Charges for the variables of a scope or function that is entered, if there are enough to matter.
+/// Charges for the variables of a scope or function on entry, if there are enough to matter.
 pub(crate) fn charge_variables(count: usize) -> Result<()> {
     if count < VARIABLES_PER_UNIT { Ok(()) } else { charge_units(count / VARIABLES_PER_UNIT) }
 }

@@ -20,7 +20,7 @@ pub(crate) type FunctionId = usize;
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) functions: Vec<Arc<Function>>,
-    /// The variables it may ask the context for.
+    /// The variables it may look up in the context.
     pub(crate) asked: Vec<Box<str>>,
     /// Its blocks, which `self` can call.
     pub(crate) blocks: Arc<HashMap<Box<str>, FunctionId>>,
@@ -28,7 +28,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The name of a variable that it may ask the context for.
+    /// The name of a variable that it may look up in the context.
     pub(crate) fn asked(&self, number: usize) -> &str {
         self.asked.get(number).map_or("", |name| name)
     }
@@ -47,7 +47,7 @@ pub(crate) struct Function {
     pub(crate) caller: Option<Slot>,
     /// How many variables it has.
     pub(crate) slots: usize,
-    /// Whether it declares functions, which see its variables and may be called after it has returned.
+    /// Whether it declares functions: these see its variables, even after it has returned.
     pub(crate) declares: bool,
     /// Whether it is inside an `autoescape` block.
     pub(crate) may_escape: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Parameter {
 
 /// A variable of a function.
 pub(crate) type Slot = usize;
-/// The variables of a scope, which are unset whenever it is entered.
+/// The variables of a scope, which are unset on entry.
 pub(crate) type Scope = Range<Slot>;
 
 /// A name: the variables it may refer to, innermost first, and what it refers to if none of them is set.
@@ -117,7 +117,7 @@ pub(crate) enum ExpressionKind {
     /// `a ~ b ~ …`
     Concat(Box<[Expression]>),
     Condition(Box<Condition>),
-    /// `loop.index` and its like, of the loop that is this deep inside its function.
+    /// A field such as `loop.index`, of the loop at this depth inside its function.
     Loop(usize, LoopField),
     /// `name is defined`, or not.
     Defined(Name, bool),
@@ -253,7 +253,7 @@ pub(crate) enum StatementKind {
     },
     /// A block, and whether it sees the variables around it.
     Block(FunctionId, bool),
-    /// A tag that no chat template can run.
+    /// A tag that chat templates cannot use.
     Refuse(Box<str>),
     Break,
     Continue,

@@ -7,8 +7,8 @@ use indexmap::{IndexMap, IndexSet};
 
 /// The reads of one render.
 ///
-/// It has only reads of code that ran: a branch not taken leaves no trace. The variables that a template might read at
-/// all are [`ChatTemplate::variables`](crate::ChatTemplate::variables).
+/// Only code that ran counts: a branch not taken leaves no trace. [`ChatTemplate::variables`](crate::ChatTemplate::variables)
+/// lists all variables that a template might read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
     /// Variables of the context that it looked up, given or not, in the order of the first lookup.
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_of_asking_for_a_key_leaves_its_path() {
+    fn every_lookup_of_a_key_records_its_path() {
         let context = r#"{"m": {"a": 1, "n": {"b": [{"c": 2}]}}}"#;
         for (template, paths, missing) in [
             ("{{ m.a }}", vec!["m.a"], vec![]),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_whole_is_told_apart() {
+    fn values_taken_as_a_whole_are_recorded() {
         let context = r#"{"m": {"a": 1, "n": {"b": 2}}}"#;
         for (template, whole) in [
             ("{{ m.a }}", vec![]),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_read_or_only_tested() {
+    fn tests_for_definedness_are_distinguished_from_reads() {
         let context = r#"{"given": 1}"#;
         for (template, variables, missing, tested) in [
             ("{{ given }}{{ absent }}", vec!["given", "absent"], vec!["absent"], vec![]),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::civil::DateTime;
 
+use super::clock;
 use super::limits::MAX_NAMESPACES;
-use super::now;
 use super::read_recorder::Recorder;
 use crate::values::namespace::Namespace;
 use crate::values::{Result, error};
@@ -31,11 +31,11 @@ impl Run {
     }
 
     pub(crate) fn now(&self) -> DateTime {
-        self.now.unwrap_or_else(now::local_now)
+        self.now.unwrap_or_else(clock::local_now)
     }
 
-    /// Keeps a namespace until the render ends. It may contain itself, or a chain of others too long to
-    /// be dropped one inside the other.
+    /// Keeps a namespace until the render ends. It may contain itself, or a chain of others too long to be dropped
+    /// recursively.
     pub(crate) fn keep(&self, namespace: &Arc<Namespace>) -> Result<()> {
         let mut namespaces = self.namespaces.borrow_mut();
         if namespaces.len() == MAX_NAMESPACES {

@@ -11,7 +11,7 @@ use backchat_core::{json, push_new};
 /// The variables and constants of a template.
 #[derive(Debug, Default)]
 pub(crate) struct Survey<'s> {
-    /// Names that are read before any statement has bound them: variables of the context.
+    /// Names read before any statement has bound them: variables of the context.
     pub(crate) variables: IndexSet<&'s str>,
     /// Constants that a value is compared with, by the expression of the value: `reasoning_effort`, `message.role`.
     pub(crate) compared: IndexMap<String, Vec<json::Value>>,
@@ -207,7 +207,7 @@ mod tests {
     use backchat_core::json;
 
     #[test]
-    fn variables_are_names_that_nothing_is_sure_to_have_bound() {
+    fn variables_are_names_that_may_be_unbound() {
         for (template, variables) in [
             ("{{ a }}{{ b.c }}", vec!["a", "b"]),
             ("{% set a = 1 %}{{ a }}", vec![]),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_told_by_what_they_are_compared_with() {
+    fn constants_are_listed_by_the_expression_they_are_compared_with() {
         for (template, compared) in [
             ("{% if effort == 'high' %}{% endif %}", r#"{"effort": ["high"]}"#),
             ("{% if 'high' != effort %}{% endif %}", r#"{"effort": ["high"]}"#),

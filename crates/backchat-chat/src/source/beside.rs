@@ -6,19 +6,19 @@ use super::folder::text_of;
 use super::{Source, config};
 use backchat_core::json::{self, Object, Value};
 
-/// The files that give tokens by name.
+/// The files with tokens by name.
 const NAMED: [&str; 2] = ["tokenizer_config.json", "special_tokens_map.json"];
 
-/// The file that gives tokens by id.
+/// The file with tokens by id.
 const BY_ID: &str = "generation_config.json";
 
 /// The file with the text of each id.
 const TEXTS: &str = "tokenizer.json";
 
 impl Source {
-    /// The source with the special tokens that its template names and its own file does not give, from the files next
-    /// to it: `tokenizer_config.json`, `special_tokens_map.json`, and the ids of `generation_config.json` with their
-    /// texts in `tokenizer.json`. A file that cannot be read gives none, and an id with several texts gives none.
+    /// Adds special tokens that the template names and its own file does not define, from the files next to it:
+    /// `tokenizer_config.json`, `special_tokens_map.json`, and the ids of `generation_config.json` with their texts in
+    /// `tokenizer.json`. Files that cannot be read, and lists of several ids, are skipped.
     #[must_use]
     pub fn with_tokens_beside(mut self) -> Self {
         // Standard input and GGUF files have no files next to them that belong to them.
@@ -48,7 +48,7 @@ impl Source {
         self
     }
 
-    /// The special tokens that came from a file next to it, each with the file.
+    /// The special tokens that came from files next to the template, each with its file.
     pub fn tokens_beside(&self) -> &[(String, &'static str)] {
         &self.tokens_beside
     }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_taken_from_the_files_beside_in_order() {
+    fn missing_tokens_come_from_the_files_next_to_the_template_in_order() {
         let folder = std::env::temp_dir().join(format!("backchat_tokens_beside_{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let tokens = |template: &str| {
@@ -101,7 +101,7 @@ mod tests {
         let files = [("bos_token", "special_tokens_map.json"), ("eos_token", "generation_config.json")];
         let files = files.map(|(name, file)| (name.to_owned(), file)).to_vec();
         assert_eq!(found, (r#"{"bos_token": "<b>", "eos_token": "<e>"}"#.to_owned(), files));
-        // Only what the template names.
+        // Only tokens that the template names.
         assert_eq!(tokens("{{ messages }}").1, vec![]);
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -6,7 +6,7 @@ use backchat_core::json::{self, Object, Path, Value};
 
 const KEY: &str = "chat_template";
 
-/// Reads the templates and the special tokens of a config, of which there must be a template.
+/// Reads the templates and special tokens of a config; it is an error if there is no template.
 pub(super) fn read(file: &str, text: &str) -> Result<Candidates, SourceError> {
     let found = parse(file, text)?;
     if found.templates.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Candidates, SourceError> {
     Ok(found)
 }
 
-/// Whether a file without a chat template holds what only a response template has.
+/// Whether a file without a chat template is a response template: only these have `fields`.
 fn is_response_template(text: &str) -> bool {
     json::read(text).is_ok_and(|value| value.get("fields").is_some_and(|fields| fields.as_object().is_some()))
 }

@@ -48,14 +48,13 @@ pub(super) fn read(folder: &Path) -> Result<Candidates, SourceError> {
     Ok(found)
 }
 
-/// The first `.gguf` file of a folder. Several files are one model in several sizes or parts, and the
-/// first has the template.
+/// The first `.gguf` file of a folder. Several are one model in several sizes or parts, and the first has the template.
 fn gguf_file(folder: &Path) -> Option<PathBuf> {
     let paths = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "gguf")).min()
 }
 
-/// The templates that have a file each.
+/// The templates in files of their own.
 fn own_files(folder: &Path) -> Result<Vec<Named>, SourceError> {
     let mut templates = Vec::new();
     if let Some((file, template)) = text_of(&folder.join(TEMPLATE))? {

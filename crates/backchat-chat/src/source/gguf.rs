@@ -12,7 +12,7 @@ pub(super) const MAGIC: [u8; 4] = *b"GGUF";
 
 const TEMPLATE: &str = "tokenizer.chat_template";
 const TOKENS: &str = "tokenizer.ggml.tokens";
-/// Keys that hold a token's number, and the token's name in templates.
+/// Keys that hold a token's id, and the token's name in templates.
 const TOKEN_IDS: &[(&str, &str)] = &[
     ("tokenizer.ggml.bos_token_id", "bos_token"),
     ("tokenizer.ggml.eos_token_id", "eos_token"),
@@ -24,9 +24,9 @@ const TOKEN_IDS: &[(&str, &str)] = &[
     ("tokenizer.ggml.mask_token_id", "mask_token"),
 ];
 
-/// The longest key that is read, as the format sets it.
+/// The longest key that the format allows.
 const LONGEST_KEY: u64 = 65_535;
-/// The most bytes of metadata that are read: ten times the largest vocabulary with its merges.
+/// The most metadata that is read, in bytes: ten times the largest vocabulary with its merges.
 const LONGEST_METADATA: u64 = 256 << 20;
 /// How deep arrays may nest.
 const DEEPEST: usize = 8;
@@ -48,7 +48,7 @@ impl From<io::Error> for Problem {
 
 type Result<T> = std::result::Result<T, Problem>;
 
-/// Reads the templates and special tokens of a GGUF file, of which the magic number has been read.
+/// Reads the templates and special tokens of a GGUF file, from after its magic number.
 pub(super) fn read(file: File, name: &str) -> std::result::Result<Candidates, SourceError> {
     let result = GgufReader::new(file).and_then(|mut reader| reader.metadata(name));
     let found = result.map_err(|problem| match problem {
@@ -220,7 +220,7 @@ impl GgufReader {
         Ok(())
     }
 
-    /// The texts of some tokens, by their numbers.
+    /// The texts of tokens, by their ids.
     fn tokens(&mut self, at: u64, ids: &[(&str, u64)]) -> Result<Object> {
         self.input.seek(SeekFrom::Start(at))?;
         self.at = at;
@@ -243,7 +243,7 @@ impl GgufReader {
     }
 }
 
-/// The name of the template under a key: `tokenizer.chat_template` is the default, the others say theirs.
+/// The name of the template under a key: `tokenizer.chat_template` is the default, a suffix names any other.
 fn template_name(key: &str) -> Option<&str> {
     match key.strip_prefix(TEMPLATE)? {
         "" => Some(DEFAULT),

@@ -35,7 +35,7 @@ pub(super) fn how_to_fetch(name: &str) -> String {
 fn cache(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let set = |name: &str| variable(name).filter(|value| !value.as_os_str().is_empty());
     let home = || set("HOME").or_else(|| set("USERPROFILE"));
-    // What a shell has not expanded, the libraries that fill the cache do.
+    // The libraries that fill the cache expand `~` where the shell has not.
     let expand = |path: PathBuf| match path.strip_prefix("~") {
         Ok(rest) => home().map_or_else(|| path.clone(), |home| home.join(rest)),
         Err(_) => path,
@@ -70,7 +70,7 @@ fn snapshot_in(cache: Option<&Path>, name: &str) -> Result<PathBuf, SourceError>
         .ok_or_else(|| missing(format!("the cache {} has no snapshot of the model's `{REVISION}`", cache.display())))
 }
 
-/// The one folder in a folder: a model fetched at a commit has no name for it.
+/// The only folder in a folder: a model fetched at a commit has no ref to it.
 fn only_folder(folder: &Path) -> Option<PathBuf> {
     let mut folders =
         fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()).filter(|path| path.is_dir()));
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_the_hub_are_told_from_paths() {
+    fn hub_names_are_distinguished_from_paths() {
         for name in ["org/model", "some-org/Model_1.5-7B"] {
             assert!(is_name(name), "{name}");
         }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_is_where_the_environment_says() {
+    fn the_environment_locates_the_cache() {
         type Variables = &'static [(&'static str, &'static str)];
         let cases: [(Variables, Option<&str>); 7] = [
             (&[("HF_HUB_CACHE", "/c"), ("HF_HOME", "/h"), ("HOME", "/u")], Some("/c")),

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use backchat_core::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, closest, text};
 use backchat_core::json::{Object, Value};
 
-/// The template that transformers takes if none is requested.
+/// The template that transformers takes by default.
 const DEFAULT: &str = "default";
-/// The template that transformers takes if there are tools and none is requested.
+/// The template that transformers takes by default if there are tools.
 const TOOL_USE: &str = "tool_use";
 
 /// A chat template, and what was stored with it.
@@ -31,9 +31,9 @@ pub struct Source {
     pub other_names: Vec<String>,
     /// The special tokens, as a template sees them: `bos_token`, `eos_token` and so on.
     pub special_tokens: Object,
-    /// The template transformers would take if there are tools, unless that is the same one.
+    /// The template that transformers would take for a conversation with tools, if that is another one.
     for_tools: Option<Named>,
-    /// The special tokens that came from a file next to it.
+    /// The special tokens that came from files next to the template.
     tokens_beside: Vec<(String, &'static str)>,
 }
 
@@ -81,13 +81,13 @@ impl Source {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SourceError {
-    /// What is wrong.
+    /// The problems.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text it is about, if that was read.
+    /// The text they refer to, if it was read.
     pub sources: Sources,
 }
 
-/// Why a name gives no chat template.
+/// The kind of a [`SourceError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SourceErrorKind {
@@ -95,12 +95,12 @@ pub enum SourceErrorKind {
     Unreadable,
     /// There is no such chat template: not in the file, or no such model in the cache.
     NoTemplate,
-    /// The file is not what its name says.
+    /// The file is not in the format that its name promises.
     Invalid,
 }
 
 impl SourceError {
-    /// Why the name gives no chat template.
+    /// The kind of the error.
     pub fn kind(&self) -> SourceErrorKind {
         match self.diagnostics.first().map(|problem| problem.id) {
             Some("unreadable-file") => SourceErrorKind::Unreadable,
@@ -136,11 +136,11 @@ impl std::error::Error for SourceError {}
 /// Reads a chat template from a Jinja file, a `tokenizer_config.json`, a `chat_template.json`, a model folder or a
 /// `.gguf` file, or from standard input if `name` is `-`.
 ///
-/// If there is no such file and `name` reads `ORG/NAME`, the model is looked for in the local Hugging Face cache,
-/// which is where `HF_HUB_CACHE` or `HF_HOME` say. Nothing is fetched.
+/// If there is no such file and `name` has the form `ORG/NAME`, the model is looked up in the local Hugging Face cache, which
+/// `HF_HUB_CACHE` or `HF_HOME` locate. Nothing is fetched.
 ///
-/// Of several templates it takes the one called `template_name`, else the one transformers would: `default`, and
-/// with [`Source::for_tools`] `tool_use`.
+/// If there are several templates, it takes the one named `template_name`, else the one that transformers would: `default`,
+/// or `tool_use` with [`Source::for_tools`].
 ///
 /// ```no_run
 /// # mod backchat { pub use backchat_chat as chat; pub use backchat_core::json; }
@@ -152,12 +152,12 @@ pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceErr
     choose(name, find(name)?, template_name)
 }
 
-/// Whether a name is that of a model on the Hub, `ORG/NAME`, which is looked for in the cache if no file has it.
+/// Whether a name may be that of a model on the Hub, `ORG/NAME`, which is looked up in the cache if no file has that name.
 pub fn is_cached_name(name: &str) -> bool {
     hub::is_name(name)
 }
 
-/// The folder in the local Hugging Face cache where the model's files are.
+/// The folder of the model's files in the local Hugging Face cache.
 pub fn cached_folder(name: &str) -> Result<PathBuf, SourceError> {
     hub::snapshot(name)
 }
@@ -190,10 +190,10 @@ fn from_file(path: &Path, name: &str) -> Result<Candidates, SourceError> {
     from_text(name, read_text(start.as_slice().chain(file), name)?)
 }
 
-/// Reads a text that is JSON with a `chat_template` in it, or else Jinja.
+/// Reads a text that is either JSON with a `chat_template` or Jinja.
 fn from_text(file: &str, text: String) -> Result<Candidates, SourceError> {
     let is_json = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    // A template may well begin with a brace, but never as an object does.
+    // A template may begin with a brace, but not the way an object does.
     let looks_like_object = || {
         let inner = text.trim_start().strip_prefix('{').map(str::trim_start);
         inner.is_some_and(|inner| inner.starts_with(['"', '}']) && !text.trim_start().starts_with("{{"))
@@ -253,7 +253,7 @@ fn unreadable(file: &str, error: &io::Error) -> SourceError {
     SourceError::about(file, "unreadable-file", format!("cannot read the file: {error}"), help)
 }
 
-/// Reads a text that must be UTF-8 and of bounded size.
+/// Reads a text, which must be UTF-8 and of bounded size.
 fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
     let mut bytes = Vec::new();
     reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;

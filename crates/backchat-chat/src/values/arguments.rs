@@ -1,11 +1,11 @@
-//! The arguments of a call, bound to the names Python gives them.
+//! Binds the arguments of a call to Python's names for them.
 
 use minijinja::Value;
 use minijinja::value::Kwargs;
 
 use super::{Kind, Number, Result, error, type_name};
 
-/// Splits the arguments of the engine into positional ones and keywords.
+/// Splits arguments into positional ones and keywords.
 pub(crate) fn split(arguments: &[Value]) -> (&[Value], Option<Kwargs>) {
     match arguments.split_last() {
         Some((last, positional)) if last.is_kwargs() => (positional, Kwargs::try_from(last.clone()).ok()),

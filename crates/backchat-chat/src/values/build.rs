@@ -1,4 +1,4 @@
-//! Makes containers and lazy values, none of which nests too deep or has too many parts.
+//! Builds containers and lazy values that neither nest too deep nor have too many parts.
 
 use std::sync::Mutex;
 
@@ -23,19 +23,19 @@ pub(crate) fn tuple(items: Vec<Value>) -> Result<Value> {
     Ok(Value::from(Tuple::from(items)))
 }
 
-/// A dictionary that the template made.
+/// A dictionary built by the template.
 pub(crate) fn dict(entries: Entries) -> Result<Value> {
     let extent = measure::checked(entries.values())?;
     Ok(Value::from_object(Dict { entries, extent, watch: None }))
 }
 
-/// A list that came with the conversation, of this extent.
+/// A list of the conversation, with its extent.
 pub(crate) fn given_list(items: Vec<Value>, extent: Extent) -> Result<Value> {
     measure::check(extent)?;
     Ok(Value::from_object(List { items, extent }))
 }
 
-/// A dictionary that came with the conversation, of this extent; with a watch, it reports lookups.
+/// A dictionary of the conversation, with its extent; with a watch, it reports lookups.
 pub(crate) fn given_dict(entries: Entries, extent: Extent, watch: Option<Watch>) -> Result<Value> {
     measure::check(extent)?;
     Ok(Value::from_object(Dict { entries, extent, watch }))

@@ -1,4 +1,4 @@
-//! Lists and dictionaries, which nothing can change.
+//! Immutable lists and dictionaries.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::extent::Extent;
 use crate::engine::limits;
 use crate::engine::read_recorder::Watch;
 
-/// An immutable Python list. Only [`build`](super::build) makes one: it measures the items.
+/// An immutable Python list. Only [`build`](super::build) creates lists, because it measures the items.
 #[derive(Debug)]
 pub(crate) struct List {
     pub(super) items: Vec<Value>,
@@ -60,7 +60,7 @@ impl Key {
     }
 }
 
-/// An immutable Python dictionary; a watched one reports lookups. Only [`build`](super::build) makes one.
+/// An immutable Python dictionary; a watched one reports lookups. Only [`build`](super::build) creates dictionaries.
 #[derive(Debug)]
 pub(crate) struct Dict {
     pub(super) entries: Entries,
@@ -96,7 +96,7 @@ impl Dict {
         found.cloned()
     }
 
-    /// Reports that everything in it was read, by printing or iterating.
+    /// Reports that all of it was read, by printing or iterating.
     pub(crate) fn note_whole(&self) {
         if let Some(watch) = &self.watch {
             watch.whole();

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use minijinja::Value;
 
-/// As many entries are found without an index.
+/// Up to this many entries are searched without an index.
 const FEW: usize = 8;
 
 /// A key of a dictionary: equal and hashed as in Python, so that `1`, `1.0` and `True` are one key. Keys are equal if
@@ -16,7 +16,7 @@ const FEW: usize = 8;
 pub(crate) struct Key(Value);
 
 impl Key {
-    /// A value that may be a key; [`Key::of`] asks whether it may.
+    /// The key of a hashable value; [`Key::of`] checks that.
     pub(super) fn new(value: Value) -> Self {
         Self(value)
     }
@@ -51,7 +51,7 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    /// Entries of which no two have the same key.
+    /// Entries with distinct keys.
     pub(crate) fn of_distinct(list: Vec<(Key, Value)>) -> Self {
         let mut entries = Self { list, ..Self::default() };
         entries.index_new();
@@ -117,7 +117,7 @@ impl Entries {
         self.index.find(self.hasher.hash_one(key), |place| self.key(*place) == Some(key)).copied()
     }
 
-    /// Indexes the entries that are not, once there are more than a few.
+    /// Indexes new entries, once there are more than a few.
     fn index_new(&mut self) {
         let Self { list, index, hasher } = self;
         if list.len() <= FEW {

@@ -1,4 +1,4 @@
-//! Equality of values, as `==` compares them, and of the keys of dictionaries, which are equal if their values are.
+//! Equality of values, as by `==`, and of keys of dictionaries, which are equal if their values are.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -34,11 +34,11 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether two values are equal, if one of them is lazy: ranges by their items, views of keys and items as
-/// sets, everything else only if it is the same.
+/// Whether two values are equal, if one of them is lazy: ranges are compared by their items, views of keys and items as
+/// sets, others by identity.
 fn equal_lazy(a: &Value, b: &Value) -> Option<bool> {
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<Range>(), b.downcast_object_ref::<Range>()) {
-        // Of the same length: with the same first number, and from two on the same second one.
+        // Equal if the lengths and the first two numbers are.
         return Some(a.len() == b.len() && (0..a.len().min(2)).all(|index| a.get(index) == b.get(index)));
     }
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<View>(), b.downcast_object_ref::<View>()) {
@@ -51,7 +51,7 @@ fn equal_lazy(a: &Value, b: &Value) -> Option<bool> {
     (is_lazy(a) || is_lazy(b)).then_some(false)
 }
 
-/// Whether every item of one is in the other; compares by hash if all of them can be hashed.
+/// Whether every item of one is in the other; by hash if all items are hashable.
 fn same_members(some: &[Value], others: &[Value]) -> bool {
     match others.iter().map(Key::of).collect::<Result<HashSet<Key>>>() {
         Ok(keys) => some.iter().all(|item| Key::of(item).is_ok_and(|key| keys.contains(&key))),
@@ -78,7 +78,7 @@ impl Hash for Key {
 }
 
 fn hash<H: Hasher>(value: &Value, state: &mut H) {
-    // Equal numbers of different types must meet, and both zeros.
+    // Equal numbers of different types must hash alike, and so must both zeros.
     let mut number = |number: f64| (number + 0.0).to_bits().hash(state);
     match Kind::of(value) {
         Kind::Str(text) => {
@@ -94,7 +94,7 @@ fn hash<H: Hasher>(value: &Value, state: &mut H) {
                 items.iter().for_each(|item| hash(item, state));
             }
         }
-        // Everything else is too rare as a key to spread.
+        // Everything else is too rare as a key to be worth hashing.
         _ => 0_i64.hash(state),
     }
 }

@@ -1,7 +1,7 @@
 //! The size of a value's tree, as containers cache it.
 
-/// Depth and parts of a value: comparing and printing visit all of it, and a value that holds itself twice, over and
-/// over, has more parts than memory.
+/// The depth of a value, and its number of parts. Comparing and printing visit all parts, and lists that hold another list
+/// twice, over and over, have more of them than memory has bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
     pub(super) depth: u16,

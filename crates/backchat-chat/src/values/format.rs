@@ -1,4 +1,4 @@
-//! `%` on strings, and `str.format`.
+//! String formatting: `%` and `str.format`.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -14,7 +14,7 @@ use crate::values::markup;
 use backchat_core::python::number::{scientific, write_exponent, write_float};
 use backchat_core::text::slice;
 
-/// How one value is to be written.
+/// A format specification.
 #[derive(Default)]
 struct Spec {
     fill: Option<char>,

@@ -9,7 +9,7 @@ use super::lazy;
 use super::number::LongInteger;
 use crate::engine::limits;
 
-/// A value as Python would class it.
+/// A value by its type in Python.
 pub(crate) enum Kind<'v> {
     Undefined,
     None,
@@ -22,7 +22,7 @@ pub(crate) enum Kind<'v> {
     Dict(&'v Dict),
     /// Anything else: lazy values, namespaces, macros, functions, the loop, long integers.
     Object(&'v DynObject),
-    /// Values that cannot occur: bytes, and values that hold an error.
+    /// Values that do not occur: bytes, and invalid values.
     Other,
 }
 

@@ -10,7 +10,7 @@ use super::error::{Result, error};
 use super::extent::Extent;
 
 /// The result of a filter such as `map` or `select`: always true, without a length, empty after one pass. Only
-/// [`build`](super::build) makes one, and a view.
+/// [`build`](super::build) creates generators and views.
 #[derive(Debug)]
 pub(crate) struct Generator {
     pub(super) items: Mutex<VecDeque<Value>>,
@@ -103,7 +103,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The longest the sandbox allows.
+    /// The maximum length that the sandbox allows.
     const MAX_LEN: usize = 100_000;
 
     pub(crate) fn value(start: i64, stop: i64, step: i64) -> Result<Value> {
@@ -155,7 +155,7 @@ pub(super) fn is_lazy(value: &Value) -> bool {
         || value.downcast_object_ref::<Range>().is_some()
 }
 
-/// Whether one of these lazy values, or something of the engine's that can be iterated over.
+/// Whether a value is lazy, or another iterable of the engine.
 pub(crate) fn is_iterable(value: &Value) -> bool {
     value.as_object().is_some_and(|object| matches!(object.repr(), ObjectRepr::Iterable | ObjectRepr::Seq))
 }

@@ -12,15 +12,14 @@ use super::lazy::{Generator, View};
 use super::namespace::Namespace;
 use crate::engine::limits;
 
-/// How deep values may nest. Values are dropped and printed recursively, and a loop can nest them as deep as it has
-/// turns.
+/// How deep values may nest. Values are dropped and printed recursively, and a loop can add a level in each iteration.
 const MAX_DEPTH: u16 = 400;
 
-/// What a cycler, a loop, a method or a macro counts as, as these do not remember what they hold. That they hold no
-/// others is seen to by [`check_held`].
+/// The assumed extent of a cycler, loop, method or macro, which do not record the extents of what they hold.
+/// [`check_held`] ensures that they hold nothing deeper.
 const OPAQUE: Extent = Extent { depth: MAX_DEPTH / 2, parts: 1 };
 
-/// Fails if these values nest too deep to be held by what counts as [`OPAQUE`].
+/// Fails if these values nest too deep for an object whose extent is [`OPAQUE`].
 pub(crate) fn check_held<'v>(items: impl IntoIterator<Item = &'v Value>) -> Result<()> {
     let extent = around(items);
     check(Extent { depth: extent.depth.saturating_add(OPAQUE.depth), ..extent })

@@ -1,4 +1,4 @@
-//! The result of `namespace()`.
+//! Namespaces, the values of `namespace()`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use super::error::{Result, error};
 use super::extent::Extent;
 use crate::engine::limits;
 
-/// The sandbox keeps names that begin with an underscore for itself.
+/// The sandbox reserves names that begin with an underscore.
 fn check_name(name: &str) -> Result<()> {
     if name.starts_with('_') {
         Err(error(format!("a namespace cannot hold '{name}': it begins with an underscore")))
@@ -19,7 +19,7 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-/// The one thing a template can assign to from an inner scope.
+/// The only value that a template can assign to from an inner scope.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     inner: Mutex<Inner>,
@@ -32,8 +32,7 @@ struct Inner {
 }
 
 impl Namespace {
-    /// A namespace with these entries, a container of which has this extent. Fails on names that begin with an
-    /// underscore.
+    /// A namespace with these entries; `extent` is that of a container of them. Fails on names that begin with an underscore.
     pub(crate) fn new(entries: Entries, extent: Extent) -> Result<Self> {
         entries.keys().filter_map(|key| key.as_value().as_str()).try_for_each(check_name)?;
         Ok(Self { inner: Mutex::new(Inner { entries, extent }) })

@@ -22,7 +22,7 @@ pub(crate) fn int(value: i128) -> Value {
     i64::try_from(value).map_or_else(|_| Value::from(value), Value::from)
 }
 
-/// `int(text, base)`, if that is an integer the engine can hold or a long one in decimal.
+/// `int(text, base)`, if that fits an integer of the engine or is decimal.
 pub(crate) fn parse_int(text: &str, base: u32) -> Option<Value> {
     let read = number::int(text, base)?;
     if read.radix == 10 && read.digits.len() > number::MAX_DIGITS {

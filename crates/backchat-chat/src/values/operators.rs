@@ -1,4 +1,4 @@
-//! Python's operators, with its errors for operands that do not fit.
+//! Python's operators, with its errors for operands of the wrong types.
 
 use std::cmp::Ordering;
 
@@ -77,7 +77,7 @@ pub(crate) fn sub(a: &Value, b: &Value) -> Result<Value> {
     arithmetic("-", a, b, i128::checked_sub, |a, b| a - b)
 }
 
-/// `a * b`, also of a string or list with a number
+/// `a * b`; one may be a string or list
 pub(crate) fn mul(a: &Value, b: &Value) -> Result<Value> {
     let times = |value: &Value| match Number::of(value) {
         Some(Number::Int(times)) => Some(usize::try_from(times.max(0)).unwrap_or(usize::MAX)),
@@ -176,7 +176,7 @@ pub(crate) fn pos(a: &Value) -> Result<Value> {
     }
 }
 
-/// `a ~ b ~ …`; where text is escaped and one of the parts is markup, the others are made so.
+/// `a ~ b ~ …`; if text is escaped and a part is markup, the other parts are escaped.
 pub(crate) fn concat(parts: &[Value], escapes: bool) -> Result<Value> {
     let is_markup = escapes && parts.iter().any(Value::is_safe);
     let mut out = String::new();
@@ -242,7 +242,7 @@ pub(crate) fn contains(container: &Value, needle: &Value) -> Result<bool> {
     }
 }
 
-/// How many items there are, as `len()` counts.
+/// `len(value)`
 pub(crate) fn len(value: &Value) -> Result<usize> {
     match Kind::of(value) {
         Kind::Undefined => Ok(0),
@@ -273,6 +273,9 @@ pub(crate) fn slice(value: &Value, bounds: [&Value; 3]) -> Result<Value> {
     if step == 0 {
         return Err(error("slice step cannot be zero"));
     }
+    let taken = |items: &[Value]| {
+        indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect::<Vec<_>>()
+    };
     match Kind::of(value) {
         Kind::Str(text) if text.is_ascii() => {
             let indices = indices(start, stop, step, text.len());
@@ -285,12 +288,8 @@ pub(crate) fn slice(value: &Value, bounds: [&Value; 3]) -> Result<Value> {
             let sliced = indices(start, stop, step, chars.len()).filter_map(|at| chars.get(at)).collect();
             Ok(markup::like(value, sliced))
         }
-        Kind::List(items) => {
-            build::list(indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect())
-        }
-        Kind::Tuple(items) => {
-            build::tuple(indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect())
-        }
+        Kind::List(items) => build::list(taken(items)),
+        Kind::Tuple(items) => build::tuple(taken(items)),
         Kind::Object(_) if let Some(range) = value.downcast_object_ref::<Range>() => {
             let len = i64::try_from(range.len()).unwrap_or(i64::MAX);
             let (first, end) = slice_bounds(start, stop, step, len);

@@ -32,7 +32,7 @@ pub(crate) fn write_str(out: &mut String, value: &Value) {
     match Kind::of(value) {
         Kind::Undefined => {}
         Kind::Str(text) => out.push_str(text),
-        // Inside another value, it is abbreviated: namespaces may hold each other in a circle.
+        // Inside another value, it is abbreviated: namespaces may hold each other in a cycle.
         Kind::Object(_) if let Some(namespace) = value.downcast_object_ref::<Namespace>() => {
             write_entries(out, "<Namespace {", namespace.entries().iter(), "}>")
         }
@@ -73,7 +73,7 @@ pub(crate) fn write_repr(out: &mut String, value: &Value) {
     }
 }
 
-/// Appends what is between brackets, with commas: items with nothing before them, entries with their key.
+/// Appends items, or entries with their keys, in brackets and with commas.
 fn write_all<'v>(out: &mut String, open: &str, parts: impl Iterator<Item = (Option<&'v Key>, &'v Value)>, close: &str) {
     out.push_str(open);
     for (index, (key, value)) in parts.enumerate() {

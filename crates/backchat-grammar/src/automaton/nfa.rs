@@ -202,9 +202,6 @@ struct Determinizer<'l> {
     work: usize,
 }
 
-/// More states than an automaton may have.
-struct TooMuch;
-
 impl<'l> Determinizer<'l> {
     fn new(nfa: &'l Nfa) -> Self {
         // Most patterns are literals, which have about as many sets as states, with one or two states each.
@@ -261,26 +258,27 @@ impl<'l> Determinizer<'l> {
         place
     }
 
-    /// The index of the set that a character leads to; `None` if a text ends there and must not.
-    fn target(&mut self, to: &mut Vec<usize>, without: bool) -> Result<Option<usize>, TooMuch> {
+    /// The index of the set that a character leads to, or nothing if a text ends there and must not; `None` if there are
+    /// too many states.
+    fn target(&mut self, to: &mut Vec<usize>, without: bool) -> Option<Option<usize>> {
         // Most characters of a text without marks begin none.
         let alone = if let [state] = to.as_slice() { Some(*state) } else { None };
         if let Some((_, target)) = self.last_alone.filter(|(state, _)| alone == Some(*state)) {
-            return Ok(target);
+            return Some(target);
         }
         self.close(to);
         self.work += to.len();
         if self.work > MOST_WORK {
-            return Err(TooMuch);
+            return None;
         }
         let target = (!(without && self.has_end(to))).then(|| self.place(to));
         if target > Some(MOST_STATES) {
-            return Err(TooMuch);
+            return None;
         }
         if let Some(state) = alone {
             self.last_alone = Some((state, target));
         }
-        Ok(target)
+        Some(target)
     }
 
     /// The automaton from a state on; with `without`, texts in which nothing has ended.
@@ -308,8 +306,7 @@ impl<'l> Determinizer<'l> {
                 if to.is_empty() {
                     continue;
                 }
-                let Ok(target) = self.target(&mut to, without) else { return None };
-                if let Some(target) = target {
+                if let Some(target) = self.target(&mut to, without)? {
                     made.edge(*low, next - 1, target);
                 }
             }

@@ -29,8 +29,6 @@ const MOST_BYTES: usize = 1 << 20;
 /// How many states rules without recursion may have as one automaton; engines follow larger ones rule by rule.
 const MOST_JOINED: usize = 100;
 
-const TOO_LARGE: &str = "needs too many states: make it smaller";
-
 /// Reads the form of a custom tool's input; `None` if any text will do.
 ///
 /// # Errors
@@ -54,10 +52,10 @@ pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Opti
     }
     let input = match own.get("syntax").and_then(Value::as_str) {
         Some("regex") => {
-            let regular = regex::whole(definition).map_err(|problem| format!("the regular expression {problem}"))?;
-            let made =
-                Automaton::from_pattern(&regular).ok_or_else(|| format!("the regular expression {TOO_LARGE}"))?;
-            Input::Regular(made)
+            let problem = |problem: &str| format!("the regular expression {problem}");
+            let regular = regex::read(definition, "", true).map_err(|why| problem(&why))?;
+            let made = Automaton::from_pattern(&regular);
+            Input::Regular(made.ok_or_else(|| problem("needs too many states: make it smaller"))?)
         }
         Some("lark") => {
             let problem = |problem: String| format!("the Lark grammar {problem}");

@@ -5,11 +5,6 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use backchat_parser::pattern::Regular;
 
-/// The texts that match as a whole.
-pub(super) fn whole(source: &str) -> Result<Regular, String> {
-    read(source, "", true)
-}
-
 /// The texts that an expression with flags (`i`, `s`, `x`) matches; `anchored` allows anchors at its ends.
 pub(super) fn read(source: &str, flags: &str, anchored: bool) -> Result<Regular, String> {
     let mut builder = ParserBuilder::new();

@@ -14,10 +14,10 @@ use crate::builtins::table::Table;
 use crate::builtins::{methods, names};
 use crate::engine::limits;
 use crate::engine::run::Run;
-use crate::values::arguments::{bind, required, string, truth_or};
+use crate::values::arguments::{bind, integer, required, string, truth_or};
 use crate::values::json::Style;
 use crate::values::markup;
-use crate::values::{Kind, Result, error, operators};
+use crate::values::{Kind, Result, error, items_of, operators};
 
 /// A filter: the value first, then the arguments.
 pub(crate) type Filter = fn(&Run, &Value, &[Value]) -> Result<Value>;
@@ -128,22 +128,15 @@ fn force_escape(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
 fn tojson(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let names = ["ensure_ascii", "indent", "separators", "sort_keys"];
     let [ensure_ascii, indent, separators, sort_keys] = bind("tojson", names, arguments)?;
-    let indent = match indent.filter(|indent| !indent.is_none()) {
-        None => None,
-        Some(indent) => Some(match Kind::of(&indent) {
-            Kind::Str(text) => text.to_owned(),
-            _ => {
-                " ".repeat(crate::values::arguments::integer("tojson", &indent)?.clamp(0, 1000).unsigned_abs() as usize)
-            }
-        }),
-    };
-    let pair = match separators.filter(|separators| !separators.is_none()) {
-        None => None,
-        Some(separators) => match <[Value; 2]>::try_from(crate::values::items_of(&separators)?) {
-            Ok(pair) => Some(pair),
-            Err(_) => return Err(error("tojson() expects two separators")),
-        },
-    };
+    let indent = indent.filter(|indent| !indent.is_none()).map(|indent| match Kind::of(&indent) {
+        Kind::Str(text) => Result::Ok(text.to_owned()),
+        _ => Ok(" ".repeat(integer("tojson", &indent)?.clamp(0, 1000).unsigned_abs() as usize)),
+    });
+    let indent: Option<String> = indent.transpose()?;
+    let pair = separators.filter(|separators| !separators.is_none()).map(|separators| {
+        <[Value; 2]>::try_from(items_of(&separators)?).map_err(|_| error("tojson() expects two separators"))
+    });
+    let pair = pair.transpose()?;
     let (item_separator, key_separator) = match &pair {
         None => (if indent.is_some() { "," } else { ", " }, ": "),
         Some([item, key]) => (string("tojson", item)?, string("tojson", key)?),

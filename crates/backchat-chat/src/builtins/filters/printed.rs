@@ -1,5 +1,5 @@
-//! Filters that no prompt needs. They exist so that a template that names one compiles, and fail instead of answering
-//! differently from Jinja2.
+//! Filters that no prompt needs. They exist so that templates that name them compile; they fail rather than give a result that
+//! differs from Jinja2's.
 
 use minijinja::Value;
 
@@ -14,7 +14,7 @@ use crate::values::text::{to_str, write_repr};
 use crate::values::{Kind, Result, error, items_of};
 use backchat_core::python::space::is_space;
 
-/// The widest that Python prints a value on one line.
+/// The maximum width of a value that Python prints on one line.
 const LINE: usize = 80;
 
 /// `repr()` with sorted dictionaries. Fails on more than one line of text: Python's line breaking is not implemented.
@@ -48,7 +48,7 @@ fn sorted(value: &Value) -> Result<Value> {
     }
 }
 
-/// The only item. A choice between several is refused, because the render would not be reproducible.
+/// The only item. Several are refused, because the render would not be reproducible.
 pub(super) fn random(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("random", [], arguments)?;
     match items_of(value)?.as_slice() {

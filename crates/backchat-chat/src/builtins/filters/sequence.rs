@@ -72,7 +72,7 @@ pub(super) fn items(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value
 fn folded(value: Value, case_sensitive: bool) -> Result<Value> {
     match value.as_str() {
         Some(text) if !case_sensitive => {
-            // The keys are all kept at once, so they cost more than text that is only read.
+            // All keys are kept at once, so they cost more than text that is read once.
             limits::charge_bytes(4 * text.len())?;
             Ok(Value::from(text.to_lowercase()))
         }
@@ -80,7 +80,7 @@ fn folded(value: Value, case_sensitive: bool) -> Result<Value> {
     }
 }
 
-/// Sorts by keys, stably; the first pair of keys without an order is the error.
+/// Sorts by keys, stably; fails for the first pair of keys that has no order.
 fn sort_by_keys(mut keyed: Vec<(Value, Value)>, reverse: bool) -> Result<Vec<Value>> {
     let mut failure = None;
     keyed.sort_by(|(a, _), (b, _)| {

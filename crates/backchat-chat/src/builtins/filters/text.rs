@@ -35,7 +35,7 @@ pub(super) fn capitalize(_: &Run, value: &Value, arguments: &[Value]) -> Result<
     Ok(markup::like(value, python::text::capitalize(&to_str(value))))
 }
 
-/// Every word with its first letter in upper case; unlike `str.title`, an apostrophe does not begin a word.
+/// Capitalizes every word; unlike in `str.title`, an apostrophe does not begin a word.
 pub(super) fn title(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("title", [], arguments)?;
     let mut out = String::new();
@@ -172,7 +172,7 @@ pub(super) fn wordwrap(_: &Run, value: &Value, arguments: &[Value]) -> Result<Va
     let break_long = truth_or(&break_long, true);
     let text = arguments::string("wordwrap", value)?;
     let lines = python::text::split_lines(text, false, limits::MAX_ITEMS);
-    // Two consecutive lines are together longer than the width.
+    // Two consecutive lines together are longer than the width.
     limits::items(lines.len().saturating_add(2 * text.len() / width))?;
     let lines: Vec<String> = lines
         .into_iter()

@@ -1,4 +1,4 @@
-//! Methods of Python's types, called or referenced.
+//! Calls of and references to the methods of Python's types.
 
 pub(crate) mod strings;
 
@@ -105,7 +105,7 @@ impl Object for Method {
     }
 }
 
-/// `value.name` for the name of some type's method: the method of the value's type takes precedence over a key.
+/// `value.name`, if some type has a method of that name: a method of the value's type takes precedence over a key.
 pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
     if value.is_undefined() {
         return Err(error("a value is undefined"));

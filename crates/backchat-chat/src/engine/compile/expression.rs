@@ -12,7 +12,7 @@ use crate::engine::program::{
 use crate::jinja::syntax::tree::{self, BinaryOp, Expr, ExprKind, Literal, Span, UnaryOp};
 use crate::values::{Result, build, format, number, operators};
 
-/// The value that an expression operates on, unless it has no operator.
+/// The value that an expression operates on, if it is an operation.
 fn leftmost<'e, 's>(expression: &'e Expr<'s>) -> Option<&'e Expr<'s>> {
     match &expression.kind {
         ExprKind::Binary(_, operands) => Some(&operands.0),
@@ -72,8 +72,6 @@ fn constants(items: &[Expression]) -> Option<Vec<Value>> {
 }
 
 impl<'s> Compiler<'s> {
-    // Expressions.
-
     pub(super) fn expression(&mut self, expression: &Expr<'s>) -> Expression {
         let mut outer = Vec::new();
         let mut at = expression;
@@ -157,7 +155,7 @@ impl<'s> Compiler<'s> {
                 let filter = LinkKind::Filter(FILTERS.find(name), name.as_str().into(), self.arguments(arguments));
                 linked(captured, filter, &expression.span).kind
             }
-            // Everything else is an operation on a value, or an attribute of the loop.
+            // Everything else operates on a value or is a field of the loop.
             _ => self.loop_field(expression).unwrap_or(ExpressionKind::Constant(Value::UNDEFINED)),
         }
     }

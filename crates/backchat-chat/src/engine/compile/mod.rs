@@ -26,7 +26,7 @@ use symbols::{Symbols, asks_for};
 const SELF: &str = "self";
 /// The name of the innermost loop.
 const LOOP: &str = "loop";
-/// A macro's names for the arguments beyond its parameters and for the body of a call block.
+/// A macro's names for arguments beyond its parameters, and for the body of a call block.
 const VARARGS: &str = "varargs";
 const KWARGS: &str = "kwargs";
 const CALLER: &str = "caller";
@@ -55,8 +55,8 @@ struct Compiler<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    /// Compiles a function of these parameters, with variables of these names, too: the template or a block as a whole,
-    /// or a macro in it.
+    /// Compiles a function with these parameters and, in `more`, further variables. `is_whole` is true for the template and
+    /// for blocks, false for macros.
     fn function(
         &mut self,
         name: Option<&str>,
@@ -92,7 +92,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// Gives a function its number and compiles its body.
+    /// Numbers a function and compiles its body.
     fn declared(&mut self, name: Option<&str>, inside: impl FnOnce(&mut Self, &mut Function)) -> FunctionId {
         if let Some(around) = self.here() {
             around.declares = true;
@@ -135,8 +135,8 @@ impl<'s> Compiler<'s> {
         self.within(&[], Symbols::collect(body), body, |_| ()).0
     }
 
-    /// A body in a scope with these names besides those that the statements bind, and what is compiled after it in the
-    /// same scope.
+    /// A body in a scope with these names and those that its statements bind, and the result of compiling something after
+    /// it in the same scope.
     fn within<T>(
         &mut self,
         names: &[&'s str],
@@ -220,7 +220,7 @@ impl<'s> Compiler<'s> {
 
     fn generation(&mut self, body: &tree::Body<'s>) -> StatementKind {
         self.marks = true;
-        // Jinja2 compiles it to a call block, which is called without a caller.
+        // Jinja2 compiles it to a call block that is called without a caller.
         let hidden: &[_] = if asks_for(body, CALLER) { &[CALLER] } else { &[] };
         let scope = self.enter(hidden, Symbols::collect(body));
         self.hide(hidden);
@@ -259,7 +259,7 @@ impl<'s> Compiler<'s> {
 
     fn block(&mut self, name: &str, scoped: bool, body: &tree::Body<'s>) -> StatementKind {
         let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
-        // It ignores an enclosing `autoescape` block.
+        // Blocks ignore an enclosing `autoescape`.
         let escapes = std::mem::take(&mut self.escapes);
         let id = if scoped { compile(self) } else { self.at_the_top(compile) };
         self.escapes = escapes;
@@ -267,7 +267,7 @@ impl<'s> Compiler<'s> {
         StatementKind::Block(id, scoped)
     }
 
-    /// A loop that its own body may call: a function of the iterated value.
+    /// A loop that its body may call: a function of the iterated value.
     fn recursive_loop(
         &mut self,
         target: &tree::Target<'s>,
@@ -300,7 +300,7 @@ impl<'s> Compiler<'s> {
         only.iter().for_each(|only| symbols.read(only));
         let mut scope = self.enter(&target.names(), symbols);
         let target = self.target(target);
-        // Here `loop` refers to the enclosing loop.
+        // In the condition, `loop` refers to the enclosing loop.
         let only = only.map(|only| self.expression(only));
         self.add(Symbols::collect(body));
         let mut object = None;

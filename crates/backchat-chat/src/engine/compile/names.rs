@@ -17,7 +17,7 @@ pub(super) struct Around<'s> {
     pub(super) slots: usize,
     pub(super) loops: usize,
     pub(super) declares: bool,
-    /// Whether it is the template or a block: names that it does not bind are variables of the context to Jinja2.
+    /// Whether it is the template or a block: in Jinja2, names that it does not bind are variables of the context.
     pub(super) is_whole: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'s> Compiler<'s> {
         self.around.last_mut()
     }
 
-    /// Opens a scope with these parameters, and the variables that its statements bind.
+    /// Opens a scope with these parameters and the variables that its statements bind.
     pub(super) fn enter(&mut self, parameters: &[&'s str], symbols: Symbols<'s>) -> Scope {
         let Some(around) = self.around.last_mut() else { return 0..0 };
         let start = around.slots;
@@ -50,7 +50,7 @@ impl<'s> Compiler<'s> {
         start..self.around.last().map_or(start, |around| around.slots)
     }
 
-    /// Declares variables with these names in the innermost scope, unless it has them.
+    /// Declares variables with these names in the innermost scope, unless they exist.
     fn bind(&mut self, names: &[&'s str]) {
         let Some(around) = self.around.last_mut() else { return };
         let Some(scope) = around.scopes.last_mut() else { return };
@@ -62,7 +62,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Adds what statements bind to the innermost scope, whose own statements they are.
+    /// Declares what the statements of the innermost scope bind.
     pub(super) fn add(&mut self, symbols: Symbols<'s>) {
         let Symbols { bound, first } = symbols;
         let is_parameter = |name: &str| self.scopes().next().is_some_and(|scope| scope.bound.contains_key(name));
@@ -90,7 +90,7 @@ impl<'s> Compiler<'s> {
         self.around.iter().skip(whole).rev().flat_map(|around| around.scopes.iter().rev())
     }
 
-    /// Whether a scope around the innermost one has a name, which the name then refers to before it is bound.
+    /// Whether a scope around the innermost one knows a name, so that the name refers to it until it is bound here.
     fn is_known_around(&self, name: &str) -> bool {
         self.scopes().skip(1).any(|scope| scope.bound.contains_key(name) || scope.mentioned.contains(name))
     }

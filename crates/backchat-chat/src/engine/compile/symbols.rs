@@ -1,4 +1,4 @@
-//! How statements use names, and in which order, as Jinja2 analyzes them before it runs anything.
+//! How statements use names, and in which order, as Jinja2 analyzes them before it runs a template.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use crate::jinja::syntax::tree::{self, Expr, ExprKind};
 
-/// How the statements of a scope use names, in order. Statements in nested scopes do not count.
+/// How the statements of a scope use names, in order; nested scopes do not count.
 #[derive(Default)]
 pub(super) struct Symbols<'s> {
     pub(super) bound: Vec<&'s str>,
@@ -33,22 +33,22 @@ impl<'s> Symbols<'s> {
         expression.children(&mut |child| self.read(child));
     }
 
-    fn bind(&mut self, name: &'s str, in_any_case: bool) {
+    fn bind(&mut self, name: &'s str, on_every_path: bool) {
         self.bound.push(name);
-        self.first.entry(name).or_insert(in_any_case);
+        self.first.entry(name).or_insert(on_every_path);
     }
 
-    fn target(&mut self, target: &tree::Target<'s>, in_any_case: bool) {
+    fn target(&mut self, target: &tree::Target<'s>, on_every_path: bool) {
         match target {
-            tree::Target::Name(name) => self.bind(name, in_any_case),
-            tree::Target::Tuple(parts) => parts.iter().for_each(|part| self.target(part, in_any_case)),
+            tree::Target::Name(name) => self.bind(name, on_every_path),
+            tree::Target::Tuple(parts) => parts.iter().for_each(|part| self.target(part, on_every_path)),
             tree::Target::Field(namespace, _) => {
                 self.first.entry(namespace).or_insert(false);
             }
         }
     }
 
-    fn statements(&mut self, body: &tree::Body<'s>, in_any_case: bool) {
+    fn statements(&mut self, body: &tree::Body<'s>, on_every_path: bool) {
         for statement in body {
             match &statement.kind {
                 tree::StatementKind::Output(value)
@@ -58,10 +58,10 @@ impl<'s> Symbols<'s> {
                 tree::StatementKind::With { bindings, .. } => bindings.iter().for_each(|(_, value)| self.read(value)),
                 tree::StatementKind::Set(target, value) => {
                     self.read(value);
-                    self.target(target, in_any_case);
+                    self.target(target, on_every_path);
                 }
-                tree::StatementKind::SetBlock { target, .. } => self.target(target, in_any_case),
-                tree::StatementKind::Macro { name, .. } => self.bind(name, in_any_case),
+                tree::StatementKind::SetBlock { target, .. } => self.target(target, on_every_path),
+                tree::StatementKind::Macro { name, .. } => self.bind(name, on_every_path),
                 tree::StatementKind::If { branches, otherwise } => {
                     for (test, body) in branches {
                         self.read(test);

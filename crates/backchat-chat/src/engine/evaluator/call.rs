@@ -58,7 +58,7 @@ impl<'r> Evaluator<'r> {
         Ok(positional)
     }
 
-    /// A macro, or the body of a call block, that is declared here.
+    /// A macro or the body of a call block, declared here.
     pub(super) fn declared(&self, id: FunctionId) -> Result<Value> {
         let function = self.program.functions.get(id).ok_or_else(|| error("there is no such function"))?;
         Ok(Value::from_object(Macro { id, function: function.clone(), around: self.at }))
@@ -81,7 +81,7 @@ impl<'r> Evaluator<'r> {
         }
         if let Some(block) = value.downcast_object_ref::<Block>() {
             none("a block", arguments)?;
-            // It sees the template's variables, wherever it is called.
+            // A block sees the template's variables wherever it is called.
             let (text, ()) = self.capture(|evaluator| evaluator.block(block.function, 0))?;
             return limits::charged(Ok(text));
         }
@@ -94,7 +94,7 @@ impl<'r> Evaluator<'r> {
         Err(error(format!("'{}' object is not callable", type_name(value))))
     }
 
-    /// Prints what `value(…)` gives; the text of a macro goes straight to the output.
+    /// Prints the result of `value(…)`; the text of a macro goes straight to the output.
     pub(super) fn print_call(&mut self, value: &Value, arguments: &[Value]) -> Result<()> {
         if let Some(called) = value.downcast_object_ref::<Macro>() {
             return self.apart(|evaluator| evaluator.call_macro(called, arguments));
@@ -132,7 +132,7 @@ impl<'r> Evaluator<'r> {
         self.call(&held, arguments)
     }
 
-    /// Runs a block, which prints. It never escapes.
+    /// Runs a block, which prints without escaping.
     pub(super) fn block(&mut self, id: FunctionId, around: usize) -> Result<()> {
         let outer = self.run.escapes.replace(false);
         self.function(id, around, |_, _| Ok(()))?;
@@ -148,7 +148,7 @@ impl<'r> Evaluator<'r> {
         Ok(())
     }
 
-    /// Binds the arguments of a call to the parameters of the macro that begins to run.
+    /// Binds the arguments of a call to the parameters of the running macro.
     fn bind(&mut self, function: &'r Function, arguments: &[Value]) -> Result<()> {
         let (positional, keywords) = split(arguments);
         let count = function.parameters.len();
@@ -188,7 +188,7 @@ impl<'r> Evaluator<'r> {
         if let Some(slot) = function.caller {
             self.set(slot, caller.unwrap_or_default());
         }
-        // A default also sees the parameters after it: those without an argument are undefined.
+        // A default also sees the parameters after it, which are undefined without an argument.
         for (slot, value) in given.iter().enumerate() {
             self.set(slot, value.clone().unwrap_or_default());
         }

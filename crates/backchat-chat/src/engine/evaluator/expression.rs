@@ -1,4 +1,4 @@
-//! Expressions.
+//! Evaluates expressions, in a bounded number of steps and levels.
 
 use std::ops::Deref;
 
@@ -14,7 +14,7 @@ use crate::values::containers::Dict;
 use crate::values::entries::{Entries, Key};
 use crate::values::{Result, build, equality, error, operators, type_name};
 
-/// Bytes of text that may be compared without a charge: text of another length is rejected at once.
+/// Bytes of text that are compared without a charge: texts of different lengths differ at once.
 const SHORT: usize = 256;
 
 /// An operand: a constant of the program or a computed value.
@@ -228,8 +228,7 @@ impl<'r> Evaluator<'r> {
         Ok(value)
     }
 
-    /// The value of a chain's beginning, and the links that are left. An attribute of a variable needs no copy of the
-    /// variable.
+    /// The value of a chain's first steps, and the remaining links. Attributes of a variable are read without copying it.
     fn begun(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<(Value, &'r [Link])> {
         if let (ExpressionKind::Name(name), Some((link, rest))) = (&first.kind, links.split_first()) {
             let looked = match &link.kind {

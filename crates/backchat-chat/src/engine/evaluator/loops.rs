@@ -1,4 +1,4 @@
-//! Loops and the attributes of `loop`.
+//! Runs loops, and evaluates the fields and methods of `loop`.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::engine::program::{For, FunctionId, LoopField, StatementKind};
 use crate::values::equality::equal;
 use crate::values::{Kind, Result, build, error, items_of, measure};
 
-/// A value whose items can be looked at one by one: a list or tuple, which a loop makes of anything else.
+/// A list or tuple of a value's items.
 fn indexable(value: Value) -> Result<Value> {
     match Kind::of(&value) {
         Kind::List(_) | Kind::Tuple(_) => Ok(value),
@@ -91,15 +91,15 @@ impl LoopObject {
         }
     }
 
-    /// Drops the last arguments of `changed` when the loop ends: loops that refer to each other would be dropped one
-    /// inside the other.
+    /// Drops the last arguments of `changed` when the loop ends: loops that refer to each other would be dropped
+    /// recursively.
     fn forget(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn changed(&self, arguments: &[Value]) -> Result<Value> {
-        // They are kept, and compared with the next ones.
+        // They are kept and compared with the next ones.
         arguments.iter().try_for_each(measure::charge_deep)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let same = last
@@ -203,7 +203,7 @@ impl<'r> Evaluator<'r> {
         items(&looping.items).get(index).cloned()
     }
 
-    /// An attribute of the loop at this depth of its function.
+    /// A field of the loop at this depth of its function.
     pub(super) fn loop_field(&self, level: usize, field: LoopField) -> Value {
         let looping = self.activation().and_then(|activation| activation.loops.get(level));
         looping.map_or(Value::UNDEFINED, |looping| looping.field(field))

@@ -40,7 +40,7 @@ enum Flow {
 /// One run of a function.
 #[derive(Debug, Default)]
 struct Activation {
-    /// Its variables; one that nothing has set is not there.
+    /// Its variables; `None` until they are set.
     slots: Vec<Option<Value>>,
     /// The loops it is in.
     loops: Vec<Loop>,
@@ -58,7 +58,7 @@ pub(crate) struct Evaluator<'r> {
     /// Finished activations, kept to reuse their memory.
     spare: Vec<Activation>,
     output: output::Output,
-    /// What the filter of a block is applied to.
+    /// The text that the filter of a block applies to.
     captured: Option<Value>,
     steps: u64,
     depth: usize,
@@ -67,7 +67,7 @@ pub(crate) struct Evaluator<'r> {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Ready to run a program; the output has room for that many bytes.
+    /// An evaluator whose output has room for that many bytes.
     pub(crate) fn new(program: &'r Program, context: &'r Context, run: &'r Run, room: usize) -> Self {
         Self {
             program,
@@ -86,7 +86,7 @@ impl<'r> Evaluator<'r> {
 
     pub(crate) fn template(&mut self) -> Result<()> {
         self.function(0, 0, |_, _| Ok(()))?;
-        // A lookup cannot fail: once a limit is exceeded, it finds nothing.
+        // Lookups cannot fail: once a limit is exceeded, they find nothing.
         limits::check()
     }
 
@@ -95,7 +95,7 @@ impl<'r> Evaluator<'r> {
         self.output.into_rendered()
     }
 
-    /// Notes where an error came from, the innermost place first.
+    /// Records where an error came from; the innermost place wins.
     #[inline(always)]
     fn at_span<T>(&mut self, span: &Span, result: Result<T>) -> Result<T> {
         if result.is_err() && self.failed_at.is_none() {

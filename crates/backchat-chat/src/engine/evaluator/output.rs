@@ -20,9 +20,9 @@ pub(super) struct Output {
     text: String,
     /// The nesting depth of capturing blocks.
     captures: usize,
-    /// Bytes of the output that are counted, and how many code points they are.
+    /// How many bytes of the output are counted, and their number of code points.
     counted: (usize, usize),
-    /// The code points of the output when the current `apart` began.
+    /// The number of code points in the output when the current `apart` began.
     reached: Option<usize>,
     spans: Vec<(usize, usize)>,
     /// The origins of the text, if they are recorded.
@@ -59,7 +59,7 @@ impl Output {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Writes a text of the template that is at this position.
+    /// Writes a text of the template, from this position.
     pub(super) fn text(&mut self, text: &str, place: &Span) -> Result<()> {
         if self.output.captures > 0 && text.len() > SHORT_TEXT {
             limits::charge_printed(text)?;
@@ -99,7 +99,7 @@ impl<'r> Evaluator<'r> {
         self.output.text.len()
     }
 
-    /// Records that the expression or block at this position printed all text that nothing inside it claimed.
+    /// Attributes all text that has no origin yet to the expression or block at this position.
     pub(super) fn printed_by(&mut self, place: &Span) {
         let Output { text, captures: 0, origins: Some(origins), .. } = &mut self.output else { return };
         let start = origins.last().map_or(0, |last| last.text.end);
@@ -108,7 +108,7 @@ impl<'r> Evaluator<'r> {
         }
     }
 
-    /// Removes the text that was printed since then from the output.
+    /// Removes the text after this position from the output.
     pub(super) fn take_back(&mut self, start: usize) -> String {
         if self.output.captures == 0
             && let Some(origins) = &mut self.output.origins
@@ -131,8 +131,8 @@ impl<'r> Evaluator<'r> {
         })
     }
 
-    /// Runs a macro, a recursive loop, a capture or what prints an expression part by part: for generation blocks
-    /// inside, the output is what was written before.
+    /// Runs a macro, a recursive loop or a capture, or prints an expression in parts. Generation blocks inside count from where
+    /// it began.
     pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if !self.program.has_generation_blocks || self.output.reached.is_some() {
             return run(self);

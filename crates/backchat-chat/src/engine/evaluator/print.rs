@@ -15,7 +15,6 @@ fn is_plain(value: &Value) -> bool {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Prints an expression, without building a string that is only printed.
     pub(super) fn print_expression(&mut self, expression: &'r Expression) -> Result<()> {
         // Escaping depends on which parts are markup.
         if self.run.escapes.get() {
@@ -75,15 +74,14 @@ impl<'r> Evaluator<'r> {
         self.at_span(span, printed)
     }
 
-    /// Prints what `name(…)` gives.
+    /// Prints the result of `name(…)`.
     fn print_called(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<()> {
         let called = self.callee(name)?;
         let arguments = self.arguments(arguments)?;
         self.print_call(&called, &arguments)
     }
 
-    /// Prints `value + …`, whose value is at this position: as long as everything is plain text, its parts one after
-    /// the other.
+    /// Prints `value + …`, with the value at this position: part by part as long as all parts are plain text.
     fn print_sum(&mut self, value: Value, place: &Span, added: &'r [Link]) -> Result<()> {
         let start = self.printed_so_far();
         let mut sum = Operand::Computed(value);

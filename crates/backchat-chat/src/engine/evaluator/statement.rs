@@ -1,4 +1,4 @@
-//! Statements.
+//! Runs statements.
 
 use minijinja::Value;
 

@@ -17,7 +17,7 @@ impl SyntaxError {
     }
 }
 
-/// The end of a message about an unknown name: the name that was probably meant.
+/// The suffix of a message about an unknown name: the most similar known one.
 pub(super) fn meant<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     closest(name, known).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }
@@ -27,7 +27,7 @@ mod tests {
     use crate::ChatTemplate;
 
     #[test]
-    fn unknown_names_come_with_the_name_that_was_meant() {
+    fn errors_about_unknown_names_suggest_similar_ones() {
         for (source, message) in [
             ("{% fro m in messages %}{% endfor %}", "unknown tag 'fro'; did you mean 'for'?"),
             ("{% for m in messages %}{% endfro %}", "unknown tag 'endfro'; did you mean 'endfor'?"),

@@ -1,4 +1,4 @@
-//! Cuts a template's text into tokens, and removes the white space that tags strip.
+//! Splits a template into tokens, and removes the white space that tags strip.
 
 use super::error::SyntaxError;
 use backchat_core::python::space::is_space;
@@ -56,7 +56,7 @@ pub(super) struct Lexer<'s> {
     tokens: Vec<Token<'s>>,
 }
 
-/// How a tag treats the white space around it: `-` strips, `+` keeps, neither follows the settings.
+/// How a tag treats the white space around it: `-` strips it, `+` keeps it, otherwise the settings apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Strip,
@@ -124,7 +124,7 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// The text up to a tag. A block or comment that comes first on its line takes the white space before it.
+    /// The text up to a tag. A block or comment that comes first on its line strips the white space before it.
     fn data(&mut self, end: usize, sign: Sign, strips_line: bool) {
         let text = slice(self.source, self.at..end);
         let kept = match sign {
@@ -141,7 +141,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Moves past a tag's end and the white space that goes with it.
+    /// Moves past a tag's end and the white space that it strips.
     fn close(&mut self, end: usize, sign: Sign, trims_newline: bool) {
         self.at = end;
         match sign {
@@ -280,7 +280,7 @@ fn string(text: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// The kind and length of the number at an offset, if there is one. A number after a dot is an index without fraction.
+/// The kind and length of the number at an offset. A number after a dot is an index, without a fraction.
 fn number(source: &str, at: usize) -> Option<(TokenKind, usize)> {
     let bytes = source.as_bytes().get(at..)?;
     if !bytes.first()?.is_ascii_digit() {
@@ -304,7 +304,7 @@ fn number(source: &str, at: usize) -> Option<(TokenKind, usize)> {
     Some((TokenKind::Int, length))
 }
 
-/// The end of the digits from a place on, with single underscores between them or after a prefix.
+/// The end of the digits that begin at an offset, with single underscores between them or after a prefix.
 fn run(bytes: &[u8], start: usize, is_digit: impl Fn(&u8) -> bool) -> usize {
     let mut end = start;
     loop {
@@ -350,7 +350,7 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
         return Ok(inner.to_owned());
     }
     let mut text = String::with_capacity(inner.len());
-    // Codes next to each other, of which two may be a pair of surrogates.
+    // Adjacent codes, since two may be a pair of surrogates.
     let mut codes = Vec::new();
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
@@ -371,7 +371,7 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
     Ok(text)
 }
 
-/// Appends what codes say, and then a text. A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD.
+/// Appends decoded codes, then a text. A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD.
 fn push(text: &mut String, codes: &mut Vec<u16>, plain: &str) {
     text.extend(char::decode_utf16(codes.drain(..)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
     text.push_str(plain);
@@ -379,7 +379,7 @@ fn push(text: &mut String, codes: &mut Vec<u16>, plain: &str) {
 
 /// What follows a backslash.
 enum Escape<'s> {
-    /// Also an escaped line break, which is no text, but separates two surrogates.
+    /// Empty for an escaped line break, which still separates two surrogates.
     Text(&'s str),
     Code(u32),
 }

@@ -1,4 +1,4 @@
-//! Parses statements, and moves through the tokens.
+//! Parses statements, and holds the parser's position in the tokens.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -38,7 +38,7 @@ const TAGS: [&str; 17] = [
     "with",
 ];
 
-/// Refuses an assignment to `loop` in a loop or by its target.
+/// Refuses an assignment to `loop` inside a loop or as its target.
 fn check_loop(target: &Target<'_>, at: Range<usize>) -> Result<()> {
     if target.names().contains(&"loop") {
         return Err(SyntaxError::new("cannot assign to 'loop' in a loop: it is the loop itself", at));
@@ -57,7 +57,7 @@ pub(super) struct Parser<'s> {
     links: usize,
     /// The depth of the deepest construct that ended at this level.
     tallest: usize,
-    /// Jinja2 looks for unknown filters and tests when it compiles, except inside branches.
+    /// Jinja2 checks the names of filters and tests at compile time, except inside branches.
     in_branch: usize,
     /// Whether `break` has a loop to leave.
     in_loop: bool,
@@ -180,7 +180,7 @@ impl<'s> Parser<'s> {
         Ok(body)
     }
 
-    /// Statements up to one of the tags that may end them; takes that tag's name, and leaves the rest of the tag.
+    /// Statements up to one of the tags that may end them; consumes that tag's name, but not the rest of the tag.
     fn body(&mut self, ends: &[&str], opened: &str, at: Range<usize>) -> Result<(Body<'s>, &'s str)> {
         let mut body = Vec::new();
         loop {
@@ -219,7 +219,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A tag and its body, up to the end of its closing tag, which is not taken.
+    /// A tag and its body, up to the end of its closing tag, which is not consumed.
     fn statement(&mut self, tag: Token<'s>, ends: &[&str]) -> Result<StatementKind<'s>> {
         match tag.text {
             "set" => self.set(tag),
@@ -294,7 +294,7 @@ impl<'s> Parser<'s> {
             "continue" => Ok(StatementKind::Continue),
             other => {
                 let known = TAGS.iter().chain(ends).copied();
-                // Other languages' name for it is not a typo.
+                // Other languages' names for `elif` are not typos.
                 let asked = if matches!(other, "elseif" | "elsif") && ends.contains(&"elif") { "elif" } else { other };
                 Err(SyntaxError::new(format!("unknown tag '{other}'{}", meant(asked, known)), tag.span()))
             }
