@@ -171,8 +171,8 @@ impl ChatTemplate {
         Ok(Self { program, source, variables, compared, literals })
     }
 
-    /// A template's source as Jinja2 reads it: every line break is a line feed, and the last one is dropped. The spans of
-    /// errors refer to this text.
+    /// A template's source as Jinja2 reads it: every line break is a line feed, and the last one is dropped. The spans
+    /// of errors refer to this text.
     pub fn normalize(source: &str) -> String {
         syntax::normalize(source)
     }
@@ -214,9 +214,9 @@ impl ChatTemplate {
     fn run(&self, run: &Run, context: &json::Object, prepared: &[(&str, &Prepared)]) -> Result<Rendered, RenderError> {
         let context = Context::new(&self.program.asked, context, prepared, run.recorder.clone())
             .map_err(|problem| RenderError::failed(message(&problem)))?;
-        // Unused capacity costs only address space. With less, glibc would return freed memory to the system, and the next
-        // render would fault it in again, page by page: it does so with more than twice the largest allocation, and
-        // templates that split and join a text hold it up to six times.
+        // Unused capacity costs only address space. With less, glibc would return freed memory to the system, and the
+        // next render would fault it in again, page by page: it does so with more than twice the largest allocation,
+        // and templates that split and join a text hold it up to six times.
         let room = (self.source.len() + ROOM * context.text).min(limits::MAX_TEXT);
         limits::begin();
         let mut evaluator = Evaluator::new(&self.program, &context, run, room);
@@ -247,7 +247,8 @@ pub fn render_prepared(
     template.run(&begin(options, false)?, context, prepared)
 }
 
-/// Renders, and returns what the template read until the render ended or failed. Recording changes no byte of the render.
+/// Renders, and returns what the template read until the render ended or failed. Recording changes no byte of the
+/// render.
 pub fn render_watched(
     template: &ChatTemplate,
     context: &json::Object,

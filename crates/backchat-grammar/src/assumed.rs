@@ -1,7 +1,7 @@
 //! Assumes the wire of a response template without a chat template: the simplest text that the template reads.
 //!
-//! Optional parts are left out, the first of several alternatives is taken, and the order is reasoning, content, calls. The
-//! result is proved like any response template; a template that does not read it completely is refused.
+//! Optional parts are left out, the first of several alternatives is taken, and the order is reasoning, content, calls.
+//! The result is proved like any response template; a template that does not read it completely is refused.
 
 use backchat_chat::ChatTemplate;
 use backchat_core::diagnostic::Diagnostic;
@@ -91,7 +91,8 @@ fn closes(field: &Field) -> Vec<String> {
     field.close.as_ref().map_or_else(Vec::new, texts)
 }
 
-/// The text that ends the turn: it closes the content, and every other field that is still open. Empty if there is none.
+/// The text that ends the turn: it closes the content, and every other field that is still open. Empty if there is
+/// none.
 fn stop(content: Option<&Field>, others: [Option<&Field>; 2]) -> String {
     let own = content.map_or_else(Vec::new, closes);
     let others: Vec<Vec<String>> = others.into_iter().flatten().map(closes).collect();

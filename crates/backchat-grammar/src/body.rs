@@ -19,8 +19,8 @@ fn wrong(message: impl Into<String>) -> Diagnostic {
 }
 
 impl<'r> Request<'r> {
-    /// Reads the body of a chat completion: its tools, the choice among them, and the format of the answer. Fields that do
-    /// not affect the form of the output are ignored. The prompt is not rendered; see [`render_prompt`].
+    /// Reads the body of a chat completion: its tools, the choice among them, and the format of the answer. Fields that
+    /// do not affect the form of the output are ignored. The prompt is not rendered; see [`render_prompt`].
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ fn effort(body: &Object) -> Option<&str> {
     own.or_else(|| body.get("reasoning")?.get("effort")?.as_str())
 }
 
-/// Renders the prompt of a request's body with the model's chat template; `None` if the body has no messages. `variables` are
-/// those that the body does not set, such as the special tokens.
+/// Renders the prompt of a request's body with the model's chat template; `None` if the body has no messages.
+/// `variables` are those that the body does not set, such as the special tokens.
 ///
 /// # Errors
 ///

@@ -2,8 +2,8 @@
 
 use super::automaton::LAST;
 
-/// Writes a class of characters, given in order: negated if it contains the last code point, and `any` if it contains all of
-/// them. `sign` writes one character in the notation.
+/// Writes a class of characters, given in order: negated if it contains the last code point, and `any` if it contains
+/// all of them. `sign` writes one character in the notation.
 pub(super) fn bracketed(
     out: &mut String,
     ranges: impl Iterator<Item = (u32, u32)> + Clone,

@@ -1,5 +1,5 @@
-//! Excluded texts, as engines call them: literals that free text must not contain. They are exact, because they are compared with
-//! the patterns that they replace.
+//! Excluded texts, as engines call them: literals that free text must not contain. They are exact, because they are
+//! compared with the patterns that they replace.
 
 use super::automaton::Automaton;
 use super::spelling::in_json;
@@ -13,8 +13,8 @@ pub(super) type Forbidden = (Regular, bool);
 pub(crate) struct Excluded {
     pub free_texts: Automaton,
     pub texts: Vec<String>,
-    /// The literals are exact only inside a JSON string: the other matches of the patterns contain a quote, which is escaped
-    /// there.
+    /// The literals are exact only inside a JSON string: the other matches of the patterns contain a quote, which is
+    /// escaped there.
     pub in_json_only: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The frame of a grammar: the turn, with empty rules for its calls and its content. All requests of one kind share it, because
-//! it costs as much as the rest of a request.
+//! The frame of a grammar: the turn, with empty rules for its calls and its content. All requests of one kind share it,
+//! because it costs as much as the rest of a request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

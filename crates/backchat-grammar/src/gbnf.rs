@@ -24,8 +24,8 @@ impl Grammar {
         written(&self.rules, &self.root, Dialect::Gbnf)
     }
 
-    /// For llama.cpp, from the first call on: the text before it is unconstrained. `None` if a call is required, or if calls do
-    /// not begin with a marker.
+    /// For llama.cpp, from the first call on: the text before it is unconstrained. `None` if a call is required, or if
+    /// calls do not begin with a marker.
     pub fn to_lazy_gbnf(&self) -> Option<(String, &[Trigger])> {
         let lazy = self.lazy.as_ref()?;
         Some((written(&self.rules, &lazy.root, Dialect::Gbnf), &lazy.triggers))

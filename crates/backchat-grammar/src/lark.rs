@@ -1,8 +1,8 @@
 //! Writes grammars for llguidance.
 //!
-//! Its lexer takes the longest match and does not backtrack, so text and the marker that ends it must not be two lexemes.
-//! Therefore every lexeme is one character, and regular text is written from its end, as the text allowed before each
-//! character. Special tokens have no characters there, so they are referred to by name.
+//! Its lexer takes the longest match and does not backtrack, so text and the marker that ends it must not be two
+//! lexemes. Therefore every lexeme is one character, and regular text is written from its end, as the text allowed
+//! before each character. Special tokens have no characters there, so they are referred to by name.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -107,8 +107,8 @@ impl LarkWriter<'_> {
         }
     }
 
-    /// The sequence with markers moved into alternatives, so that no special token begins before alternatives and ends within
-    /// them.
+    /// The sequence with markers moved into alternatives, so that no special token begins before alternatives and ends
+    /// within them.
     fn with_whole_marks(&self, items: &[Node]) -> Vec<Node> {
         let mut out: Vec<Node> = Vec::new();
         for item in items {
@@ -148,8 +148,8 @@ impl LarkWriter<'_> {
         if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
     }
 
-    /// Regular text as rules for the text before each of its states or, if it is large but finite, after each of them: in an
-    /// infinite text, that would nest one rule per character.
+    /// Regular text as rules for the text before each of its states or, if it is large but finite, after each of them:
+    /// in an infinite text, that would nest one rule per character.
     fn text(&mut self, text: usize, start: usize) {
         let Some(automaton) = self.rules.automaton(text) else { return };
         let own = self.text_name(text, start);

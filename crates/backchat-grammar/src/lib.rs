@@ -124,8 +124,8 @@ pub struct Trigger {
 ///
 /// # Errors
 ///
-/// The request is impossible on this wire (no calls, no such tool, a schema that nothing satisfies), or a schema exceeds a
-/// limit of grammars.
+/// The request is impossible on this wire (no calls, no such tool, a schema that nothing satisfies), or a schema
+/// exceeds a limit of grammars.
 pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
     Builder::new(template.clone(), wire.clone()).build(request)
 }

@@ -1,4 +1,5 @@
-//! The recognizer: decides character by character which texts the rules allow, by following all alternatives in parallel.
+//! The recognizer: decides character by character which texts the rules allow, by following all alternatives in
+//! parallel.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The texts that the parser would read as a mark, which content, thoughts and values must not contain.
+//! The texts that the parser would read as a marker, which content, reasoning and values must not contain.
 
 use std::sync::Arc;
 
@@ -12,46 +12,46 @@ use backchat_derive::wire::written::{TurnPart, Written};
 use backchat_parser::pattern::{Regular, of_delimiter};
 use backchat_parser::template::{Delimiter, Template};
 
-/// The texts that hold no mark, for each place where a grammar leaves text free.
+/// The texts that contain no marker, for each place where a grammar leaves text free.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeTexts {
     pub content: Automaton,
-    /// Text inside a string of a JSON answer: markers that only count at the beginning are not excluded.
+    /// Text inside a string of a JSON answer, which may contain markers that count only at the beginning.
     pub answer: Automaton,
-    /// None if the wire has no thoughts.
+    /// `None` if the wire has no reasoning.
     pub reasoning: Option<Automaton>,
     /// Text inside a call.
     pub value: Automaton,
-    /// A value without quotes between its marks.
+    /// A value without quotes between its markers.
     pub bare: Automaton,
-    /// Text inside an argument's value that has no quotes around all of it: a string of a list.
+    /// A string inside an argument's value, such as an item of a list.
     pub nested: Automaton,
     /// Strings in quotes, followed only by the next key.
     pub quoted: Option<Quoted>,
-    /// The opening and the closing of a thought.
+    /// The open and close of reasoning.
     pub thought: Option<(String, String)>,
     /// The texts to forbid if calls are not allowed, for engines that ban words instead of following a grammar.
     pub bans: Vec<String>,
-    /// Those of the texts above whose marks are literals.
+    /// Those of the texts above whose markers are literals.
     pub excluded: Arc<Vec<Excluded>>,
     pub notes: Vec<Note>,
 }
 
-/// Texts between quotes, by what the parser makes of them where a value ends at the next key.
+/// Texts between quotes, by how the parser reads them if a value ends at the next key.
 #[derive(Clone, Debug)]
 pub(crate) struct Quoted {
-    /// No escape is in it: it is read as it is.
+    /// Without escapes: it is read verbatim.
     pub plain: Automaton,
-    /// With an escape in it: only the next key marks its end.
+    /// With an escape: only the next key marks its end.
     pub escaped: Automaton,
-    /// Between the quotes that the wire does not use: it is read as it is, and is no other value.
+    /// Between the quotes that the wire does not use: it is read verbatim, and never as another type of value.
     pub other: Automaton,
 }
 
 /// The field that holds calls.
 pub(crate) const CALLS: &str = "tool_calls";
 
-/// Finds what each kind of text must not hold: the opens and closes of the template, and the stops of the wire.
+/// Finds what each kind of text must not contain: the opens and closes of the template, and the stops of the wire.
 pub(crate) fn free_texts(template: &Template, wire: &WireFormat, written: &Written) -> FreeTexts {
     let mut notes = Vec::new();
     let thought = thought(template, wire);
@@ -59,7 +59,7 @@ pub(crate) fn free_texts(template: &Template, wire: &WireFormat, written: &Writt
     let marks = Marks::find(template, wire, written, thought.as_ref(), &mut notes);
     let mut texts = Texts { excluded: Vec::new(), notes };
     let content = marks.content.iter().filter(|(_, is_at_start)| !is_at_start);
-    // The marks by which a call is known are marks even where the template needs more of them.
+    // The marks that identify a call are excluded even if the template needs more than them.
     let calls = bans.iter().map(|mark| literal(mark));
     let openings = marks.content.iter().flat_map(|pattern| opening_marks(wire, pattern));
     let answer = texts.without(&content.cloned().chain(calls).chain(openings).collect::<Vec<_>>());
@@ -84,7 +84,7 @@ fn literal(text: &str) -> Forbidden {
     (Regular::text(text), false)
 }
 
-/// The marks that each kind of text must not hold.
+/// The markers that each kind of text must not contain.
 struct Marks {
     content: Vec<Forbidden>,
     reasoning: Vec<Forbidden>,
@@ -119,7 +119,7 @@ impl Marks {
     }
 }
 
-/// What a delimiter of the template forbids.
+/// The texts that a delimiter of the template forbids.
 fn forbidden(delimiter: Option<&Delimiter>, notes: &mut Vec<Note>) -> Vec<Forbidden> {
     let Some(delimiter) = delimiter else { return Vec::new() };
     if let Some(literals) = delimiter.literals() {
@@ -136,14 +136,14 @@ fn forbidden(delimiter: Option<&Delimiter>, notes: &mut Vec<Note>) -> Vec<Forbid
     }
 }
 
-/// The texts without marks, and notes about them.
+/// The texts without markers, and notes about them.
 struct Texts {
     excluded: Vec<Excluded>,
     notes: Vec<Note>,
 }
 
 impl Texts {
-    /// Text without any of these.
+    /// Text without matches of these patterns.
     fn without(&mut self, patterns: &[Forbidden]) -> Automaton {
         let all: Vec<&Forbidden> = patterns.iter().collect();
         if let Some(free_texts) = without(&all) {
@@ -167,7 +167,7 @@ fn opening_marks(wire: &WireFormat, (pattern, is_at_start): &Forbidden) -> Vec<F
     texts.iter().filter(|text| is_mark(text)).map(|text| (Regular::text(text), false)).collect()
 }
 
-/// The end of a value inside which there are quotes.
+/// The end of a value that contains quotes.
 fn nested_end(wire: &WireFormat) -> Option<Forbidden> {
     let pairs = wire.pairs().filter(|pairs| pairs.values.strings != Encoding::Bare)?;
     if pairs.key_again {
@@ -177,7 +177,7 @@ fn nested_end(wire: &WireFormat) -> Option<Forbidden> {
     (end.least() > 0).then_some((end, false))
 }
 
-/// The texts between quotes where values end at the next key.
+/// The texts between quotes, if values end at the next key.
 fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Quoted> {
     let pairs = wire.pairs().filter(|pairs| pairs.cut.close.trim().is_empty())?;
     let Encoding::Quoted { open, close, .. } = &pairs.values.strings else { return None };
@@ -186,7 +186,7 @@ fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Qu
     }
     let backslash = Regular::text("\\");
     let escaped = Regular::Concat(vec![Regular::anything(), backslash.clone(), Regular::anything()]);
-    // White space at its ends would be lost, or it would be read as a dialect of JSON.
+    // White space at the ends would be lost, and other texts would be read as a dialect of JSON.
     let other = of_delimiter(r#"(?:[^\s"'\\\[{\x00-\x1F](?:[^"\\\x00-\x1F]*[^\s"'\\\x00-\x1F])?)?"#).ok()?.0;
     Some(Quoted {
         plain: Automaton::without(&[&backslash], &[])?.both(value)?,
@@ -195,7 +195,7 @@ fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Qu
     })
 }
 
-/// The end of a value that has no quotes.
+/// The end of a value without quotes.
 fn bare_end(wire: &WireFormat) -> Option<&str> {
     let pairs = wire.pairs()?;
     let (close, separator) = (pairs.cut.close.as_str(), pairs.cut.separator.as_str());
@@ -204,7 +204,7 @@ fn bare_end(wire: &WireFormat) -> Option<&str> {
     end.or_else(|| close.split_once(KEY_AGAIN).map(|(end, _)| end.trim()).filter(|end| !end.is_empty()))
 }
 
-/// The marks around a thought: those of the template, which every wire of it has, or else the wire's own.
+/// The delimiters of reasoning: those of the template, which every wire of it has, otherwise the wire's own.
 fn thought(template: &Template, wire: &WireFormat) -> Option<(String, String)> {
     let own = wire.reasoning.as_ref()?;
     let field =
@@ -220,7 +220,7 @@ fn thought(template: &Template, wire: &WireFormat) -> Option<(String, String)> {
     (!close.is_empty()).then_some((open, close))
 }
 
-/// The first mark after the arguments of a call, if there is one.
+/// The first marker after the arguments of a call.
 fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
     let calls = wire.calls.as_ref()?;
     let shapes = written.groups.iter().flat_map(|group| &group.shapes);
@@ -236,7 +236,7 @@ fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The shortest texts that mark a call: every call has one, and nothing else in a turn needs them. Empty if calls have
+/// The shortest texts that identify a call: every call has one, and no other part of a turn does. Empty if calls have
 /// no marks of their own.
 fn bans(wire: &WireFormat, written: &Written, thought: Option<&(String, String)>) -> Vec<String> {
     let Some(calls) = &wire.calls else { return Vec::new() };

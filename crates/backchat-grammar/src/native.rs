@@ -1,5 +1,5 @@
-//! The JSON Schemas for which xgrammar's own format is exactly equivalent to our rules. It silently drops some keywords and
-//! interprets others differently, so anything not known to be equivalent is left to rules.
+//! The JSON Schemas for which xgrammar's own format is exactly equivalent to our rules. It silently drops some keywords
+//! and interprets others differently, so anything not known to be equivalent is left to rules.
 
 use super::automaton::Automaton;
 use super::rules::Rules;

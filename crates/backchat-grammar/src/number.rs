@@ -240,8 +240,8 @@ fn multiples(of: u64) -> Automaton {
     made
 }
 
-/// JSON numbers in any spelling that fit a double: parsers read larger ones as text or infinity. Built once, because most
-/// numbers of requests are unconstrained.
+/// JSON numbers in any spelling that fit a double: parsers read larger ones as text or infinity. Built once, because
+/// most numbers of requests are unconstrained.
 pub(crate) static ANY_NUMBER: LazyLock<Automaton> = LazyLock::new(|| {
     let minus = || class('-', '-');
     let e = Regular::class(&[('E', 'E'), ('e', 'e')]);

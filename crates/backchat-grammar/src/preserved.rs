@@ -1,5 +1,5 @@
-//! The markers that a server must leave in the output: every text of the wire that may be one special token. If a server drops
-//! one, at the edge of a region or inside a call, the parser does not see the text that the model wrote.
+//! The markers that a server must leave in the output: every text of the wire that may be one special token. If a
+//! server drops one, at the edge of a region or inside a call, the parser does not see the text that the model wrote.
 
 use backchat_core::text::slice;
 use backchat_derive::wire::marks::{is_closing, is_opening};

@@ -1,4 +1,4 @@
-//! The form every grammar has before it is written: rules over literals, regular text, sequences and alternatives.
+//! Grammars before they are written: rules over literals, regular text, sequences and alternatives.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::excluded::Excluded;
 use super::spelling::{SharedTexts, Strings};
 use backchat_core::json::Value;
 
-/// The number of blanks allowed in one place.
+/// The least number of blanks allowed in one place.
 const MOST_BLANKS: u32 = 8;
 
 /// One part of a rule.
@@ -21,7 +21,7 @@ pub(crate) enum Node {
     Sequence(Vec<Node>),
     /// One of these; an empty list matches nothing, not even the empty text.
     Choice(Vec<Node>),
-    /// This many times, without a bound if there is no second number.
+    /// A repetition with its minimum and maximum.
     Repeat(Box<Node>, u32, Option<u32>),
     Rule(usize),
     /// Regular text, from one of its states on.
@@ -35,7 +35,7 @@ pub(crate) struct Rule {
     pub node: Node,
 }
 
-/// Regular text that rules name.
+/// Regular text that rules refer to.
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     pub name: String,
@@ -47,19 +47,19 @@ pub(crate) struct Text {
 pub(crate) struct Rules {
     pub rules: Vec<Rule>,
     pub texts: Vec<Text>,
-    /// How often a name was requested.
+    /// How often each name was requested.
     names: HashMap<String, usize, foldhash::fast::RandomState>,
     /// The places of texts, each with the hash of its automaton.
     known: HashTable<(u64, usize)>,
     /// The strings of any text so far, by their quotes, whether they are inside a JSON string, and what they exclude.
     pub free_strings: Vec<(Strings, bool, Automaton, Node)>,
-    /// How much white space two tokens may have between them, if renders indent more than is usual.
+    /// How much white space is allowed between two tokens, if renders indent more than usual.
     pub most_blanks: u32,
-    /// Texts that are free but for plain markers.
+    /// Texts that are free except for literal markers.
     pub excluded: Arc<Vec<Excluded>>,
-    /// The texts of quoted strings that many requests have, shared by the grammars of a model.
+    /// The texts of quoted strings, shared by the grammars of a model.
     pub shared_texts: Arc<SharedTexts>,
-    /// Rules that a format of xgrammar says as well.
+    /// The rules with an equivalent format of xgrammar.
     pub native: HashMap<usize, Value, foldhash::fast::RandomState>,
     /// White space between two tokens, outside of a JSON string and inside.
     pub spaces: [Option<Node>; 2],
@@ -78,7 +78,7 @@ impl Node {
         Self::Literal(text.into())
     }
 
-    /// One after the other, flat, with neighboring literals as one.
+    /// A flat sequence, with adjacent literals joined.
     pub fn sequence(items: impl IntoIterator<Item = Node>) -> Self {
         let mut all: Vec<Node> = Vec::new();
         let mut add = |item: Node| match (all.last_mut(), item) {
@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// One of several, flat and each once.
+    /// Flat alternatives, each once.
     pub fn choice(items: impl IntoIterator<Item = Node>) -> Self {
         let mut all: IndexSet<Node, foldhash::fast::RandomState> = IndexSet::default();
         for item in items {
@@ -140,7 +140,7 @@ impl Node {
 }
 
 impl Rules {
-    /// A name of letters, digits and dashes that no rule has yet.
+    /// An unused name of letters, digits and dashes.
     pub fn name(&mut self, wanted: &str) -> String {
         let mut name = String::new();
         for c in wanted.chars() {
@@ -163,7 +163,7 @@ impl Rules {
         if number == 1 {
             return name;
         }
-        // The number comes after the cut: long names that begin alike would never differ.
+        // The number comes after truncation, so that long names with a common beginning differ.
         loop {
             let numbered = format!("{name}-n{number}");
             if !self.names.contains_key(&numbered) {
@@ -175,7 +175,7 @@ impl Rules {
         }
     }
 
-    /// Adds a rule under this name, or one like it.
+    /// Adds a rule under this name, or a similar one if it is taken.
     pub fn add(&mut self, name: &str, node: Node) -> Node {
         if let Node::Rule(_) | Node::Text(..) = node {
             return node;
@@ -185,7 +185,7 @@ impl Rules {
         Node::Rule(number)
     }
 
-    /// The same with a format of xgrammar that says as much.
+    /// The same with an equivalent format of xgrammar.
     pub fn add_native(&mut self, name: &str, node: Node, native: Option<Value>) -> Node {
         let Some(native) = native else { return node };
         let node = match node {
@@ -198,7 +198,7 @@ impl Rules {
         node
     }
 
-    /// The plain texts that a text must not contain, if these are all.
+    /// The literals that a text must not contain, if they exclude exactly what it excludes.
     pub fn excludes(&self, free_texts: &Automaton) -> Option<&[String]> {
         self.excluded(free_texts).filter(|known| !known.in_json_only).map(|known| known.texts.as_slice())
     }
@@ -212,19 +212,19 @@ impl Rules {
         self.excluded.iter().find(|known| known.free_texts == *free_texts)
     }
 
-    /// How much white space two tokens may have between them.
+    /// How much white space is allowed between two tokens.
     pub fn blanks(&self) -> u32 {
         MOST_BLANKS.max(self.most_blanks)
     }
 
-    /// A rule that is filled in later, so that others may name it.
+    /// A rule that is filled in later, so that others can refer to it.
     pub fn reserve(&mut self, name: &str) -> usize {
         let name = self.name(name);
         self.rules.push(Rule { name, node: Node::never() });
         self.rules.len() - 1
     }
 
-    /// A rule that refers to itself until it is filled in: following a text through the rules stops before it.
+    /// A rule that refers to itself until it is filled in: the recognizer stops before it.
     pub fn open(&mut self, name: &str) -> usize {
         let number = self.reserve(name);
         self.set(number, Node::Rule(number));
@@ -237,7 +237,7 @@ impl Rules {
         }
     }
 
-    /// Adds regular text, or finds the same.
+    /// Adds regular text, unless it is known.
     pub fn text(&mut self, name: &str, automaton: Automaton) -> Node {
         if automaton.is_empty() {
             return Node::never();
@@ -257,7 +257,7 @@ impl Rules {
         Node::Text(self.texts.len() - 1, 0)
     }
 
-    /// Whether a literal of these rules is of some kind.
+    /// Whether any literal of these rules satisfies a predicate.
     pub fn any_literal(&self, roots: &[&Node], is_one: &dyn Fn(&str) -> bool) -> bool {
         fn any(node: &Node, is_one: &dyn Fn(&str) -> bool) -> bool {
             match node {
@@ -292,7 +292,7 @@ impl Rules {
     }
 }
 
-/// The nodes that still get a rule in a written grammar, each once.
+/// The queue of nodes that still need a rule in a written grammar, each once.
 #[derive(Default)]
 pub(crate) struct Waiting {
     nodes: Vec<Node>,
@@ -311,7 +311,7 @@ impl Waiting {
     }
 }
 
-/// The one text an automaton accepts.
+/// The only text that an automaton accepts.
 fn only_text(automaton: &Automaton) -> Option<String> {
     let mut text = String::new();
     let mut at = 0;

@@ -1,10 +1,10 @@
-//! Special tokens: marks that a tokenizer has as one token each, which an engine does not find in their characters.
+//! Special tokens: markers that are one token each, which some engines do not match by their characters.
 
-/// A mark that is one special token.
+/// A marker that is one special token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpecialToken {
-    /// The mark as text.
+    /// The marker's text.
     pub text: String,
     /// Its id in the vocabulary, if it is known.
     pub id: Option<u32>,
@@ -16,7 +16,7 @@ impl SpecialToken {
         Self { text: text.into(), id }
     }
 
-    /// Its name in a Lark grammar: its text if that is one word in angle brackets, else its id.
+    /// Its name in a Lark grammar: its text if that is one word in angle brackets, otherwise its id.
     pub(crate) fn in_lark(&self) -> Option<String> {
         let inner = self.text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
         let is_word = |inner: &str| {
@@ -32,12 +32,12 @@ impl SpecialToken {
     }
 }
 
-/// The longest of these marks that a text begins with.
+/// The longest of these markers that a text begins with.
 pub(crate) fn at_start<'s>(text: &str, marks: &'s [SpecialToken]) -> Option<&'s SpecialToken> {
     marks.iter().filter(|mark| text.starts_with(mark.text.as_str())).max_by_key(|mark| mark.text.len())
 }
 
-/// The longest suffix of a text that is a proper prefix of one of these marks; may be empty.
+/// The longest suffix of a text that is a proper prefix of one of these markers; may be empty.
 pub(crate) fn begun_mark<'m>(text: &str, marks: &'m [SpecialToken]) -> &'m str {
     let begun = |mark: &'m SpecialToken| -> Option<&'m str> {
         let mut starts = mark.text.char_indices().rev().filter_map(|(at, _)| mark.text.get(..at));
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_named_by_its_text_or_its_number() {
+    fn a_token_is_named_by_its_text_or_its_id() {
         for (text, id, named) in [
             ("<|call|>", None, Some("<|call|>")),
             ("<tool_call>", Some(7), Some("<tool_call>")),

@@ -95,21 +95,21 @@ pub(super) fn in_json(text: &Automaton) -> Option<Automaton> {
     ANY_JSON.both(text)
 }
 
-/// The texts of quoted strings made so far that may hold anything but marks, or have a format. They are the most expensive
-/// part of a request's grammar, and the same in every request to a model, which has a handful of them.
+/// The texts of quoted strings made so far that may hold anything but marks, or have a format. They are the most
+/// expensive part of a request's grammar, and the same in every request to a model, which has a handful of them.
 #[derive(Debug, Default)]
 pub(crate) struct SharedTexts(Mutex<Vec<SharedText>>);
 
 #[derive(Debug)]
 struct SharedText {
-    /// The kind of text.
-    said: Automaton,
+    /// The unquoted text.
+    unquoted: Automaton,
     spelling: Spelling,
     /// Inside a JSON string.
     inside: bool,
-    /// What it must not contain.
+    /// The texts that contain no marker.
     free_texts: Automaton,
-    /// Nothing if it needs too many states.
+    /// `None` if it needs too many states.
     text: Option<Arc<Automaton>>,
 }
 
@@ -117,7 +117,7 @@ impl SharedTexts {
     /// The spelling of some texts in one place, made on first use.
     pub fn get(
         &self,
-        said: &Automaton,
+        unquoted: &Automaton,
         spelling: &Spelling,
         inside: bool,
         free_texts: &Automaton,
@@ -128,15 +128,15 @@ impl SharedTexts {
         let is_same = |known: &&SharedText| {
             known.spelling == *spelling
                 && known.inside == inside
-                && known.said == *said
+                && known.unquoted == *unquoted
                 && known.free_texts == *free_texts
         };
         if let Some(known) = known.iter().find(is_same) {
             return known.text.clone();
         }
         let text = make().map(Arc::new);
-        let (said, spelling, free_texts) = (said.clone(), spelling.clone(), free_texts.clone());
-        known.push(SharedText { said, spelling, inside, free_texts, text: text.clone() });
+        let (unquoted, spelling, free_texts) = (unquoted.clone(), spelling.clone(), free_texts.clone());
+        known.push(SharedText { unquoted, spelling, inside, free_texts, text: text.clone() });
         text
     }
 }

@@ -1,5 +1,5 @@
-//! Grammars as structural tags of xgrammar: its own formats wherever they say exactly the same, and rules as text for the
-//! rest.
+//! Writes grammars as structural tags of xgrammar: its own formats wherever they are exactly equivalent, and rules as
+//! text for the rest.
 
 use super::Grammar;
 use super::regex::of_automaton;
@@ -7,15 +7,15 @@ use super::rules::{Node, Rules};
 use backchat_core::json::Value;
 use backchat_core::text::common_end;
 
-/// How many formats a tag may have: those that are named twice are written twice.
+/// How many formats a tag may have: a format that is used twice is written twice.
 const MOST_FORMATS: usize = 4000;
 
 /// How deeply objects and lists of a tag may nest: vLLM refuses 80 levels, xgrammar 100 formats.
 const MOST_DEPTH: usize = 64;
 
 impl Grammar {
-    /// For xgrammar in vLLM, SGLang and others: a structural tag of its own formats, with rules as text where these
-    /// cannot say the same, or are too many.
+    /// For xgrammar in vLLM, SGLang and others: a structural tag of its own formats, with rules as text where no format
+    /// is equivalent, or if there would be too many.
     pub fn to_structural_tag(&self) -> Value {
         let mut writer =
             TagWriter { rules: &self.rules, open: Vec::new(), circles: Vec::new(), left: MOST_FORMATS, depth: 0 };
@@ -23,7 +23,7 @@ impl Grammar {
         if writer.left == 0 || !nests_within(&tag, MOST_DEPTH) { self.to_grammar_tag() } else { tag }
     }
 
-    /// The same with one format: the whole grammar as text.
+    /// A structural tag with one format: the whole grammar as text.
     pub fn to_grammar_tag(&self) -> Value {
         tag(grammar(&self.rules, &self.root))
     }
@@ -63,8 +63,8 @@ fn many(kind: &str, elements: Vec<Value>) -> Value {
     Value::from([("type", kind.into()), ("elements", Value::List(elements))])
 }
 
-/// One part or several between the same marks, as rules write calls: the part, then its end, or the end, the next part and so
-/// on.
+/// One or more parts between the same markers, as rules write calls: the part and its end or, if there are more parts,
+/// the end, the next part, and so on.
 struct Repeated<'n> {
     before: &'n str,
     begin: &'n str,
@@ -73,7 +73,7 @@ struct Repeated<'n> {
 }
 
 impl<'n> Repeated<'n> {
-    /// The marks, if what follows the first part is the end alone, or more of the same parts and the end.
+    /// The markers, if the first part is followed by the end alone, or by more of the same parts and the end.
     fn find(first: &'n str, part: &Node, rest: &'n [Node]) -> Option<Self> {
         let [Node::Literal(end), Node::Sequence(more)] = rest else { return None };
         let [Node::Repeat(next, 1, None), Node::Literal(last)] = more.as_slice() else { return None };
@@ -89,7 +89,7 @@ impl<'n> Repeated<'n> {
 
 struct TagWriter<'r> {
     rules: &'r Rules,
-    /// The rules being written, and those that were met again inside themselves.
+    /// The rules being written, and those that refer to themselves.
     open: Vec<usize>,
     circles: Vec<usize>,
     left: usize,
@@ -99,10 +99,10 @@ struct TagWriter<'r> {
 impl TagWriter<'_> {
     fn format(&mut self, node: &Node) -> Value {
         if self.depth > 2 * MOST_DEPTH {
-            // Of a rule in a format both count, so that it is too deep whatever follows.
+            // A rule and its format count twice, so this is too deep whatever follows.
             self.left = 0;
         }
-        // What is written from here on is thrown away.
+        // The limit is exceeded, so this tag is discarded.
         let Some(left) = self.left.checked_sub(1) else { return constant("") };
         self.left = left;
         self.depth += 1;
@@ -164,7 +164,7 @@ impl TagWriter<'_> {
     fn sequence(&mut self, items: &[Node]) -> Value {
         match items {
             [] => constant(""),
-            // A part between two marks.
+            // A part between two markers.
             [Node::Literal(begin), content @ .., Node::Literal(end)] if !content.is_empty() => {
                 let content = self.sequence(content);
                 between(begin, content, end)
@@ -182,7 +182,7 @@ impl TagWriter<'_> {
         }
     }
 
-    /// What comes before parts between the same marks, and these.
+    /// A sequence that ends in one or more parts between the same markers.
     fn repeated(&mut self, before: &[Node], part: &Node, marks: &Repeated<'_>) -> Value {
         let mut items: Vec<Value> = before.iter().map(|item| self.format(item)).collect();
         if !marks.before.is_empty() {

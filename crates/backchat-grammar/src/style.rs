@@ -1,4 +1,4 @@
-//! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
+//! How values are written inside a call: as JSON, as Python prints them, or in a dialect with markers for quotes.
 
 use super::automaton::Automaton;
 use super::custom::ContextFree;
@@ -13,7 +13,7 @@ use backchat_parser::pattern::Regular;
 /// A spelling of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Style {
-    /// Its prefix in the names of rules.
+    /// Its prefix in names of rules.
     pub name: &'static str,
     pub strings: Strings,
     /// Keys of objects have no quotes.
@@ -22,9 +22,9 @@ pub(crate) struct Style {
     pub python_words: bool,
     pub json_words: bool,
     pub space: Space,
-    /// Keys come sorted.
+    /// Keys are sorted.
     pub sorted: bool,
-    /// All of it is inside a JSON string.
+    /// The value is inside a JSON string.
     pub inside: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Style {
 pub(crate) enum Space {
     /// A few blanks or newlines anywhere.
     Flexible,
-    /// These texts for colon and comma, and nothing else.
+    /// Only these texts for colon and comma.
     Exact { colon: String, comma: String },
 }
 
@@ -43,7 +43,7 @@ impl Space {
         Self::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() }
     }
 
-    /// What separates a key from its value, and two items, in an exact value.
+    /// The separators between a key and its value, and between items, in an exact value.
     fn signs(&self) -> [&str; 2] {
         match self {
             Self::Exact { colon, comma } => [colon, comma],
@@ -79,7 +79,7 @@ impl Style {
         }
     }
 
-    /// JSON between the tokens that Python prints, with single quotes around strings as they are, or JSON's.
+    /// JSON with Python's white space, and strings in single quotes, unescaped, or in JSON's.
     pub fn single() -> Self {
         Self { name: "single", strings: Strings::Single, json_words: true, python_words: false, ..Self::python() }
     }
@@ -89,7 +89,7 @@ impl Style {
         Self { name: "quoted", strings: Strings::Marked(open.to_owned(), close.to_owned()), ..Self::single() }
     }
 
-    /// The same with white space only as renders have it, if that is asked for.
+    /// The same with only the white space of renders, if `is_strict`.
     pub fn with_space(self, is_strict: bool) -> Self {
         match self.space {
             Space::Flexible if is_strict => Self { space: Space::printed(), ..self },
@@ -97,7 +97,7 @@ impl Style {
         }
     }
 
-    /// Of a style with two kinds of quotes, the one of JSON alone.
+    /// The same without single quotes, if there are two kinds.
     pub fn with_one_quote(&self) -> Self {
         match self.strings {
             Strings::Single => Self { strings: Strings::Json, ..self.clone() },
@@ -105,12 +105,12 @@ impl Style {
         }
     }
 
-    /// An exact text of the value's spelling.
+    /// A literal of the value.
     pub fn literal(&self, text: &str) -> Node {
         if self.inside { Node::Literal(unquoted_json(text)) } else { Node::literal(text) }
     }
 
-    /// Regular text of the value's spelling that contains no mark.
+    /// Regular text of the value that contains no marker; `None` if it needs too many states.
     pub fn text(&self, rules: &mut Rules, name: &str, automaton: &Automaton, free_texts: &Automaton) -> Option<Node> {
         Some(rules.text(name, self.clear_text(automaton, free_texts)?))
     }
@@ -137,7 +137,7 @@ impl Style {
         space
     }
 
-    /// A sign between two tokens, and the blanks around it.
+    /// A separator between two tokens, with the blanks around it.
     fn sign(&self, rules: &mut Rules, exact: &str, sign: &str) -> Node {
         match self.space {
             Space::Exact { .. } => self.literal(exact),
@@ -195,7 +195,7 @@ impl Style {
         Some(Node::choice(ways))
     }
 
-    /// Strings of a grammar with recursion, each terminal spelled by itself; nothing if one needs too many states.
+    /// Strings of a recursive grammar, whose terminals are spelled one by one; `None` if one needs too many states.
     pub fn grammar(
         &self,
         rules: &mut Rules,
@@ -214,7 +214,7 @@ impl Style {
         Some(Node::choice(ways))
     }
 
-    /// The text of a string's characters between quotes, for each way to quote it.
+    /// The quotes and the spelling between them, for each way to quote a string.
     fn spellings(&self) -> Vec<(String, String, Spelling)> {
         let quoted = |quote: &str, spelling: Spelling| (quote.to_owned(), quote.to_owned(), spelling);
         let as_it_is = |open: &str, close: &str| (open.to_owned(), close.to_owned(), Spelling::Raw(close.to_owned()));
@@ -232,7 +232,7 @@ impl Style {
         Node::sequence([self.literal(open), body, self.literal(close)])
     }
 
-    /// One exact value, in every spelling it has; the spelling that a parser would read as a mark is left out.
+    /// One exact value in all its spellings, without those that a parser would read as a marker.
     pub fn value(&self, value: &Value, free_texts: &Automaton) -> Node {
         let keep = |text: String| {
             let node = self.literal(&text);
@@ -299,7 +299,7 @@ impl Style {
         Node::sequence([self.literal(open)].into_iter().chain(items).chain([self.literal(close)]))
     }
 
-    /// The key of an object; nothing if it cannot be written.
+    /// The key of an object, which matches nothing if it cannot be written.
     pub fn key(&self, key: &str) -> Node {
         if self.bare_keys {
             let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -313,7 +313,7 @@ impl Style {
 }
 
 impl Rules {
-    /// A rule that several places share under one name.
+    /// A rule that is added once, and shared under its name.
     pub fn shared(&mut self, name: &str, node: Node) -> Node {
         if let Some(number) = self.rules.iter().position(|rule| rule.name == name && rule.node == node) {
             return Node::Rule(number);

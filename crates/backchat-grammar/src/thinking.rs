@@ -4,24 +4,24 @@ use backchat_core::text::slice;
 use backchat_derive::wire::structure::WireFormat;
 use backchat_derive::wire::written::{Group, TurnPart};
 
-/// What is around reasoning, from the end of the prompt on.
+/// The delimiters of reasoning, from the end of the prompt on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Thinking {
-    /// What the model writes to begin it; empty if the prompt did, nothing if there is none.
+    /// What the model writes to begin it: empty if the prompt begins it, `None` if there is no reasoning.
     pub open: Option<String>,
-    /// The mark that closes it.
+    /// The marker that closes it.
     pub end: Option<String>,
-    /// The text that ends it at once, at any point: all that renders have between it and whatever follows.
+    /// The text that ends it at any point: everything that renders have between it and the next part.
     pub force: Option<String>,
 }
 
-/// The end of a thought that the prompt opened and no render shows: a mark on a line of its own at the
-/// beginning does so at the end, with an empty line before the answer.
+/// The assumed end of reasoning that the prompt opens, if no render shows it: if the opening marker is on a line of its
+/// own, so is the closing one, followed by an empty line.
 pub(crate) fn assumed_close(tail: &str, close: &str) -> String {
     if tail.ends_with('\n') { format!("\n{close}\n\n") } else { close.to_owned() }
 }
 
-/// Reads them off the renders of turns that follow this prompt.
+/// Finds the delimiters in the renders of turns after this prompt.
 pub(crate) fn find(
     wire: &WireFormat,
     marks: Option<&(String, String)>,

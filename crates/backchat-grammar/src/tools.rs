@@ -5,19 +5,19 @@ use super::custom;
 use super::notes::{Effect, Note};
 use backchat_core::json::{Object, Value};
 
-/// The argument of the function that a custom tool is shown as.
+/// The argument of the function that represents a custom tool.
 pub(crate) const INPUT: &str = "input";
 
 /// Why a tool cannot be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub name: Option<String>,
-    /// The list itself is invalid, and so is the request.
+    /// The list is invalid, and with it the request.
     pub of_list: bool,
     pub message: String,
 }
 
-/// The name of a tool, in either form of it.
+/// The name of a tool, in either form.
 pub(crate) fn name(tool: &Value) -> Option<&str> {
     own(tool).get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
 }
@@ -32,7 +32,7 @@ pub(crate) fn is_custom(tool: &Value) -> bool {
     tool.get("type").and_then(Value::as_str) == Some("custom")
 }
 
-/// Reads a list of tools; the faults are in its order.
+/// Reads a list of tools; the faults are in the order of the list.
 pub(crate) fn read(given: &[Value], notes: &mut Vec<Note>) -> (Vec<Tool>, Vec<Fault>) {
     let mut tools: Vec<Tool> = Vec::new();
     let mut faults = Vec::new();
@@ -79,7 +79,7 @@ fn tool(at: usize, item: &Value, known: &[Tool], notes: &mut Vec<Note>) -> Resul
     Ok(Tool { name, parameters, is_open, input: None })
 }
 
-/// Whether `strict` is false, so that an absent `additionalProperties` allows any; what is wrong with it, if it is no
+/// Whether `strict` is false, so that an absent `additionalProperties` allows any member; an error if it is not a
 /// Boolean.
 pub(crate) fn is_loose(own: &Value) -> Result<bool, String> {
     match own.get("strict") {
@@ -89,7 +89,7 @@ pub(crate) fn is_loose(own: &Value) -> Result<bool, String> {
     }
 }
 
-/// The parameters of the function that a custom tool is shown as.
+/// The parameters of the function that represents a custom tool.
 fn input_parameters() -> Value {
     let text = Value::from([("type", "string".into())]);
     Value::from([
@@ -100,7 +100,8 @@ fn input_parameters() -> Value {
     ])
 }
 
-/// The tools as chat templates know them: each a function below the key `function`. What is no tool stays as it is.
+/// The tools in the form that chat templates expect: each a function under the key `function`. Other values are
+/// unchanged.
 pub fn shown(tools: &Value) -> Value {
     let Value::List(items) = tools else { return tools.clone() };
     let shown = items.iter().map(|item| {
@@ -132,7 +133,7 @@ mod tests {
     use backchat_core::json;
 
     #[test]
-    fn every_form_of_a_tool_is_shown_as_a_function() {
+    fn every_form_of_a_tool_becomes_a_function() {
         let text = |name: &str| {
             format!(
                 r#"{{"type": "function", "function": {{"name": "{name}", "description": "d", "parameters": {{"type": "object", "properties": {{"input": {{"type": "string"}}}}, "required": ["input"], "additionalProperties": false}}}}}}"#

@@ -1,4 +1,4 @@
-//! The turn: the order of thoughts, content and calls, and the point at which the prompt ends.
+//! The turn: the order of reasoning, content and calls, and the point at which the prompt ends.
 
 use super::automaton::Automaton;
 use super::factored::factored;
@@ -17,42 +17,42 @@ use backchat_derive::wire::written::{Group, Shape, TurnPart, Written};
 use backchat_derive::wire::{Wire, structure_of, written_of};
 use backchat_parser::pattern::Regular;
 
-/// Whether a region may be there.
+/// Whether a region may be present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Presence {
-    /// As the wire and the choice of tools have it.
+    /// As the wire and the choice of tools require.
     #[default]
     Auto,
-    /// It is there and not empty.
+    /// It is present and not empty.
     Always,
-    /// It is not there.
+    /// It is absent.
     Never,
 }
 
-/// Whether the model thinks first, and who waits for the end of it.
+/// Whether the model reasons first, and whether the grammar includes the reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reasoning {
-    /// As the wire has it at the end of the prompt.
+    /// As the wire has it after this prompt.
     #[default]
     Auto,
-    /// It thinks, and writes something.
+    /// It reasons, and the reasoning is not empty.
     Always,
-    /// It does not think; reasoning that the prompt opened is closed at once.
+    /// It does not reason; reasoning that the prompt opens is closed at once.
     Never,
-    /// The engine holds the grammar back until reasoning is over: the grammar begins after it.
+    /// The engine applies the grammar only after reasoning: the grammar begins after it.
     Outside,
 }
 
-/// What the turns of some requests have in common.
+/// What the turns of one kind of request have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnKind {
     pub end: PromptEnd,
     pub reasoning: Reasoning,
     /// Whether content next to calls is allowed, and whether it is required.
     pub content: Presence,
-    /// The content has a format that the request asks for.
+    /// The request asks for a format of the content.
     pub has_format: bool,
     /// Whether there are calls, whether a turn without calls is allowed, and whether more than one call is.
     pub calls: bool,
@@ -66,31 +66,32 @@ pub(crate) struct Turn<'t> {
     written: &'t Written,
     free_texts: &'t FreeTexts,
     kind: &'t TurnKind,
-    /// The turns that renders show after such a prompt, and the prompt's own part of them.
+    /// The turns that renders show after such a prompt, and the prompt's part of them.
     group: &'t Group,
     tail: &'t str,
     content: Node,
     thought: Node,
-    /// The calls, if there are any.
+    /// The calls, if any are allowed.
     call: Option<Node>,
 }
 
 /// The start of the grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// The region the prompt left open.
+    /// The region that the prompt leaves open.
     pub inside: Option<&'static str>,
-    /// The prompt's own part of the turn.
+    /// The prompt's part of the turn.
     pub begun: String,
-    /// Where reasoning begins and ends.
+    /// The delimiters of reasoning.
     pub thinking: Thinking,
 }
 
-/// A shape with its calls as one.
+/// The nodes of a shape, with all calls as one.
 type Parts = Vec<Node>;
 
 impl<'t> Turn<'t> {
-    /// The turn with this answer, if the content is not free, and with these calls; `None` if the renders show none.
+    /// The turn with this answer, if the content has a format, and with these calls; `None` if the renders show no
+    /// turn.
     pub fn new(
         kind: &'t TurnKind,
         rules: &mut Rules,
@@ -119,31 +120,31 @@ impl<'t> Turn<'t> {
         let thinks = start.inside.is_some();
         let kind = |shape: &Shape| (shape.has(&TurnPart::Content), shape.has(&TurnPart::Call));
         let mut alive: Vec<Parts> = Vec::new();
-        let mut behind: Vec<Parts> = Vec::new();
+        let mut after_thoughts: Vec<Parts> = Vec::new();
         let mut kinds: Vec<(bool, bool)> = Vec::new();
         let mut others: Vec<&Shape> = Vec::new();
         for shape in self.wanted() {
             let parts = self.parts(shape);
             let whole = Node::sequence(parts.iter().cloned());
-            // A render may put the answer after the prompt as it is, inside the thought that the prompt opened.
+            // A render may put the answer right after the prompt, inside the reasoning that the prompt opens.
             let is_read = !thinks || self.leaves_thought(shape);
             if is_read && !whole.is_never() && after(rules, &whole, self.tail).is_some() {
-                behind.extend(self.behind_thought(shape, &parts));
+                after_thoughts.extend(self.after_thought(shape, &parts));
                 alive.push(parts);
                 kinds.push(kind(shape));
             } else {
                 others.push(shape);
             }
         }
-        // Renders of some kinds of turns may lack what the prompt writes. In a thought that the prompt opened, the
-        // other renders show what may follow its bare close.
+        // Renders of some kinds of turns may lack text of the prompt. If the prompt opens reasoning, these renders show
+        // what may follow its bare close.
         others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
         let is_outside = self.kind.reasoning == Reasoning::Outside;
-        let own = match is_outside && !behind.is_empty() {
-            true => factored(&behind),
+        let own = match is_outside && !after_thoughts.is_empty() {
+            true => factored(&after_thoughts),
             false => after(rules, &factored(&alive), self.tail).unwrap_or_else(Node::never),
         };
-        let more = self.beyond(rules, &others).unwrap_or_else(Node::never);
+        let more = self.after_unseen_prompt(rules, &others).unwrap_or_else(Node::never);
         let root = Node::choice([own, more]);
         if is_outside && !thinks {
             let message =
@@ -175,8 +176,7 @@ impl<'t> Turn<'t> {
             Presence::Auto => {}
         }
         if self.kind.has_format {
-            // Either the answer is given or a tool is called: text next to a call is not an answer, nor is an empty
-            // turn.
+            // Either an answer or a call: neither text next to a call nor an empty turn is an answer.
             let beside = self.kind.content == Presence::Always;
             shapes.retain(|shape| beside || !(shape.has(&TurnPart::Content) && has_call(shape)));
             shapes.retain(|shape| shape.has(&TurnPart::Content) || has_call(shape));
@@ -223,7 +223,7 @@ impl<'t> Turn<'t> {
                 }
             }
         }
-        // Free content holds it already.
+        // Free content includes it already.
         if self.kind.has_format && shape.parts.last() == Some(&TurnPart::Content) && !self.written.blank_end.is_empty()
         {
             nodes.push(Node::literal(self.written.blank_end.as_str()).optional());
@@ -231,13 +231,13 @@ impl<'t> Turn<'t> {
         nodes
     }
 
-    /// The text that ends a thought. A server that forces the end writes the mark alone, possibly inside a word: the
-    /// white space around it may be there or not.
+    /// The text that ends reasoning. A server that forces the end writes the marker alone, possibly inside a word, so
+    /// the white space around it is optional.
     fn thought_end(&self, text: &str) -> Vec<Node> {
         let parts =
             self.free_texts.thought.as_ref().and_then(|(_, close)| Some((text.split_once(close.as_str())?, close)));
         let Some(((before, after), close)) = parts else { return vec![Node::literal(text)] };
-        // White space before it is the end of the thought, if there is one.
+        // White space before the marker belongs to the reasoning, if there is any.
         let is_thoughts = before.trim().is_empty() && self.kind.reasoning != Reasoning::Never;
         let before = Node::literal(if is_thoughts { "" } else { before }).optional();
         let rest = after.trim_start();
@@ -248,23 +248,23 @@ impl<'t> Turn<'t> {
         nodes
     }
 
-    /// Whether a shape shows a thought, if only as an empty one.
+    /// Whether a shape shows reasoning, even empty reasoning.
     fn leaves_thought(&self, shape: &Shape) -> bool {
         let thought = self.free_texts.thought.as_ref();
         shape.has(&TurnPart::Reasoning) || thought.is_some_and(|(_, close)| shape.text(Some(0)).contains(close))
     }
 
-    /// The parts of a shape after the mark that ends its thought.
-    fn behind_thought(&self, shape: &Shape, parts: &Parts) -> Option<Parts> {
+    /// The parts of a shape after the marker that ends its reasoning.
+    fn after_thought(&self, shape: &Shape, parts: &Parts) -> Option<Parts> {
         let (_, close) = self.free_texts.thought.as_ref()?;
         shape.parts.contains(&TurnPart::Reasoning).then_some(())?;
         let end = parts.iter().position(|node| *node == Node::literal(close.as_str()))?;
         Some(parts.get(end + 1..)?.to_vec())
     }
 
-    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that
-    /// it opened, and what follows a header.
-    fn beyond(&self, rules: &mut Rules, shapes: &[&Shape]) -> Option<Node> {
+    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of reasoning, and
+    /// the text after a header.
+    fn after_unseen_prompt(&self, rules: &mut Rules, shapes: &[&Shape]) -> Option<Node> {
         let written = slice(self.tail, self.header_end(shapes)..);
         let mut ways = Vec::new();
         for shape in shapes.iter().filter(|shape| !shape.has(&TurnPart::Reasoning)) {
@@ -275,7 +275,7 @@ impl<'t> Turn<'t> {
             }
             if let Some(first) = parts.first_mut() {
                 let rest = slice(lead, self.begun(lead).lead..);
-                // A thought shown as empty was written by the prompt already, and what it wrote after that.
+                // The prompt has already written empty reasoning, and possibly some text after it.
                 let rest =
                     self.free_texts.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
                         Some(at) => {
@@ -314,13 +314,14 @@ impl<'t> Turn<'t> {
         }
         let thought = if self.kind.reasoning == Reasoning::Never { Node::empty() } else { self.thought.clone() };
         let rest = rules.add("answer", rest);
-        // The white space of the close may be the model's or not; where no render shows it, it is that of the opening.
+        // The model may or may not write the white space of the close, which follows that of the opening if no render
+        // shows it.
         let ends = [own.close.clone(), thinking::assumed_close(self.tail, close)];
         let ends = ends.map(|end| Node::sequence(self.thought_end(&end)));
         Some(Node::sequence([thought, Node::choice(ends), rest]))
     }
 
-    /// How far the prompt's header agrees with the turns after it.
+    /// How much of the prompt's header the turns after it share.
     fn header_end(&self, shapes: &[&Shape]) -> usize {
         let leads = shapes.iter().filter_map(|shape| shape.parts.first()?.text());
         leads.map(|lead| self.begun(lead).header).max().unwrap_or(self.group.header.len())
@@ -330,12 +331,12 @@ impl<'t> Turn<'t> {
         begun(self.wire.segmentation, &self.group.header, lead)
     }
 
-    /// The rest of the turn from the first mark of its calls on, and what starts it.
+    /// The rest of the turn from the first marker of its calls on, and what triggers it.
     pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<LazyStart> {
         let call = self.call.as_ref()?;
         let mut found: Vec<(String, Parts)> = Vec::new();
         let segmentation = self.wire.segmentation;
-        // Text that occurs elsewhere in turns starts no call.
+        // Text that occurs elsewhere in turns cannot trigger a call.
         let mut elsewhere: Vec<&str> = Vec::new();
         for shape in self.wanted() {
             let call_at = shape.parts.iter().position(|part| *part == TurnPart::Call);
@@ -369,7 +370,7 @@ impl<'t> Turn<'t> {
         Some(LazyStart { root, triggers: vec![self.trigger(mark, start)] })
     }
 
-    /// The start of the grammar at a mark that a thought may also name.
+    /// The trigger at a marker, which reasoning may also mention.
     fn trigger(&self, mark: &str, start: &Start) -> Trigger {
         let word = || Trigger { kind: "word", value: mark.to_owned() };
         let Some((open, close)) = &self.free_texts.thought else { return word() };
@@ -408,7 +409,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The rest of the node after a text that it begins with; `None` if it does not.
+/// The rest of a node after a text; `None` if it does not begin with the text.
 fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
     let mut machine = Machine::new(rules, node);
     if !machine.feed_text(text) {

@@ -1,5 +1,5 @@
-//! Varying text of the chat template: counters, words that it looks up, and the values
-//! of missing variables. The wire has a placeholder character for each, and so have the rules until the last step.
+//! Text of the chat template that varies: counters, words that it looks up, and the values of missing variables. The
+//! wire has a placeholder for each, which the rules keep until the last step.
 
 use super::automaton::Automaton;
 use super::marks::FreeTexts;
@@ -18,7 +18,7 @@ pub(super) fn fixed_start(text: &str) -> &str {
     slice(text, ..end.unwrap_or(text.len()))
 }
 
-/// A prompt with the placeholder of a missing variable in place of its value, and the value, which the prompt shows.
+/// A prompt with the placeholder of a missing variable in place of its value, and that value.
 pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<String>) {
     let found = groups.iter().find_map(|group| {
         let sign = FILLED.iter().find(|sign| group.prompt.contains(**sign))?;
@@ -26,7 +26,7 @@ pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<St
         let [before, between @ .., after] = pieces.as_slice() else { return None };
         let before = Some(before.trim_start()).filter(|before| !before.is_empty())?;
         let (_, values) = prompt.strip_suffix(after)?.rsplit_once(before)?;
-        // Every placeholder has the same value, so the total length gives the length of one.
+        // All placeholders have the same value, so its length follows from the total length.
         let others: usize = between.iter().map(|text| text.len()).sum();
         let value = values.get(..values.len().checked_sub(others)? / (between.len() + 1))?;
         let shown = group.prompt.trim_start().replace(sign, value);
@@ -39,7 +39,7 @@ pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<St
     }
 }
 
-/// The values of the placeholders of one grammar.
+/// The nodes that replace the placeholders of one grammar.
 pub(super) struct Signs {
     number: Node,
     word: Node,
@@ -47,8 +47,7 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// The nodes that replace the placeholders of these rules; `None` if there are none. `value` is what the prompt
-    /// shows.
+    /// The nodes for the placeholders of these rules; `None` if there are none. `value` is the one in the prompt.
     pub fn find(
         rules: &mut Rules,
         roots: &[&Node],
@@ -58,7 +57,7 @@ impl Signs {
     ) -> Option<Self> {
         let counts = |literal: &str| literal.bytes().any(|byte| is_varying(char::from(byte)));
         let is_filled = |literal: &str| FILLED.iter().any(|sign| literal.len() >= sign.len() && literal.contains(sign));
-        // Most grammars have no placeholder: one pass is enough.
+        // Most grammars have no placeholder, so one pass is enough.
         if !rules.any_literal(roots, &|literal| counts(literal) || is_filled(literal)) {
             return None;
         }
@@ -75,7 +74,7 @@ impl Signs {
         let number = repeated(rules, "number", Regular::class(&[('0', '9')]), None);
         let signs = [('-', '-'), ('.', '.'), ('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z'), ('\u{c0}', '\u{24f}')];
         let word = repeated(rules, "word", Regular::class(&signs), None);
-        // A value that could hold what comes after it would never end.
+        // If a value could contain the text after it, it would never end.
         let line = vec![(32, 33), (35, 59), (61, 61), (63, 90), (92, 92), (94, 122), (126, super::automaton::LAST)];
         let value = match value {
             Some(value) => Node::literal(value),
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_tells_the_value_of_a_variable_that_nobody_gave() {
+    fn the_value_of_a_missing_variable_is_found_in_the_prompt() {
         let filled = FILLED[0];
         let group = |prompt: String| Group { header: prompt.clone(), prompt, shapes: Vec::new() };
         for (shown, prompt, value) in [
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_fixed_up_to_its_first_sign() {
+    fn a_text_is_fixed_up_to_its_first_placeholder() {
         let filled = FILLED[0];
         for (text, fixed) in [("<do_\u{2}>", "<do_"), ("<end>", "<end>"), (&format!("<{filled} \u{3}>"), "<")] {
             assert_eq!(fixed_start(text), fixed, "{text:?}");

@@ -1,5 +1,5 @@
-//! The clock a template sees, and the clock that limits are measured with: the processor time of a thread, so that a loaded
-//! machine changes no verdict.
+//! The clock a template sees, and the clock that limits are measured with: the processor time of a thread, so that a
+//! loaded machine changes no verdict.
 
 use std::time::Duration;
 

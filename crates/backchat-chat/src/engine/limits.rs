@@ -1,9 +1,9 @@
 //! Bounds a render in work, time, output and the size of values, so that a hostile template fails instead of hanging.
 //!
-//! The evaluator counts steps and nesting; this file counts the work inside filters and operators, for the current render of
-//! each thread. Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with
-//! [`spend`], and stops with any result once that fails. The operation as a whole ends in [`charge`] or [`check`], which
-//! return the error.
+//! The evaluator counts steps and nesting; this file counts the work inside filters and operators, for the current
+//! render of each thread. Code that visits values one by one, however deep inside a comparison or a sort, charges as it
+//! goes with [`spend`], and stops with any result once that fails. The operation as a whole ends in [`charge`] or
+//! [`check`], which return the error.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::values::{Result, error};
 pub(crate) const MAX_SOURCE: usize = 1 << 20;
 /// Statements, loop iterations and operations. The longest ordinary conversations need ten thousand.
 pub(crate) const STEPS: u64 = 5_000_000;
-/// Nested statements, expressions and calls; a macro call costs several levels. Unoptimized code needs several times the
-/// stack, and a thread has 2 MB.
+/// Nested statements, expressions and calls; a macro call costs several levels. Unoptimized code needs several times
+/// the stack, and a thread has 2 MB.
 pub(crate) const LEVELS: usize = if cfg!(debug_assertions) { 180 } else { 700 };
 /// Bytes of a render, and of any intermediate string.
 pub(crate) const MAX_TEXT: usize = 32 << 20;

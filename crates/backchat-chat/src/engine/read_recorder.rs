@@ -7,8 +7,8 @@ use indexmap::{IndexMap, IndexSet};
 
 /// The reads of one render.
 ///
-/// Only code that ran counts: a branch not taken leaves no trace. [`ChatTemplate::variables`](crate::ChatTemplate::variables)
-/// lists all variables that a template might read.
+/// Only code that ran counts: a branch not taken leaves no trace.
+/// [`ChatTemplate::variables`](crate::ChatTemplate::variables) lists all variables that a template might read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
     /// Variables of the context that it looked up, given or not, in the order of the first lookup.

@@ -136,11 +136,11 @@ impl std::error::Error for SourceError {}
 /// Reads a chat template from a Jinja file, a `tokenizer_config.json`, a `chat_template.json`, a model folder or a
 /// `.gguf` file, or from standard input if `name` is `-`.
 ///
-/// If there is no such file and `name` has the form `ORG/NAME`, the model is looked up in the local Hugging Face cache, which
-/// `HF_HUB_CACHE` or `HF_HOME` locate. Nothing is fetched.
+/// If there is no such file and `name` has the form `ORG/NAME`, the model is looked up in the local Hugging Face cache,
+/// which `HF_HUB_CACHE` or `HF_HOME` locate. Nothing is fetched.
 ///
-/// If there are several templates, it takes the one named `template_name`, else the one that transformers would: `default`,
-/// or `tool_use` with [`Source::for_tools`].
+/// If there are several templates, it takes the one named `template_name`, else the one that transformers would:
+/// `default`, or `tool_use` with [`Source::for_tools`].
 ///
 /// ```no_run
 /// # mod backchat { pub use backchat_chat as chat; pub use backchat_core::json; }
@@ -152,7 +152,8 @@ pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceErr
     choose(name, find(name)?, template_name)
 }
 
-/// Whether a name may be that of a model on the Hub, `ORG/NAME`, which is looked up in the cache if no file has that name.
+/// Whether a name may be that of a model on the Hub, `ORG/NAME`, which is looked up in the cache if no file has that
+/// name.
 pub fn is_cached_name(name: &str) -> bool {
     hub::is_name(name)
 }

@@ -1,5 +1,5 @@
-//! The keys and entries of a dictionary, in insertion order. Small dictionaries, as in conversations, are searched linearly: that
-//! is faster than hashing keys.
+//! The keys and entries of a dictionary, in insertion order. Small dictionaries, as in conversations, are searched
+//! linearly: that is faster than hashing keys.
 
 use std::hash::BuildHasher;
 

@@ -1,7 +1,7 @@
 //! The size of a value's tree, as containers cache it.
 
-/// The depth of a value, and its number of parts. Comparing and printing visit all parts, and lists that hold another list
-/// twice, over and over, have more of them than memory has bytes.
+/// The depth of a value, and its number of parts. Comparing and printing visit all parts, and lists that hold another
+/// list twice, over and over, have more of them than memory has bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
     pub(super) depth: u16,

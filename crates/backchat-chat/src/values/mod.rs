@@ -2,8 +2,8 @@
 //!
 //! minijinja supplies numbers, strings, undefined and tuples. Lists, dictionaries and everything lazy are objects of
 //! our own, so that they print, compare and are indexed as in Python. The files build on each other in one direction:
-//! `error`, `extent`, `entries`; the objects (`containers`, `lazy`, `namespace`, `group`, `number`); `kind`; `equality` and
-//! `measure`; `build`; and what works on finished values.
+//! `error`, `extent`, `entries`; the objects (`containers`, `lazy`, `namespace`, `group`, `number`); `kind`; `equality`
+//! and `measure`; `build`; and what works on finished values.
 
 pub(crate) mod arguments;
 pub(crate) mod build;

@@ -32,7 +32,8 @@ struct Inner {
 }
 
 impl Namespace {
-    /// A namespace with these entries; `extent` is that of a container of them. Fails on names that begin with an underscore.
+    /// A namespace with these entries; `extent` is that of a container of them. Fails on names that begin with an
+    /// underscore.
     pub(crate) fn new(entries: Entries, extent: Extent) -> Result<Self> {
         entries.keys().filter_map(|key| key.as_value().as_str()).try_for_each(check_name)?;
         Ok(Self { inner: Mutex::new(Inner { entries, extent }) })

@@ -1,4 +1,4 @@
-//! Minimization: no dead states, and no two states that accept the same texts.
+//! Minimization: removes dead states, and merges states that accept the same texts.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -14,7 +14,7 @@ impl Automaton {
         self.without_dead_states().as_ref().unwrap_or(self).minimize_trimmed()
     }
 
-    /// Without its dead states, from which no end is reached; `None` if it has none.
+    /// Without its dead states, which reach no end; `None` if it has none.
     fn without_dead_states(&self) -> Option<Self> {
         let mut useful: Vec<bool> = self.states().map(|state| state.accepts).collect();
         // Most edges lead to later states, so few rounds are needed.
@@ -81,8 +81,8 @@ impl Automaton {
         let first = self.ends_in(0);
         let mut classes = Classes::new(self.states().map(|state| usize::from(state.accepts != first)).collect());
         let before = Predecessors::new(self);
-        // The states that may leave their class, because an edge of theirs leads to one that did. All others of the
-        // class stay: they are still equivalent.
+        // The states that may leave their class, because one of their edges leads to a state that did. The others of
+        // the class are still equivalent.
         let mut open: Vec<usize> = (0..self.len()).collect();
         let mut is_open = vec![false; self.len()];
         let mut kinds = Kinds::with_room(self);
@@ -98,7 +98,7 @@ impl Automaton {
                 let Some(state) = self.state(at) else { continue };
                 let old = item(&classes.of, at);
                 let number = kinds.number(old, state, &classes.of, || {
-                    // If none stays, the first kind has the number.
+                    // If none stays, the first kind keeps the number.
                     if item(&staying, old) == 0 {
                         put(&mut staying, old, 1);
                         return old;
@@ -155,7 +155,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    /// With room for the states and edges of an automaton, all of which the first round looks at.
+    /// With room for all states and edges of an automaton, which the first round visits.
     fn with_room(automaton: &Automaton) -> Self {
         let states = automaton.len();
         Self {
@@ -171,7 +171,7 @@ impl Kinds {
         self.known.clear();
     }
 
-    /// The number of a state's kind; a kind that was not known gets a new one.
+    /// The number of a state's kind; an unknown kind gets a new one.
     fn number(&mut self, old: usize, state: State<'_>, class: &[usize], new: impl FnOnce() -> usize) -> usize {
         let start = self.edges.len();
         for edge in state.edges {

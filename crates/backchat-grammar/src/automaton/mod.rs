@@ -14,14 +14,13 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// The last code point.
 pub(crate) const LAST: u32 = 0x10_FFFF;
 
-/// How many states an automaton may have; text that needs more is described differently.
+/// How many states an automaton may have; text that needs more is approximated.
 pub(crate) const MOST_STATES: usize = 4000;
 
-/// An automaton; it begins in its first state.
+/// A deterministic automaton, which begins in its first state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Automaton {
-    /// The edges of all states, one state after the other: a state is two numbers then, and a copy two blocks of
-    /// memory.
+    /// The edges of all states, in order of the states: so a state is two numbers, and a copy two allocations.
     edges: Vec<Edge>,
     /// The end of each state's edges, and whether the text may end there.
     ends: Vec<(usize, bool)>,
@@ -96,7 +95,7 @@ impl Automaton {
         Self { edges: Vec::with_capacity(edges), ends: Vec::with_capacity(states) }
     }
 
-    /// Adds an edge after the others of the state that is being made.
+    /// Adds an edge after the others of the current state.
     pub fn edge(&mut self, low: u32, high: u32, to: usize) {
         let start = self.ends.last().map_or(0, |(end, _)| *end);
         match self.edges.get_mut(start..).and_then(<[Edge]>::last_mut) {
@@ -105,7 +104,7 @@ impl Automaton {
         }
     }
 
-    /// Ends the state that is being made.
+    /// Ends the current state.
     pub fn end_state(&mut self, accepts: bool) {
         self.ends.push((self.edges.len(), accepts));
     }
@@ -148,7 +147,7 @@ impl Automaton {
         let mut texts: Vec<&str> = texts.into_iter().collect();
         texts.sort_unstable();
         texts.dedup();
-        // Texts with a common prefix are adjacent: those of a state, and the length of their prefix.
+        // Texts with a common prefix are adjacent: the texts of each state, and the length of their prefix.
         let mut waiting = vec![(0..texts.len(), 0)];
         let mut made = Self::default();
         let mut next = 0;
@@ -235,7 +234,7 @@ impl Automaton {
         Some(made.minimize())
     }
 
-    /// Each character replaced by the ways to write it: literal or escaped or, with `numbers`, by its number.
+    /// Replaces each character by its spellings: literal, escaped or, with `numbers`, as `\u` and its number.
     pub fn respelled(
         &self,
         plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>,
@@ -323,7 +322,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fewer_states_accept_the_same_texts_and_no_two_of_them_alike(
+        fn minimization_keeps_the_texts_and_distinguishes_all_states(
             states in prop::collection::vec((prop::array::uniform4(0_usize..7), any::<bool>()), 1..6),
         ) {
             let whole = automaton(&states);
@@ -363,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_without_patterns_if_none_matches_where_it_may_not(
+        fn without_accepts_texts_in_which_no_pattern_matches(
             anywhere in prop::collection::vec(classes(), 0..4),
             first in prop::collection::vec(classes(), 0..2),
             alternated in any::<bool>(),
@@ -383,7 +382,7 @@ mod tests {
         }
 
         #[test]
-        fn one_of_several_texts_is_any_of_them_and_its_complement_any_other(
+        fn one_of_accepts_its_texts_and_its_complement_all_others(
             chosen in prop::collection::vec("[a-d]{0,4}", 0..6),
         ) {
             let made = Automaton::one_of(chosen.iter().map(String::as_str));

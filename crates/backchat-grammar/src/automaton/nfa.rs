@@ -1,5 +1,4 @@
-//! Nondeterministic automata (NFAs), which patterns become first, and the subset construction that makes them
-//! deterministic.
+//! Nondeterministic automata (NFAs), built from patterns, and the subset construction that makes them deterministic.
 
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
@@ -12,14 +11,14 @@ use backchat_parser::pattern::{Regular, of_schema};
 /// How many NFA states the subset construction may visit.
 const MOST_WORK: usize = 400_000;
 
-/// A character by its number, as JSON has it.
+/// A character as `\u` and its number in JSON.
 static NUMBERED: LazyLock<Option<Regular>> = LazyLock::new(|| {
     let (whole, high) = (r"(?:[0-9A-CEFa-cef][0-9A-Fa-f]|[Dd][0-7])[0-9A-Fa-f]{2}", r"[Dd][89ABab][0-9A-Fa-f]{2}");
     of_schema(&format!(r"^\\u(?:{whole}|{high}\\u[Dd][C-Fc-f][0-9A-Fa-f]{{2}})$")).ok()?
 });
 
-/// An NFA. States, edges and epsilon transitions are lists of their own, as most states have one edge and no epsilon
-/// transition, and an allocation for each would cost more than the rest.
+/// An NFA. Edges and epsilon transitions are linked lists in shared vectors: most states have one edge and no epsilon
+/// transition, and an allocation for each state would cost more than the rest.
 #[derive(Default)]
 pub(super) struct Nfa {
     states: Vec<NfaState>,
@@ -117,8 +116,8 @@ impl Nfa {
         })
     }
 
-    /// Adds a pattern whose end ends the text, beside others that were added like this. Common prefixes are shared:
-    /// the target of a character is reached only by that character, so everything that leads there has the same prefix.
+    /// Adds a pattern whose end ends the text. Patterns that were added like this share common prefixes: as a
+    /// character's target is reached only by that character, everything that leads there has the same prefix.
     pub fn add_end(&mut self, pattern: &Regular, from: usize) -> Option<()> {
         if let Regular::Alternate(items) = pattern {
             return items.iter().try_for_each(|item| self.add_end(item, from));
@@ -204,7 +203,7 @@ struct Determinizer<'l> {
 
 impl<'l> Determinizer<'l> {
     fn new(nfa: &'l Nfa) -> Self {
-        // Most patterns are literals, which have about as many sets as states, with one or two states each.
+        // Most patterns are literals, with about as many sets as states, and one or two states per set.
         let count = nfa.states.len();
         Self {
             nfa,
@@ -258,10 +257,10 @@ impl<'l> Determinizer<'l> {
         place
     }
 
-    /// The index of the set that a character leads to, or nothing if a text ends there and must not; `None` if there are
-    /// too many states.
+    /// The index of the set that a character leads to, or nothing if a text ends there and must not; `None` if there
+    /// are too many states.
     fn target(&mut self, to: &mut Vec<usize>, without: bool) -> Option<Option<usize>> {
-        // Most characters of a text without marks begin none.
+        // Most characters of a text without markers begin none.
         let alone = if let [state] = to.as_slice() { Some(*state) } else { None };
         if let Some((_, target)) = self.last_alone.filter(|(state, _)| alone == Some(*state)) {
             return Some(target);

@@ -1,5 +1,5 @@
-//! Rules over terminals as nodes of a grammar: without left recursion, which engines cannot follow, and as one
-//! automaton if nothing refers to itself.
+//! Converts rules over terminals to nodes of a grammar: without left recursion, which engines cannot follow, and as one
+//! automaton if no rule is recursive.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use backchat_parser::pattern::Regular;
 /// A grammar without left recursion.
 #[derive(Clone, Debug)]
 pub(crate) struct ContextFree {
-    /// Each rule with its name; none begins with itself.
+    /// The rules with their names; none is left-recursive.
     rules: Vec<(String, Expr)>,
     start: usize,
     terminals: Vec<(Regular, Automaton)>,
@@ -24,15 +24,15 @@ pub(crate) struct ContextFree {
     pub overlaps: bool,
 }
 
-/// How many parts a grammar may have once its rules are put into each other.
+/// How many parts a grammar may have after its rules are inlined.
 const MOST_PARTS: usize = 100_000;
 
-/// How deeply rules may be put into each other.
+/// How deep rules may be inlined.
 const MOST_OPEN: usize = 30;
 
 type Result<T> = std::result::Result<T, String>;
 
-/// The rule of a circle that an alternative begins with, if any, and the rest.
+/// The rule of the cycle that an alternative begins with, if any, and the rest.
 type Way = (Option<usize>, Vec<Expr>);
 
 impl ContextFree {
@@ -58,7 +58,7 @@ impl ContextFree {
         Ok(this)
     }
 
-    /// The whole as one automaton, if no rule refers to itself and it is small enough.
+    /// The grammar as one automaton, if it is small and not recursive.
     pub fn regular(&self) -> Option<Automaton> {
         let mut left = MOST_PARTS;
         let body = self.inlined(&Expr::Rule(self.start), &mut Vec::new(), &mut left)?;
@@ -103,7 +103,7 @@ impl ContextFree {
             terminals.push(Node::sequence([own, ignored.clone()]));
         }
         let numbers: Vec<usize> = self.rules.iter().map(|(rule, _)| rules.reserve(&format!("{name}-{rule}"))).collect();
-        // A terminal that cannot be spelled here takes the rules with it that need it.
+        // Rules that need a terminal which cannot be spelled here match nothing.
         let is_spelled = |at: usize| terminals.get(at).is_some_and(|terminal| !terminal.is_never());
         let live = self.rules_where(|this, known, body| this.holds(known, body, &is_spelled));
         let named: Vec<Node> = numbers
@@ -118,7 +118,7 @@ impl ContextFree {
         Some(Node::sequence([ignored, start]))
     }
 
-    /// The texts of the characters that terminals may hold: what several terminals together could at most form.
+    /// All texts over the characters of the terminals: a superset of what several terminals can form together.
     pub fn letters(&self) -> Option<Automaton> {
         let edges = self.terminals.iter().chain(&self.ignored).flat_map(|(_, terminal)| terminal.states());
         let mut ranges: Vec<(u32, u32)> =
@@ -138,7 +138,7 @@ impl ContextFree {
         self.rules.get(rule).map(|(_, body)| body)
     }
 
-    /// The rules whose bodies have a property, once that of the rules they name is known.
+    /// The rules whose bodies have a property that depends on the rules they refer to: the least fixed point.
     fn rules_where(&self, holds: impl Fn(&Self, &BTreeSet<usize>, &Expr) -> bool) -> BTreeSet<usize> {
         let mut known = BTreeSet::new();
         loop {
@@ -155,7 +155,7 @@ impl ContextFree {
         }
     }
 
-    /// Whether a text of it ends, given the rules of which one does.
+    /// Whether an expression has a finite text, given the rules that have one.
     fn ends(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
         self.holds(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| !own.is_empty()))
     }
@@ -164,12 +164,13 @@ impl ContextFree {
         self.is_empty_with(&self.empty, expr)
     }
 
-    /// Whether it may be empty, given the rules that may be.
+    /// Whether an expression may be empty, given the rules that may be.
     fn is_empty_with(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
         self.holds(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| own.ends_in(0)))
     }
 
-    /// Whether one of its texts has a property that it has if all of its parts have it, given the rules of which one does.
+    /// Whether some text of an expression has a property that a text has if all its parts do, given the rules with such
+    /// a text.
     fn holds(&self, known: &BTreeSet<usize>, expr: &Expr, of_terminal: &dyn Fn(usize) -> bool) -> bool {
         match expr {
             Expr::Terminal(at) => of_terminal(*at),
@@ -211,7 +212,7 @@ impl ContextFree {
         })
     }
 
-    /// The terminals that a text of it may begin or end with.
+    /// The terminals that a text of an expression may begin or end with.
     fn at_edge(&self, expr: &Expr, is_first: bool, known: &[BTreeSet<usize>]) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         self.edge(expr, is_first, &mut |leaf| match leaf {
@@ -222,7 +223,7 @@ impl ContextFree {
         found
     }
 
-    /// Visits the terminals and rules that a text of it may begin or end with.
+    /// Visits the terminals and rules that a text of an expression may begin or end with.
     fn edge(&self, expr: &Expr, is_first: bool, visit: &mut dyn FnMut(&Expr)) {
         match expr {
             Expr::Terminal(_) | Expr::Rule(_) => visit(expr),
@@ -243,7 +244,7 @@ impl ContextFree {
         }
     }
 
-    /// The pairs of terminals that may come one after the other.
+    /// The pairs of terminals that may be adjacent.
     fn neighbors(
         &self,
         expr: &Expr,
@@ -281,7 +282,7 @@ impl ContextFree {
     }
 }
 
-/// Whether a text of `left` and a beginning of `right` together begin any terminal.
+/// Whether a text of `left` followed by the first character of `right` is a prefix of some terminal.
 fn goes_on(left: &Automaton, any: &Automaton, right: &Automaton) -> bool {
     let first = right.state(0).map_or(&[][..], |state| state.edges);
     let mut seen = BTreeSet::from([(0, 0)]);
@@ -303,7 +304,7 @@ fn goes_on(left: &Automaton, any: &Automaton, right: &Automaton) -> bool {
     false
 }
 
-/// Removal of what engines cannot follow.
+/// Rewriting of constructs that engines cannot follow.
 impl ContextFree {
     /// Repetitions of a possibly empty expression become repetitions of its nonempty texts.
     fn end_empty_repeats(&mut self) -> Result<()> {
@@ -329,14 +330,14 @@ impl ContextFree {
                 let item = self.without_empty_repeats(*item)?;
                 match max == Some(1) || !self.may_be_empty(&item) {
                     true => Expr::Repeat(Box::new(item), min, max),
-                    // It may be empty each time: it need not be there.
+                    // It may be empty each time, so it is optional.
                     false => Expr::Repeat(Box::new(self.not_empty(item)?), 0, max),
                 }
             }
         })
     }
 
-    /// The texts of it but the empty one.
+    /// The nonempty texts of an expression.
     fn not_empty(&mut self, expr: Expr) -> Result<Expr> {
         if !self.may_be_empty(&expr) {
             return Ok(expr);
@@ -346,7 +347,7 @@ impl ContextFree {
                 let some = Automaton::from_pattern(&Regular::Class(vec![(0, LAST)]).repeat(1, None));
                 let own = self.terminals.get(at).zip(some);
                 let own = own.and_then(|((regular, own), some)| Some((regular.clone(), own.both(&some)?)));
-                // The regular text of it is asked for only while nothing was taken out.
+                // The regular expression still includes the empty text, but is not used after this.
                 let Some(own) = own else { return Err("has a terminal with too many states".to_owned()) };
                 self.terminals.push(own);
                 Expr::Terminal(self.terminals.len() - 1)
@@ -375,17 +376,17 @@ impl ContextFree {
 
     /// Left-recursive rules, directly or indirectly, become repetitions.
     fn end_left_recursion(&mut self) -> Result<()> {
-        for circle in self.circles() {
-            self.end_circle(&circle)?;
+        for cycle in self.cycles() {
+            self.end_cycle(&cycle)?;
         }
-        match self.circles().is_empty() {
+        match self.cycles().is_empty() {
             true => Ok(()),
             false => Err("has left recursion after a part that may be empty: this is not supported".to_owned()),
         }
     }
 
-    /// The rules that begin with each other.
-    fn circles(&self) -> Vec<Vec<usize>> {
+    /// The cycles of rules that begin with each other.
+    fn cycles(&self) -> Vec<Vec<usize>> {
         let count = self.rules.len();
         let begins: Vec<BTreeSet<usize>> = self.rules.iter().map(|(_, body)| self.beginnings(body)).collect();
         let reach = |from: usize| -> BTreeSet<usize> {
@@ -403,19 +404,19 @@ impl ContextFree {
         let reached: Vec<BTreeSet<usize>> = (0..count).map(reach).collect();
         let has = |from: usize, to: usize| reached.get(from).is_some_and(|reached| reached.contains(&to));
         let mut done = BTreeSet::new();
-        let mut circles = Vec::new();
+        let mut cycles = Vec::new();
         for first in 0..count {
             if done.contains(&first) || !has(first, first) {
                 continue;
             }
-            let circle: Vec<usize> = (first..count).filter(|at| has(first, *at) && has(*at, first)).collect();
-            done.extend(circle.iter().copied());
-            circles.push(circle);
+            let cycle: Vec<usize> = (first..count).filter(|at| has(first, *at) && has(*at, first)).collect();
+            done.extend(cycle.iter().copied());
+            cycles.push(cycle);
         }
-        circles
+        cycles
     }
 
-    /// The rules that a text of it may begin with.
+    /// The rules that a text of an expression may begin with.
     fn beginnings(&self, expr: &Expr) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         self.edge(expr, true, &mut |leaf| {
@@ -426,13 +427,13 @@ impl ContextFree {
         found
     }
 
-    fn end_circle(&mut self, circle: &[usize]) -> Result<()> {
-        for (at, rule) in circle.iter().enumerate() {
+    fn end_cycle(&mut self, cycle: &[usize]) -> Result<()> {
+        for (at, rule) in cycle.iter().enumerate() {
             let Some(body) = self.body(*rule).cloned() else { continue };
             let mut left = MOST_PARTS / 10;
-            let mut ways = self.ways(&body, circle, &mut left)?;
-            // Rules before it no longer begin with themselves: they are put in their place.
-            for earlier in circle.iter().take(at) {
+            let mut ways = self.ways(&body, cycle, &mut left)?;
+            // Earlier rules no longer begin with themselves, so they are inlined.
+            for earlier in cycle.iter().take(at) {
                 let Some(body) = self.body(*earlier).cloned() else { continue };
                 let mut next = Vec::new();
                 for (head, rest) in ways {
@@ -440,7 +441,7 @@ impl ContextFree {
                         next.push((head, rest));
                         continue;
                     }
-                    for (head, mut own) in self.ways(&body, circle, &mut left)? {
+                    for (head, mut own) in self.ways(&body, cycle, &mut left)? {
                         own.extend(rest.iter().cloned());
                         next.push((head, own));
                     }
@@ -473,28 +474,28 @@ impl ContextFree {
     }
 
     /// The alternatives of an expression.
-    fn ways(&self, expr: &Expr, circle: &[usize], left: &mut usize) -> Result<Vec<Way>> {
+    fn ways(&self, expr: &Expr, cycle: &[usize], left: &mut usize) -> Result<Vec<Way>> {
         *left = left.checked_sub(1).ok_or("has left recursion through too many alternatives")?;
-        let touches = |expr: &Expr| self.beginnings(expr).iter().any(|rule| circle.contains(rule));
+        let touches = |expr: &Expr| self.beginnings(expr).iter().any(|rule| cycle.contains(rule));
         if !touches(expr) {
             return Ok(vec![(None, vec![expr.clone()])]);
         }
         match expr {
             Expr::Terminal(_) => Ok(Vec::new()),
-            Expr::Rule(rule) if circle.contains(rule) => Ok(vec![(Some(*rule), Vec::new())]),
+            Expr::Rule(rule) if cycle.contains(rule) => Ok(vec![(Some(*rule), Vec::new())]),
             // A rule outside the cycle cannot begin with one inside it, or it would be inside.
             Expr::Rule(_) => Ok(vec![(None, vec![expr.clone()])]),
             Expr::Choice(items) => {
                 let mut all = Vec::new();
                 for item in items {
-                    all.extend(self.ways(item, circle, left)?);
+                    all.extend(self.ways(item, cycle, left)?);
                 }
                 Ok(all)
             }
             Expr::Repeat(item, min, max) => {
                 let rest = Expr::Repeat(item.clone(), min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
                 let mut all = if *min == 0 { vec![(None, Vec::new())] } else { Vec::new() };
-                for (head, mut own) in self.ways(item, circle, left)? {
+                for (head, mut own) in self.ways(item, cycle, left)? {
                     if *max != Some(1) {
                         own.push(rest.clone());
                     }
@@ -508,12 +509,12 @@ impl ContextFree {
                     return Err("has left recursion after a part that may be empty: this is not supported".to_owned());
                 }
                 let mut all = Vec::new();
-                for (head, mut own) in self.ways(first, circle, left)? {
+                for (head, mut own) in self.ways(first, cycle, left)? {
                     let is_empty = head.is_none() && own.is_empty();
                     own.extend(rest.iter().cloned());
                     match is_empty {
-                        // The first part was left out: the next one is the first.
-                        true => all.extend(self.ways(&Expr::Sequence(own), circle, left)?),
+                        // The first part is empty, so the next one is the first.
+                        true => all.extend(self.ways(&Expr::Sequence(own), cycle, left)?),
                         false => all.push((head, own)),
                     }
                 }

@@ -1,4 +1,5 @@
-//! Lark's notation: rules over terminals, and terminals over characters. What it has beyond that is refused by name.
+//! Reads Lark's notation: rules over terminals, and terminals over characters. Errors name the features that are not
+//! supported.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ pub(super) enum Expr {
     Repeat(Box<Expr>, u32, Option<u32>),
 }
 
-/// A grammar: its rules, of which `start` is where it begins, and what may come between two terminals.
+/// A grammar: its rules, which begin with `start`, and what may come between two terminals.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub rules: Vec<(String, Expr)>,
@@ -25,7 +26,7 @@ pub(super) struct Source {
     pub ignored: Vec<Regular>,
 }
 
-/// How deeply groups may nest, and how many tokens there may be.
+/// How deep groups may nest, and how many tokens, rules and terminals there may be.
 const MOST_DEPTH: usize = 30;
 const MOST_TOKENS: usize = 20_000;
 const MOST_RULES: usize = 2_000;
@@ -55,7 +56,7 @@ impl At {
     }
 }
 
-/// An expression with the names that are not resolved yet.
+/// An expression with unresolved names.
 #[derive(Clone, Debug)]
 enum Raw {
     Terminal(Regular),
@@ -93,7 +94,7 @@ pub(super) fn read(text: &str) -> Result<Source> {
     resolved(&definitions, &ignored)
 }
 
-/// Names become rules and the texts of terminals.
+/// Resolves names to rules and to the texts of terminals.
 fn resolved(definitions: &[(String, Raw)], ignored: &[Raw]) -> Result<Source> {
     let is_terminal = |name: &str| name.trim_start_matches('_').starts_with(|c: char| c.is_ascii_uppercase());
     let mut resolver = Resolver::default();
@@ -118,13 +119,13 @@ fn resolved(definitions: &[(String, Raw)], ignored: &[Raw]) -> Result<Source> {
 
 #[derive(Default)]
 struct Resolver<'d> {
-    /// The terminals as they were written.
+    /// The definitions of the terminals.
     definitions: HashMap<&'d str, &'d Raw>,
     rules: HashMap<&'d str, usize>,
     terminals: HashMap<String, Regular>,
     /// The terminals being resolved.
     open: Vec<String>,
-    /// Those that rules name.
+    /// The terminals that rules refer to.
     numbered: Vec<Regular>,
 }
 
@@ -216,12 +217,12 @@ impl LarkReader {
         self.eat(&Token::Sign(sign))
     }
 
-    /// Where the next token is, or the last one was.
+    /// The position of the next token or, at the end, of the last one.
     fn place(&self) -> At {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(At(1, 1), |(_, at)| *at)
     }
 
-    /// The colon after a name, and a priority before it, which says nothing about characters.
+    /// Consumes the colon after a name, and a priority before it, which has no effect here.
     fn head_end(&mut self, at: At) -> Result<()> {
         if self.is('.') && !matches!(self.next(), Some((Token::Number(_), _))) {
             return Err(at.wrong("a priority must be a number"));
@@ -393,7 +394,7 @@ fn literal(text: &str, folded: bool) -> Result<Regular> {
     if folded { regex::read(&regex_syntax::escape(text), "i", false) } else { Ok(Regular::text(text)) }
 }
 
-/// Cuts a grammar into its tokens.
+/// Splits a grammar into tokens.
 fn tokens(text: &str) -> Result<Vec<(Token, At)>> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -456,7 +457,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, At)>> {
     Ok(found)
 }
 
-/// A text in quotes with its escapes read, and the number of its characters.
+/// A quoted text, unescaped, and the number of its characters in the source.
 fn quoted(chars: &[char], start: usize) -> Option<(String, usize)> {
     let (source, length) = up_to(chars, start, '"')?;
     let mut text = String::new();
@@ -486,8 +487,7 @@ fn quoted(chars: &[char], start: usize) -> Option<(String, usize)> {
     Some((text, length))
 }
 
-/// The text after the sign at a place up to the one that closes it, escapes as they are, and the number of its
-/// characters with both.
+/// The text between two delimiters, with its escapes, and the number of its characters with the delimiters.
 fn up_to(chars: &[char], start: usize, close: char) -> Option<(String, usize)> {
     let mut source = String::new();
     let mut at = start + 1;

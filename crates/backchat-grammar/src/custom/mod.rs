@@ -1,4 +1,4 @@
-//! The input of custom tools: any text, or text of a grammar in the request.
+//! The input of custom tools: any text, or text that follows a grammar of the request.
 
 mod common;
 mod context_free;
@@ -11,16 +11,16 @@ use super::rules::{Node, Rules};
 use backchat_core::json::Value;
 pub(crate) use context_free::ContextFree;
 
-/// The texts that a custom tool takes.
+/// The input that a custom tool accepts.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
     /// A regular language.
     Regular(Automaton),
-    /// A language with recursion.
+    /// A recursive language.
     ContextFree(ContextFree),
 }
 
-/// Writes one terminal as the wire spells it; `None` if that takes too many states.
+/// Writes one terminal in the wire's spelling; `None` if that needs too many states.
 pub(crate) type Spell<'s> = dyn FnMut(&mut Rules, &str, &Automaton) -> Option<Node> + 's;
 
 /// How long a grammar may be.
@@ -29,11 +29,11 @@ const MOST_BYTES: usize = 1 << 20;
 /// How many states rules without recursion may have as one automaton; engines follow larger ones rule by rule.
 const MOST_JOINED: usize = 100;
 
-/// Reads the form of a custom tool's input; `None` if any text will do.
+/// Reads the format of a custom tool's input; `None` if any text is allowed.
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words, with line and column if it is in the grammar.
+/// A description of the problem, with line and column if it is in the grammar.
 pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Option<Input>, String> {
     let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(None) };
     match format.get("type").and_then(Value::as_str) {

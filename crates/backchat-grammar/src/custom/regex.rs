@@ -1,4 +1,4 @@
-//! Regular expressions in the syntax of Rust, as a whole match: `^` and `$` at the ends say nothing more.
+//! Reads regular expressions in Rust's syntax, which match whole texts: `^` and `$` at the ends are redundant.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};

@@ -1,4 +1,4 @@
-//! What custom tools' grammars accept, through the recognizer.
+//! Tests what the grammars of custom tools accept, with the recognizer.
 
 use super::*;
 use crate::machine::Machine;
@@ -53,7 +53,7 @@ fn a_lark_grammar_is_read_over_characters() {
         ),
         ("start: /[a-c]+/x | [X] \"!\" // why\nX.2: /x y/x", true, vec!["abc", "!", "xy!"], vec!["xy", ""]),
         ("?start: a\na: \"(\" a \")\" -> nested\n | \"x\"", false, vec!["x", "((x))"], vec!["(x", "()", "x)"]),
-        // Left recursion: alone, through each other, and with nothing at the bottom. Without it these are regular.
+        // Left recursion: direct, indirect, and from an empty base. Without it these are regular.
         ("start: start \"+\" N | N\nN: /[0-9]+/", true, vec!["1", "1+22+3"], vec!["+1", "1+", ""]),
         (
             "start: a\na: b \"x\" | \"y\"\nb: a \"z\" | \"w\"",
@@ -73,7 +73,7 @@ fn a_lark_grammar_is_read_over_characters() {
 }
 
 #[test]
-fn terminals_that_a_lexer_would_part_differently_are_noted() {
+fn terminals_that_a_lexer_would_split_differently_are_noted() {
     for (grammar, is_noted) in [
         ("start: A B\nA: /[a-z]+/\nB: /[0-9]+/", false),
         ("start: A B\nA: /[a-z]+/\nB: /[a-z0-9]+/", true),
@@ -88,7 +88,7 @@ fn terminals_that_a_lexer_would_part_differently_are_noted() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused_by_name_and_place() {
+fn unsupported_features_are_refused_by_name_and_position() {
     for (syntax, definition, problem) in [
         ("regex", "(a", "line 1, column 1: unclosed group"),
         ("regex", "a\n(?=b)", "line 2, column 1: look-around"),

@@ -22,12 +22,12 @@ fn named(name: &str) -> Option<u8> {
     })
 }
 
-/// The text of a keyword that takes nothing else.
+/// The value of a keyword that must be a string.
 fn text<'v>(value: &'v Value, keyword: &str, path: &str) -> Result<&'v str, Problem> {
     value.as_str().ok_or_else(|| Problem::at(path, &format!("`{keyword}` must be a string")))
 }
 
-/// The names of types that `type` gives.
+/// The names of types in `type`.
 fn names_of(value: &Value) -> Vec<&str> {
     match value {
         Value::String(name) => vec![name.as_str()],
@@ -49,7 +49,7 @@ fn members(value: &Value, keyword: &str, path: &str) -> impl Iterator<Item = (St
 }
 
 impl SchemaReader<'_> {
-    /// Adds to a shape what a schema says.
+    /// Applies a schema to a shape.
     pub(super) fn apply(&mut self, shape: &mut Shape, value: &Value, path: &str) -> Result<(), Problem> {
         let entries = match value {
             Value::Bool(true) => return Ok(()),
@@ -64,7 +64,7 @@ impl SchemaReader<'_> {
             let own = || Schema::new(value, format!("{path}/{keyword}"));
             let number = value.as_u64();
             match keyword {
-                // They are read together, after the other keywords.
+                // Both are read together, after the other keywords.
                 "type" | "nullable" => {}
                 "enum" => keep_values(shape, value.as_list().unwrap_or(&[]).to_vec()),
                 "const" => keep_values(shape, vec![value.clone()]),
@@ -182,7 +182,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// `not` of types and of values; anything else is beyond a grammar.
+    /// `not` of types and of values; a grammar cannot express others.
     fn negated(&mut self, shape: &mut Shape, value: &Value, path: &str) {
         let entries = value.as_object();
         let only = entries.filter(|entries| entries.len() == 1).and_then(|entries| entries.first());
@@ -198,7 +198,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// What a reference leads to.
+    /// Applies the target of a reference.
     fn reference(&mut self, shape: &mut Shape, target: &str, path: &str) -> Result<(), Problem> {
         let (value, pointer) = self.resolve(target, path)?;
         if !shape.followed.contains(&pointer) {
@@ -208,7 +208,7 @@ impl SchemaReader<'_> {
         if shape.branched == 0 {
             return Err(Problem::at(path, "this reference refers only to itself"));
         }
-        // A branch that is the whole again adds nothing to it.
+        // A branch that refers to the whole schema adds nothing to it.
         shape.types = 0;
         Ok(())
     }
@@ -235,14 +235,14 @@ impl SchemaReader<'_> {
     }
 }
 
-/// Adds a text with the place it is from.
+/// Adds a text, and where it is from.
 fn keep_text(known: &mut Vec<(String, String)>, text: &str, path: &str) {
     if !known.iter().any(|(known, _)| known == text) {
         known.push((text.to_owned(), path.to_owned()));
     }
 }
 
-/// Adds a schema that holds besides the one that is known.
+/// Adds a schema that must hold in addition to the known one.
 fn add(known: &mut Option<Schema>, own: Schema) {
     *known = Some(match known.take() {
         Some(known) => known.and(&own),

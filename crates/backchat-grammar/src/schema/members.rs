@@ -1,4 +1,5 @@
-//! Members of an object or pairs of a call: as the schema orders them with others after them, or in any order.
+//! Lists the members of an object or the arguments of a call: in the order of the schema, followed by unlisted ones, or
+//! in any order.
 
 use crate::rules::{Node, Rules};
 
@@ -9,14 +10,14 @@ pub(crate) struct Member {
     pub required: bool,
 }
 
-/// In which order members come.
+/// The order of members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Schema,
     Any,
 }
 
-/// All lists of these members in their order, with `extra` members after them. The size grows with their number alone.
+/// All lists of these members in order, followed by `extra` members. The size is linear in their number.
 pub(crate) fn in_order(
     rules: &mut Rules,
     name: &str,
@@ -57,10 +58,10 @@ pub(crate) fn in_order(
     head
 }
 
-/// How many members may come in any order: each set of those already written has a rule of its own.
+/// How many members may come in any order: each set of members already written needs a rule.
 pub(crate) const MOST_UNORDERED: usize = 6;
 
-/// All lists of these members in whatever order, each once, with `extra` members anywhere.
+/// All lists of these members in any order, each once, with `extra` members anywhere.
 pub(crate) fn in_any_order(
     rules: &mut Rules,
     name: &str,

@@ -1,4 +1,4 @@
-//! From a JSON Schema to the rules of the values it allows.
+//! Compiles a JSON Schema to the rules of the values it allows.
 
 mod keywords;
 mod listed;
@@ -60,32 +60,32 @@ pub(crate) struct SchemaReader<'r> {
     pub rules: &'r mut Rules,
     /// The root document of references.
     pub document: &'r Value,
-    /// The name of the tool, and what rules about it begin with.
+    /// The name of the tool, which the names of its rules begin with.
     pub tool: String,
-    /// Text that no mark is in.
+    /// The texts that contain no marker.
     pub free_texts: &'r Automaton,
-    /// Whether absent `additionalProperties` allow any.
+    /// Whether absent `additionalProperties` allow any member.
     pub open: bool,
-    /// What strings are, if the tool is a custom one.
+    /// The input, if the tool is a custom one.
     pub input: Option<&'r Input>,
     pub notes: Vec<Note>,
     /// The rules of schemas already written or being written, by their places and style.
     known: HashMap<(String, Style), RuleState>,
     depth: usize,
-    /// How many values were written: a bound on schemas that multiply.
+    /// How many values were written, which bounds schemas that multiply.
     written: usize,
     is_quiet: bool,
 }
 
 #[derive(Clone, Debug)]
 enum RuleState {
-    /// It is being written; the number of its rule, once something names it.
+    /// It is being written, as this rule once something refers to it.
     Open(Option<usize>),
     Done(Node),
 }
 
-/// How deeply values may nest, recursion apart, and how many of them one tool may have. A level takes up to 8 KB of
-/// stack in an unoptimized build, and a thread has 2 MB.
+/// How deep values may nest without recursion, and how many one tool may have. A level takes up to 8 KB of stack in an
+/// unoptimized build, and a thread has 2 MB.
 const MOST_DEPTH: usize = 200;
 const MOST_VALUES: usize = 100_000;
 
@@ -109,7 +109,7 @@ impl<'r> SchemaReader<'r> {
         }
     }
 
-    /// Reports a place of the schema once.
+    /// Adds a note about a place of the schema, once.
     pub(crate) fn note(&mut self, effect: Effect, path: &str, keyword: &str, message: &str) {
         if self.is_quiet {
             return;
@@ -163,7 +163,7 @@ impl<'r> SchemaReader<'r> {
     /// The rule or node of a value.
     pub fn value(&mut self, schema: &Schema, style: &Style, name: &str) -> Result<Node, Problem> {
         let schema = self.followed(schema)?;
-        // The root's place is empty, too, but is one.
+        // The prefix distinguishes the root, whose path is empty, from no schema.
         let places: Vec<String> = schema.all.iter().map(|(_, path)| format!("&{path}")).collect();
         let key = (places.concat(), style.clone());
         match self.known.get(&key) {
@@ -207,7 +207,7 @@ impl<'r> SchemaReader<'r> {
         Ok(node)
     }
 
-    /// A schema that is only a reference is replaced by its target.
+    /// The target of a schema that is only a reference; any other schema itself.
     fn followed(&mut self, schema: &Schema) -> Result<Schema, Problem> {
         let mut schema = schema.clone();
         for _ in 0..64 {

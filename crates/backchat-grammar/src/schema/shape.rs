@@ -6,7 +6,7 @@ use backchat_core::json::Value;
 
 use super::SchemaReader;
 
-/// The types of values, as bits: whole numbers and others are two.
+/// The types of values, as bits: integers and fractions are distinct.
 pub(crate) mod types {
     pub const NULL: u8 = 1;
     pub const BOOLEAN: u8 = 2;
@@ -33,12 +33,12 @@ impl Schema {
         Self { all: Vec::new() }
     }
 
-    /// The place of the schema, of the first where there are several; the root's where none says anything.
+    /// The path of the first schema; that of the root if there is none.
     pub fn path(&self) -> &str {
         self.all.first().map_or("", |(_, path)| path)
     }
 
-    /// Whether no value satisfies the first of them.
+    /// Whether the first schema is `false`.
     pub fn is_false(&self) -> bool {
         matches!(self.all.as_slice(), [(Value::Bool(false), _), ..])
     }
@@ -77,7 +77,7 @@ impl Count {
         self.max.is_some_and(|max| max < self.min)
     }
 
-    /// As the bounds of a repetition, after this many.
+    /// The bounds of the repetition that is left after this many.
     pub fn after(self, count: u64) -> (u32, Option<u32>) {
         let left = |bound: u64| u32::try_from(bound.saturating_sub(count)).unwrap_or(u32::MAX);
         (left(self.min), self.max.map(left))
@@ -88,7 +88,7 @@ impl Count {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     pub types: u8,
-    /// The only values there are.
+    /// The only values allowed.
     pub values: Option<Vec<Value>>,
     pub not_values: Vec<Value>,
     pub bounds: Bounds,
@@ -107,7 +107,7 @@ pub(crate) struct Shape {
     pub prefix: Vec<Schema>,
     pub items: Option<Schema>,
     pub item_count: Count,
-    /// Lists of branches, of which one must hold each.
+    /// Lists of branches; one branch of each list must hold.
     pub choices: Vec<Vec<Schema>>,
     /// The references that led here, and how many branches were taken.
     pub followed: Vec<String>,
@@ -117,7 +117,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The members with names of their own; a required one that no property describes is one of the others.
+    /// The members with known names. A required one without a schema in `properties` has that of additional members.
     pub fn named_members(&self, is_sorted: bool) -> Vec<(String, Schema)> {
         let mut members = self.properties.clone();
         for name in &self.required {
@@ -131,7 +131,7 @@ impl Shape {
         members
     }
 
-    /// Whether any text is such a value.
+    /// Whether every text is such a value.
     pub fn takes_any_text(&self) -> bool {
         let is_listed = self.values.is_some() || self.not_values.iter().any(|value| value.as_str().is_some());
         let has_form = !self.patterns.is_empty() || !self.formats.is_empty();
@@ -139,7 +139,7 @@ impl Shape {
     }
 }
 
-/// The properties that distinguish a branch: its types, its values, and required members with their values.
+/// What distinguishes a branch: its types, its values, and required members with their values.
 type Facts = (u8, Option<Vec<Value>>, Vec<(String, Vec<Value>)>);
 
 /// The type bits of a value.
@@ -156,7 +156,7 @@ pub(crate) fn type_of(value: &Value) -> u8 {
 }
 
 impl SchemaReader<'_> {
-    /// Merges everything that a schema says about one value, apart from its branches.
+    /// Merges the constraints of a schema on one value, except for its branches.
     pub(super) fn merged(&mut self, schema: &Schema) -> Result<Shape, super::Problem> {
         let mut shape = Shape { types: types::ALL, path: schema.path().to_owned(), ..Shape::default() };
         for (value, path) in &schema.all {
@@ -165,7 +165,8 @@ impl SchemaReader<'_> {
         Ok(shape)
     }
 
-    /// Whether no value satisfies two of these branches: types apart, values apart, or a required constant apart.
+    /// Whether no value satisfies two of these branches, because their types, values or required constants are
+    /// disjoint.
     pub(super) fn are_apart(&mut self, branches: &[Schema]) -> bool {
         let facts: Vec<Facts> = branches
             .iter()
@@ -198,7 +199,7 @@ impl SchemaReader<'_> {
         })
     }
 
-    /// The schema a reference names, and its pointer.
+    /// The target of a reference, and its pointer.
     pub(super) fn resolve(&mut self, target: &str, path: &str) -> Result<(Value, String), super::Problem> {
         let Some(pointer) = target.strip_prefix('#') else {
             self.note(Effect::Looser, path, "$ref", "references into other documents are not followed");

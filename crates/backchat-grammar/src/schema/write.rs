@@ -1,4 +1,4 @@
-//! The rules of a value of each type.
+//! Writes the rules of a value of each type.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::style::Style;
 use backchat_core::json::Value;
 use backchat_parser::pattern::{Regular, of_schema};
 
-/// The length up to which characters of a text are counted together with the texts that it must not contain.
+/// The length up to which the characters of a text are counted exactly, while markers are excluded.
 const MOST_COUNTED: u64 = 256;
 
 impl SchemaReader<'_> {
@@ -107,7 +107,7 @@ impl SchemaReader<'_> {
         })
     }
 
-    /// The texts allowed for a string, with its length; nothing if they need too many states.
+    /// The texts allowed for a string, including its length; without it, in `Err`, if that needs too many states.
     fn counted(&mut self, shape: &Shape) -> Result<Result<Automaton, Automaton>, Problem> {
         let text = self.text_of(shape)?;
         let free = text.unwrap_or_else(Automaton::anything);
@@ -144,7 +144,7 @@ impl SchemaReader<'_> {
             let node = self.rules.shared(free_string, node);
             return Ok(self.rules.add_native(name, node, native));
         }
-        // Too long to count together with the marks: their first characters are excluded, so that no mark can form.
+        // Too long to count while markers are excluded: excluding their first characters ensures that none can form.
         let (Ok(free) | Err(free)) = text;
         if free != Automaton::anything() {
             self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
@@ -163,7 +163,7 @@ impl SchemaReader<'_> {
         Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
     }
 
-    /// One character of a text that is too long to be counted together with the marks: none that begins one.
+    /// One character that does not begin a marker, for texts that are too long to be counted exactly.
     fn without_marks(&mut self, shape: &Shape, free_texts: &Automaton) -> Option<Automaton> {
         let message = "a text this long may not contain the characters that begin markers";
         self.note(Effect::Tighter, &shape.path, "maxLength", message);
@@ -171,7 +171,7 @@ impl SchemaReader<'_> {
         Automaton::from_pattern(&Regular::Class(begins.map(|edge| (edge.low, edge.high)).collect()))
     }
 
-    /// The text that a custom tool takes.
+    /// The input of a custom tool.
     fn input(&mut self, input: &Input, style: &Style, free_texts: &Automaton, shape: &Shape) -> Result<Node, Problem> {
         let name = format!("{}-input", self.tool);
         let node = match input {
@@ -190,7 +190,7 @@ impl SchemaReader<'_> {
         node.ok_or_else(|| Problem::at(&shape.path, &format!("this text needs more than {MOST_STATES} states")))
     }
 
-    /// A string without quotes in text that avoids other marks.
+    /// A string without quotes that contains no marker.
     pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, free_texts: &Automaton) -> Result<Node, Problem> {
         if let Some(input) = self.input {
             let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
@@ -286,7 +286,7 @@ impl SchemaReader<'_> {
         let comma = style.comma(self.rules);
         let blank = style.blank(self.rules);
         let (open, close) = (style.literal("["), style.literal("]"));
-        // Items are positional: none may be left out before another.
+        // Items are positional: only trailing ones may be left out.
         let mut body = match extra {
             Some((node, least, most)) if members.is_empty() => {
                 in_order(self.rules, name, &[], Some((node, least, most)), &comma)
@@ -301,9 +301,9 @@ impl SchemaReader<'_> {
         Ok(Node::sequence([open, blank.clone(), body, blank, close]))
     }
 
-    /// The members an object may have in addition to the named ones: their keys and values.
+    /// The members that an object may have in addition to the named ones.
     fn others(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Vec<Node>, Problem> {
-        // Most objects have no others, and what their keys would be takes long to find.
+        // Most objects have no others, and computing their keys is slow.
         if shape.property_names.is_empty() && shape.pattern_properties.is_empty() && !self.allows_more(shape) {
             return Ok(Vec::new());
         }
@@ -348,7 +348,7 @@ impl SchemaReader<'_> {
         Ok(nodes)
     }
 
-    /// Whether an object may have unnamed members; a note says so if `additionalProperties` is absent.
+    /// Whether an object may have unnamed members. If `additionalProperties` is absent, a note states the assumption.
     fn allows_more(&mut self, shape: &Shape) -> bool {
         match &shape.additional {
             Some(schema) => !schema.is_false(),
@@ -363,7 +363,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// A key of these texts, and its value.
+    /// A member whose key is one of these texts.
     fn member(&mut self, keys: &Automaton, value: Node, style: &Style, name: &str) -> Result<Node, Problem> {
         if value.is_never() || keys.is_empty() {
             return Ok(Node::never());
@@ -460,7 +460,7 @@ impl SchemaReader<'_> {
     }
 }
 
-/// The lists of optional members that are not empty.
+/// The nonempty lists of optional members.
 fn at_least_one(reader: &mut SchemaReader<'_>, name: &str, members: &[Member], comma: &Node) -> Node {
     let ways = (0..members.len()).filter_map(|at| {
         let mut own = members.get(at..)?.to_vec();
@@ -491,14 +491,14 @@ fn texts_of(pattern: &str) -> Result<Option<Automaton>, String> {
     }
 }
 
-/// Those of some keys that can be written without quotes.
+/// The keys that can be written without quotes.
 pub(crate) fn bare_keys(keys: &Automaton) -> Option<Automaton> {
     let word = Regular::class(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]).repeat(1, None);
     Automaton::from_pattern(&word)?.both(keys)
 }
 
 impl Style {
-    /// The names of a text that may be anything, and of the string of it.
+    /// The names of the rules for any text, and for a string of any text.
     fn free_names(&self) -> (&'static str, &'static str) {
         match self.strings {
             Strings::Json => ("json-text", "string"),

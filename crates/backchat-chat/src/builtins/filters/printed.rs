@@ -1,5 +1,5 @@
-//! Filters that no prompt needs. They exist so that templates that name them compile; they fail rather than give a result that
-//! differs from Jinja2's.
+//! Filters that no prompt needs. They exist so that templates that name them compile; they fail rather than give a
+//! result that differs from Jinja2's.
 
 use minijinja::Value;
 

@@ -12,7 +12,8 @@ use crate::values::build;
 use crate::values::text::to_str;
 use crate::values::{Kind, Result, error, items_of};
 
-/// Looks up an attribute of an item, which may be a path such as `function.name` or `0.id`; without one, the item itself.
+/// Looks up an attribute of an item, which may be a path such as `function.name` or `0.id`; without one, the item
+/// itself.
 #[derive(Default)]
 pub(super) struct Getter {
     path: Vec<Value>,

@@ -55,8 +55,8 @@ struct Compiler<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    /// Compiles a function with these parameters and, in `more`, further variables. `is_whole` is true for the template and
-    /// for blocks, false for macros.
+    /// Compiles a function with these parameters and, in `more`, further variables. `is_whole` is true for the template
+    /// and for blocks, false for macros.
     fn function(
         &mut self,
         name: Option<&str>,
@@ -135,8 +135,8 @@ impl<'s> Compiler<'s> {
         self.within(&[], Symbols::collect(body), body, |_| ()).0
     }
 
-    /// A body in a scope with these names and those that its statements bind, and the result of compiling something after
-    /// it in the same scope.
+    /// A body in a scope with these names and those that its statements bind, and the result of compiling something
+    /// after it in the same scope.
     fn within<T>(
         &mut self,
         names: &[&'s str],

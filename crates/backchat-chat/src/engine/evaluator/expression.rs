@@ -228,7 +228,8 @@ impl<'r> Evaluator<'r> {
         Ok(value)
     }
 
-    /// The value of a chain's first steps, and the remaining links. Attributes of a variable are read without copying it.
+    /// The value of a chain's first steps, and the remaining links. Attributes of a variable are read without copying
+    /// it.
     fn begun(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<(Value, &'r [Link])> {
         if let (ExpressionKind::Name(name), Some((link, rest))) = (&first.kind, links.split_first()) {
             let looked = match &link.kind {

@@ -131,8 +131,8 @@ impl<'r> Evaluator<'r> {
         })
     }
 
-    /// Runs a macro, a recursive loop or a capture, or prints an expression in parts. Generation blocks inside count from where
-    /// it began.
+    /// Runs a macro, a recursive loop or a capture, or prints an expression in parts. Generation blocks inside count
+    /// from where it began.
     pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if !self.program.has_generation_blocks || self.output.reached.is_some() {
             return run(self);
