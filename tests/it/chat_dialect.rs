@@ -1,4 +1,4 @@
-//! Jinja2's dialect, and Python's: templates with what transformers renders them to.
+//! Jinja2's and Python's dialect: templates with their renders by transformers.
 //!
 //! The expected texts in `tests/inputs/dialect/` were written by `tests/dialect.py` from transformers itself.
 
@@ -19,7 +19,7 @@ fn render(template: &str, context: &Value, watch: bool) -> Result<Rendered, Rend
     if watch { render_watched(&template, context, &options).0 } else { template.render(context, &options) }
 }
 
-/// Renders every template of a table, plainly and watched, and returns how many there were.
+/// Renders every template of a table with and without recording, and returns how many there are.
 fn check(table: &str) -> usize {
     let context = json::read(&fs::read_to_string(folder().join("context.json")).unwrap()).unwrap();
     let rows = fs::read_to_string(folder().join(table).with_extension("jsonl")).unwrap();
@@ -79,7 +79,7 @@ tables! {
 }
 
 #[test]
-fn a_template_that_raises_is_told_with_its_message_and_its_line() {
+fn an_error_that_the_template_raises_has_its_message_and_line() {
     let error = render("{% set x = 1 %}\n\n{{ raise_exception('No ' ~ 'tools!') }}", &json::read("{}").unwrap(), false)
         .unwrap_err();
     assert_eq!((error.message.as_str(), error.kind(), error.line), ("No tools!", RenderErrorKind::Raised, Some(3)));
@@ -87,7 +87,7 @@ fn a_template_that_raises_is_told_with_its_message_and_its_line() {
 }
 
 #[test]
-fn an_error_is_placed_at_what_failed() {
+fn an_error_points_to_the_failed_expression() {
     for (template, at, line) in [
         ("a\n{{ s + 1 }}", "s + 1", 2),
         ("{{ s.nosuch() }}", "s.nosuch()", 1),
@@ -108,7 +108,7 @@ fn an_error_is_placed_at_what_failed() {
 }
 
 #[test]
-fn generation_blocks_leave_their_spans_in_code_points() {
+fn generation_blocks_record_their_spans_in_code_points() {
     for (template, text, spans) in [
         ("é{% generation %}日本{% endgeneration %}!", "é日本!", vec![(1, 3)]),
         (
@@ -118,7 +118,7 @@ fn generation_blocks_leave_their_spans_in_code_points() {
         ),
         ("{% generation %}{% endgeneration %}", "", vec![(0, 0)]),
         ("a{% set x %}b{% generation %}c{% endgeneration %}{% endset %}{{ x }}", "abc", vec![(1, 2)]),
-        // What an expression or a recursive loop prints reaches the output as a whole.
+        // The text of an expression or a recursive loop reaches the output as a whole.
         ("{% macro m() %}{% generation %}c{% endgeneration %}{% endmacro %}a{{ 'b' + m() }}", "abc", vec![(1, 2)]),
         ("{% macro m() %}{% generation %}c{% endgeneration %}{% endmacro %}a{{ 'b' ~ m() }}", "abc", vec![(1, 2)]),
         (
@@ -134,8 +134,8 @@ fn generation_blocks_leave_their_spans_in_code_points() {
 }
 
 #[test]
-fn long_text_is_printed_as_short_text_is() {
-    // What a span of the assistant marks.
+fn long_text_is_printed_like_short_text() {
+    // The texts in the assistant's spans.
     fn marked(rendered: &Rendered) -> Vec<String> {
         let text: Vec<char> = rendered.text.chars().collect();
         rendered.assistant_spans.iter().map(|(start, end)| text[*start..*end].iter().collect()).collect()

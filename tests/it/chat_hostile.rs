@@ -1,4 +1,4 @@
-//! Templates that mean harm: each has to end in an error, soon and without taking the process along.
+//! Hostile templates: each must fail quickly, without crashing the process.
 
 use std::thread;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn render(template: &str) -> Result<String, RenderError> {
     template.render(context.as_object().unwrap(), &RenderOptions::default()).map(|rendered| rendered.text)
 }
 
-/// Ten thousand million times the same question about long lists.
+/// Evaluates a test on long lists ten billion times.
 fn compared(test: &str) -> String {
     format!(
         "{{% set p = [1] * 500000 %}}{{% set q = [1] * 500000 %}}{{% set t = (1,) * 500000 %}}\
@@ -22,7 +22,7 @@ fn compared(test: &str) -> String {
     )
 }
 
-/// An expression a hundred thousand times, with 16 million characters as `a`.
+/// Evaluates an expression a hundred thousand times, with 16 million characters in `a`.
 fn long(expression: &str) -> String {
     format!(
         "{{% set a = 'a' * 16000000 %}}{{% set c = namespace() %}}\
@@ -31,7 +31,7 @@ fn long(expression: &str) -> String {
 }
 
 #[test]
-fn honest_work_on_long_text_is_not_refused() {
+fn ordinary_work_on_long_text_is_allowed() {
     let text = "é".repeat(50_000);
     for (template, wanted) in [
         (format!("{{% set a = '{text}' %}}{{{{ a | length }}}}{{{{ a[49999] }}}}{{{{ a[-1] }}}}"), "50000éé"),
@@ -43,7 +43,7 @@ fn honest_work_on_long_text_is_not_refused() {
 }
 
 #[test]
-fn long_lists_are_compared_in_the_time_of_their_length() {
+fn long_lists_are_compared_in_linear_time() {
     let dicts = "{% set d = dict(range(99998) | batch(2)) %}{% set e = dict(range(99998) | batch(2)) %}";
     for (expression, wanted) in [
         ("d == e", "True"),
@@ -58,7 +58,7 @@ fn long_lists_are_compared_in_the_time_of_their_length() {
 }
 
 #[test]
-fn a_render_that_ran_into_a_limit_says_so() {
+fn exceeding_a_limit_is_a_kind_of_error() {
     for (template, exhausted) in [
         ("{{ 1 / 0 }}", false),
         ("{{ raise_exception('no') }}", false),
@@ -71,10 +71,10 @@ fn a_render_that_ran_into_a_limit_says_so() {
     }
 }
 
-/// Each of these ends in an error of the renderer's, not of the template's, soon after its budget is spent.
+/// Checks that the renderer stops each of these templates soon after its budget is spent.
 fn stopped(templates: &[String]) {
     for template in templates {
-        // A budget is the thread's.
+        // Budgets belong to threads.
         let error = thread::scope(|scope| {
             let bounded = scope.spawn(|| {
                 backchat_chat::set_budget(Duration::from_millis(300));
@@ -252,14 +252,14 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn loops_that_remember_each_other_are_dropped_one_by_one() {
+fn loops_that_refer_to_each_other_are_dropped_without_recursion() {
     let template = "{% set o = namespace(x=1) %}{% for i in range(50000) %}{% for j in [1] %}\
         {% if loop.changed(o.x) %}{% set o.x = loop %}{% endif %}{% endfor %}{% endfor %}{{ o.x.length }}";
     assert_eq!(render(template).unwrap(), "1");
 }
 
 #[test]
-fn what_a_long_expression_evaluates_is_counted() {
+fn the_steps_of_long_expressions_are_counted() {
     for part in ["1:x,", "x,"] {
         let parts = part.repeat(200_000);
         let made = if part == "x," { format!("[{parts}]") } else { format!("{{{parts}}}") };
@@ -269,7 +269,7 @@ fn what_a_long_expression_evaluates_is_counted() {
 }
 
 #[test]
-fn tags_of_any_length_are_read_in_the_time_of_their_length() {
+fn long_tags_are_parsed_in_linear_time() {
     let names = |form: &str| (0..30_000).map(|number| form.replace('#', &number.to_string())).collect::<String>();
     for template in [
         format!("{{% macro m({}) %}}{{% endmacro %}}{{{{ m() }}}}", names(",a#").trim_start_matches(',')),
@@ -285,7 +285,7 @@ fn tags_of_any_length_are_read_in_the_time_of_their_length() {
 }
 
 #[test]
-fn whatever_calls_itself_is_stopped_before_the_stack_ends() {
+fn recursion_is_stopped_before_the_stack_overflows() {
     let wrapped = |open: &str, inside: &str, close: &str| format!("{}{inside}{}", open.repeat(20), close.repeat(20));
     for body in [
         wrapped("{% if 1 %}", "{{ m() }}", "{% endif %}"),
@@ -322,7 +322,7 @@ fn whatever_calls_itself_is_stopped_before_the_stack_ends() {
 }
 
 #[test]
-fn namespaces_in_circles_and_chains_are_let_go() {
+fn cyclic_and_chained_namespaces_are_freed() {
     let circle = "{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = [b] %}{{ a }}{{ [a] | length }}";
     assert_eq!(render(circle).unwrap(), "<Namespace {'b': [<Namespace {...}>]}>1");
     let chain = "{% set head = namespace() %}{% set at = namespace(x=head) %}{% for i in range(50000) %}\
@@ -331,7 +331,7 @@ fn namespaces_in_circles_and_chains_are_let_go() {
 }
 
 #[test]
-fn nothing_outside_the_template_is_within_its_reach() {
+fn templates_cannot_reach_anything_outside() {
     for template in [
         "{% include '/etc/passwd' %}",
         "{% import 'x' as x %}",
@@ -348,7 +348,7 @@ fn nothing_outside_the_template_is_within_its_reach() {
     }
 }
 
-/// Pieces from which templates are thrown together.
+/// Pieces for random templates.
 fn piece() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "{{",
@@ -453,13 +453,13 @@ proptest! {
     }
 
     #[test]
-    fn text_without_tags_stays_as_it_is(text in "[^{\r]{0,60}") {
+    fn text_without_tags_is_rendered_unchanged(text in "[^{\r]{0,60}") {
         let rendered = render(&text).unwrap();
         prop_assert_eq!(rendered, text.strip_suffix('\n').unwrap_or(&text));
     }
 
     #[test]
-    fn what_is_printed_is_what_was_given(text in any::<String>()) {
+    fn printed_strings_are_unchanged(text in any::<String>()) {
         let template = ChatTemplate::compile("{{ text }}{{ [text][0] }}{{ text ~ '' }}").unwrap();
         let context: Object = [("text".to_owned(), text.as_str().into())].into_iter().collect();
         let rendered = template.render(&context, &RenderOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Reading chat templates from every place they are kept.
+//! Reads chat templates from every kind of source.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::support::{folder_of, path_text};
 
-/// What the user reads, with the folder of the test left out.
+/// The user's view of a result, without the folder of the test.
 fn shown(result: Result<Source, SourceError>, folder: &Path) -> String {
     let error = result.unwrap_err();
     render(&error.diagnostics, Format::Full, &error.sources, false).replace(path_text(folder), "FOLDER")
@@ -46,7 +46,7 @@ fn a_config_has_the_template_and_the_tokens() {
 }
 
 #[test]
-fn of_several_templates_the_one_transformers_takes() {
+fn of_several_templates_the_default_is_that_of_transformers() {
     let config = r#"{"chat_template": [{"name": "default", "template": "D"}, {"name": "tool_use", "template": "U"},
         {"name": "rag", "template": "R"}]}"#;
     let folder = folder_of(&[("tokenizer_config.json", config)]);
@@ -89,7 +89,7 @@ fn a_folders_own_files_win_over_its_configs() {
 }
 
 #[test]
-fn what_holds_no_template_is_told_with_its_place() {
+fn sources_without_a_template_are_reported_with_their_position() {
     let folder = folder_of(&[
         ("broken.json", "{\n  \"chat_template\": \"a\n}"),
         ("list.json", "[1]"),
@@ -124,7 +124,7 @@ fn what_holds_no_template_is_told_with_its_place() {
     insta::assert_snapshot!(all);
 }
 
-/// A GGUF file in the making.
+/// A builder of GGUF files.
 struct Gguf {
     bytes: Vec<u8>,
     entries: u64,
@@ -211,7 +211,7 @@ fn gguf_metadata_has_templates_and_tokens() {
 }
 
 #[test]
-fn a_folder_may_hold_nothing_but_a_gguf_file() {
+fn a_folder_may_contain_only_a_gguf_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("model.gguf"), model().finish()).unwrap();
     let source = open(path_text(folder.path()), None).unwrap();
@@ -223,7 +223,7 @@ fn tensors_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.gguf");
     fs::write(&path, model().finish()).unwrap();
-    // A hole of a terabyte: reading it would take hours.
+    // A sparse file of a terabyte: reading it would take hours.
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(open(path_text(&path), None).unwrap().bos_token(), Some("<s>"));
 }
@@ -232,7 +232,7 @@ fn tensors_are_not_read() {
 fn gguf_metadata_has_a_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.gguf");
-    // A key whose text would go on for 300 MiB, in a file that is a hole from there on.
+    // A key of 300 MiB, in a file that is sparse after its length.
     fs::write(&path, Gguf::new().entry("a.string", 8, &(300_u64 << 20).to_le_bytes()).finish()).unwrap();
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
     let error = open(path_text(&path), None).unwrap_err().to_string();
@@ -251,7 +251,7 @@ fn every_error_has_a_kind() {
 }
 
 #[test]
-fn a_gguf_file_cut_off_anywhere_is_told_so() {
+fn truncated_gguf_files_are_reported_as_such() {
     let file = model().finish();
     for end in 4..file.len() {
         let error = open_bytes(&file[..end]).unwrap_err();

@@ -1,9 +1,9 @@
-//! An engine that only parses compiles few crates of others, and none of the workbench's.
+//! An engine that only parses compiles few external crates, and none that only the workbench needs.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The crates of others that the library needs with these features.
+/// The external crates that the library needs with these features.
 fn crates(features: &str) -> BTreeSet<String> {
     let arguments = [
         "tree",

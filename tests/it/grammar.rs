@@ -1,5 +1,5 @@
-//! Both promises of a grammar, without any engine: what chat templates render is accepted at every prefix, and what is
-//! accepted reads back whole.
+//! Tests what grammars promise, without an engine: they accept everything that chat templates render, prefix by prefix, and
+//! everything they accept is parsed completely.
 #![cfg(feature = "derive")]
 
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl Model {
         self.render(&value(r#"[{"role": "user", "content": "What now?"}]"#), true)
     }
 
-    /// What the template renders of an answer after the prompt, up to the stop.
+    /// The rendered answer after the prompt, up to the stop.
     pub(super) fn output(&self, answer: &str, grammar: &Grammar) -> Option<String> {
         let messages = value(&format!(r#"[{{"role": "user", "content": "What now?"}}, {answer}]"#));
         let whole = self.render(&messages, false)?;
@@ -72,7 +72,7 @@ impl Model {
     }
 }
 
-/// The models of `chat_templates/` whose wire is found, each found once for all tests, as that takes longest.
+/// The models of `chat_templates/` whose wire is found. Each is loaded once for all tests, because that is slow.
 pub(super) fn models() -> impl Iterator<Item = &'static Model> {
     templates().into_iter().filter_map(|path| of_template(path.file_stem()?.to_str()?))
 }
@@ -120,7 +120,7 @@ pub(super) fn call(name: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn what_chat_templates_render_is_accepted_at_every_prefix() {
+fn rendered_answers_are_accepted_at_every_prefix() {
     let mut seen = 0;
     for model in models() {
         let Some(prompt) = model.prompt() else { continue };
@@ -138,7 +138,7 @@ fn what_chat_templates_render_is_accepted_at_every_prefix() {
                 let request = Request::default().tools(&tools).choice(&choice).prompt(prompt.as_str());
                 let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
                 let Some(output) = model.output(&answer, &grammar) else { continue };
-                // A template that leaves the call out shows nothing of it.
+                // A template that drops the call renders none of it.
                 if is_call && !output.contains("get_") {
                     continue;
                 }
@@ -157,7 +157,7 @@ fn what_chat_templates_render_is_accepted_at_every_prefix() {
     assert!(seen > 60, "only {seen} outputs were rendered");
 }
 
-/// A generator of numbers with a fixed seed.
+/// A random number generator with a fixed seed.
 struct Dice(u64);
 
 impl Dice {
@@ -169,7 +169,7 @@ impl Dice {
     }
 }
 
-/// A text glued of pieces, each one allowed; nothing where the walk found no end.
+/// A text of random pieces, each of which is allowed; `None` if no end was reached.
 fn walk(grammar: &Grammar, pieces: &[String], dice: &mut Dice) -> Option<String> {
     let mut matcher = grammar.matcher();
     let mut text = String::new();
@@ -200,7 +200,7 @@ fn result_of(calls: &[Value]) -> Value {
 }
 
 #[test]
-fn what_is_accepted_reads_back_whole() {
+fn accepted_texts_are_parsed_completely() {
     let known = Arc::new(Tools::new(&tools()).unwrap());
     let mut drawn = 0;
     for (number, model) in models().enumerate() {
@@ -232,7 +232,7 @@ fn what_is_accepted_reads_back_whole() {
                 let called = call["function"]["name"].as_str().unwrap_or_default().to_owned();
                 assert!(["get_weather", "get_time"].contains(&called.as_str()), "{name}: {text:?} calls {called:?}");
             }
-            // The server gives the message to the chat template again, with the result of the call.
+            // The server passes the message and the call's result to the chat template again.
             let answer = Value::Object(read.message.clone()).to_string();
             let result = result_of(&calls);
             let turns = value(&format!(r#"[{{"role": "user", "content": "What now?"}}, {answer}, {result}]"#));
@@ -274,7 +274,7 @@ fn damaged_calls_are_not_accepted() {
     assert_eq!(verdict(&none, "Hello <tool_call>"), "reject");
 }
 
-/// A wire of a test's own.
+/// A model with this chat template.
 fn written(source: &str) -> Model {
     let options = derive::Options::default().now(NOW.to_owned());
     let derivation = derive::derive(source, &options);
@@ -284,7 +284,7 @@ fn written(source: &str) -> Model {
     Model { name: "written".to_owned(), chat, template, wire }
 }
 
-/// A chat template that writes an answer's one call in this way.
+/// A chat template that writes calls in this way, one per answer.
 fn turns_of(call: &str) -> String {
     format!(
         "{{%- for m in messages %}}<|begin|>{{{{ m.role }}}}\n{{% if m.tool_calls %}}{{% for c in m.tool_calls %}}{call}\
@@ -293,7 +293,7 @@ fn turns_of(call: &str) -> String {
     )
 }
 
-/// A server that strips a mark inside a call gives the parser another text than the model wrote.
+/// If a server strips a marker inside a call, the parser does not see what the model wrote.
 #[test]
 fn every_mark_of_the_turn_is_preserved() {
     let table: [(&str, &[&str]); 3] = [
@@ -321,7 +321,7 @@ fn every_mark_of_the_turn_is_preserved() {
 
 /// A call whose id the chat template refuses cannot be part of the next prompt.
 #[test]
-fn ids_are_those_that_the_chat_template_takes() {
+fn ids_are_limited_to_those_that_the_chat_template_accepts() {
     let call = |rule: &str| {
         turns_of(&format!(
             "{{% if {rule} %}}{{{{ raise_exception('no such id') }}}}{{% endif %}}\
@@ -347,7 +347,7 @@ fn ids_are_those_that_the_chat_template_takes() {
     }
 }
 
-/// The prompt closes a thought that no render of the whole turn shows: the call behind it is still a whole one.
+/// The prompt closes reasoning that no render of the whole turn shows; the call after it must still be complete.
 #[test]
 fn a_prompt_that_writes_more_than_renders_leaves_whole_calls() {
     let model = written(
@@ -367,7 +367,7 @@ fn a_prompt_that_writes_more_than_renders_leaves_whole_calls() {
     assert_eq!(verdict(&grammar, call), "accept");
 }
 
-/// A chat template whose answers begin with an empty thought, and whose prompt writes this.
+/// A chat template whose answers begin with empty reasoning, and whose prompt ends like this.
 fn thinking(empty: &str, prompt: &str) -> String {
     format!(
         "{{%- for m in messages %}}<|begin|>{{{{ m.role }}}}\n{{% if m.role == 'assistant' %}}{{% if m.thinking %}}<think>\n\
@@ -377,12 +377,12 @@ fn thinking(empty: &str, prompt: &str) -> String {
 }
 
 #[test]
-fn the_text_after_a_thought_is_what_the_prompt_leaves_to_the_model() {
+fn text_after_reasoning_is_generated_unless_the_prompt_writes_it() {
     let table: [(&str, &str, &[&str], &[&str]); 4] = [
-        // The prompt leaves the thought open: it may be closed at once, and as renders close it.
+        // The prompt leaves reasoning open: it may be closed at once, or as in the renders.
         ("", "<think>\n", &["</think>Yes.", "</think>\n\nYes.", "Hm.</think>Yes.", "Hm.\n</think>\n\nYes."], &["Hm."]),
         ("", "<think>", &["</think>Yes.", "</think>\n\nYes.", "Hm.</think>Yes.", "\nHm.\n</think>\n\nYes."], &["Hm."]),
-        // The prompt writes another empty thought than renders do, and nothing after it.
+        // The prompt writes empty reasoning differently from the renders, and nothing after it.
         ("<think></think>\n\n", "<think>\n</think>", &["\n\nYes."], &["</think>Yes."]),
         ("<think></think>\n\n", "<think>\n</think>\n", &["\nYes."], &["</think>Yes."]),
     ];
@@ -398,9 +398,9 @@ fn the_text_after_a_thought_is_what_the_prompt_leaves_to_the_model() {
     }
 }
 
-/// A lone mark after the calls is where the model stops, unless it says a word of the mark that opens them.
+/// A lone marker after the calls is the stop, unless it shares a word with the marker that opens them.
 #[test]
-fn a_lone_mark_after_a_call_is_its_close_or_the_stop() {
+fn a_lone_marker_after_a_call_is_its_close_or_the_stop() {
     for (call, mark, stops) in [
         ("[CALL]{{ c.function.name }}[ARGS]{{ c.function.arguments | tojson }}", "<|yield|>", true),
         ("<|call|>{{ c.function.name }}<|args|>{{ c.function.arguments | tojson }}", "<|/call|>", false),
@@ -415,9 +415,9 @@ fn a_lone_mark_after_a_call_is_its_close_or_the_stop() {
     }
 }
 
-/// A value without quotes ends at its mark, even inside a string of the JSON it holds.
+/// A value without quotes ends at its marker, even inside a string of its JSON.
 #[test]
-fn json_in_a_value_without_quotes_keeps_clear_of_the_mark_that_ends_it() {
+fn json_in_a_value_without_quotes_must_not_contain_the_marker_that_ends_it() {
     let model = Model::named("glm_4_6");
     let tools = value(
         r#"[{"name": "f", "parameters": {"type": "object", "required": ["p"],
@@ -433,13 +433,13 @@ fn json_in_a_value_without_quotes_keeps_clear_of_the_mark_that_ends_it() {
     assert_eq!(verdict(&grammar, &call("x</arg_value>y")), "reject");
 }
 
-/// Arguments for a tool of one property with this schema: the ones accepted, and the ones not.
+/// Values for an argument with this schema: accepted ones and rejected ones.
 #[test]
 fn schemas_are_enforced_keyword_by_keyword() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
     let table: [(&str, &[&str], &[&str]); 23] = [
-        // Beyond doubles, parsers have infinity or text.
+        // Parsers read numbers beyond doubles as infinity or text.
         (
             r#"{"type": "number"}"#,
             &["0", "-1.5", "12E99", "1e+07", "3e-400", "-9.9e199", "1E+120"],
@@ -509,7 +509,7 @@ fn schemas_are_enforced_keyword_by_keyword() {
 }
 
 #[test]
-fn types_that_the_parser_does_not_look_up_are_noted_where_values_have_no_quotes() {
+fn types_that_the_parser_does_not_look_up_are_noted_if_values_have_no_quotes() {
     let model = Model::named("qwen3_coder");
     for (schema, keyword) in [
         (r#"{"allOf": [{"type": "integer"}, {"maximum": 9}]}"#, Some("allOf")),
@@ -527,10 +527,9 @@ fn types_that_the_parser_does_not_look_up_are_noted_where_values_have_no_quotes(
     }
 }
 
-/// The arguments of a call are what its tool's schema says, also where the chat template prints them as Python does or
-/// where they end at the next key.
+/// Arguments follow the tool's schema, even if the chat template prints them as Python does, or if they end at the next key.
 #[test]
-fn arguments_that_are_accepted_read_back_as_their_schemas_want_them() {
+fn accepted_arguments_are_parsed_to_values_of_their_schemas() {
     let tools = value(
         r#"[{"name": "f", "parameters": {"type": "object", "additionalProperties": false, "required": ["on", "list"],
             "properties": {"on": {"type": "boolean"}, "list": {"type": "array", "items": {"type": "string"}},
@@ -580,9 +579,9 @@ fn arguments_that_are_accepted_read_back_as_their_schemas_want_them() {
 }
 
 #[test]
-fn spellings_that_do_not_come_back_as_their_values_are_left_out_and_noted() {
-    // Bare values between tags, of which the parser casts what is JSON or a word; keywords, whose parser takes single
-    // quotes for those of strings.
+fn spellings_that_are_parsed_as_other_values_are_left_out_and_noted() {
+    // Bare values between tags, of which the parser casts JSON and words; keywords, whose parser treats single quotes as those
+    // of strings.
     let wires = [
         ("seed_oss", "<seed:tool_call>\n<function=f>\n<parameter=p>", "</parameter>\n</function>\n</seed:tool_call>"),
         ("lfm_2_5", "<|tool_call_start|>[f(p=", ")]<|tool_call_end|>"),
@@ -599,9 +598,9 @@ fn spellings_that_do_not_come_back_as_their_values_are_left_out_and_noted() {
                 Some(Effect::Tighter),
             ),
             (r#"{"type": "object"}"#, &["{}", r#"{"a": null}"#], &["{'a': 1}"], Some(Effect::Tighter)),
-            // Any text will do.
+            // Any text is allowed.
             ("{}", &["[1, 'a', {'b': None}]", "True", "x"], &[], None),
-            // A text whatever is written.
+            // Always a text.
             (r#"{"enum": [1, true]}"#, &["1", "True"], &["2"], Some(Effect::Assumed)),
             (r#"{"enum": ["a", "b"]}"#, &["a"], &["c"], None),
         ],
@@ -638,7 +637,7 @@ fn spellings_that_do_not_come_back_as_their_values_are_left_out_and_noted() {
     }
 }
 
-/// A wire whose calls a piece of Jinja writes about the call `c`.
+/// A model whose chat template writes each call `c` with this Jinja.
 fn calling(call: &str) -> Model {
     written(&format!(
         "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}{{% for c in m.tool_calls or [] %}}\
@@ -649,7 +648,7 @@ fn calling(call: &str) -> Model {
 }
 
 #[test]
-fn strings_inside_values_keep_clear_of_what_ends_the_value() {
+fn strings_inside_values_must_not_contain_the_end_of_the_value() {
     let tools = value(
         r#"[{"name": "f", "parameters": {"type": "object", "additionalProperties": false, "properties": {
             "s": {"type": "string"}, "l": {"type": "array"}, "b": {"type": "boolean"}}}}]"#,
@@ -660,7 +659,7 @@ fn strings_inside_values_keep_clear_of_what_ends_the_value() {
     let table: [(&str, &[&str], &[&str]); 3] = [
         (tagged, &[r#"<p=s>"a</p>b"</p><p=l>["a"]</p>"#], &[r#"<p=l>["a</p>b"]</p>"#]),
         (keywords, &[r#"(s="a, b=1", l=["a, b"])"#], &[r#"(l=["a, b=1"])"#]),
-        // The whole object as Python prints it.
+        // The whole object as printed by Python.
         (
             "{{ c.function.arguments }}",
             &["{'s': 'a', 'l': []}", r#"{'s': "it's"}"#, "{'b': true}"],
@@ -697,7 +696,7 @@ fn a_member_that_the_wire_cannot_write_is_noted() {
 }
 
 #[test]
-fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
+fn unenforceable_constraints_are_noted_and_unsatisfiable_ones_are_refused() {
     let model = Model::named("hermes");
     let tool = |schema: &str| {
         value(&format!(
@@ -729,14 +728,14 @@ fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
         let request = Request::default().tools(&tools).choice(&Choice::Required);
         let problems = grammar::build(&model.template, &model.wire, &request).unwrap_err();
         assert!(problems[0].message.contains(words), "{schema}: {}", problems[0].message);
-        // One bad schema never takes the other tools down.
+        // One invalid schema does not affect the other tools.
         let grammar = build(model, &Choice::Auto, &tools, None);
         assert!(grammar.notes().iter().any(|note| note.message.contains("dropped")), "{schema}");
     }
 }
 
 #[test]
-fn the_choice_of_tools_is_kept() {
+fn the_tool_choice_is_enforced() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
     let one = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call>";
@@ -770,7 +769,7 @@ fn the_choice_of_tools_is_kept() {
 }
 
 #[test]
-fn arguments_come_in_any_order_where_that_is_asked_for() {
+fn arguments_come_in_any_order_on_request() {
     let properties: Vec<String> = (1..=7).map(|at| format!(r#""p{at}": {{"type": "integer"}}"#)).collect();
     let tools = value(&format!(
         r#"[{{"name": "few", "parameters": {{"type": "object", "properties": {{"a": {{"type": "integer"}},
@@ -814,13 +813,13 @@ fn arguments_come_in_any_order_where_that_is_asked_for() {
             (texts.map(|text| verdict(&grammar, &text) == "accept"), is_noted)
         };
         assert_eq!(verdicts(false), ([true, false, false, false, false, true, false], false), "{name}");
-        // A required argument may be missing in no order, none comes twice, and seven are too many.
+        // In any order, required arguments must be present and none may repeat; seven are too many.
         assert_eq!(verdicts(true), ([true, true, true, false, false, true, false], true), "{name}");
     }
 }
 
 #[test]
-fn special_tokens_are_named_where_text_does_not_match_them() {
+fn special_tokens_are_named_if_text_does_not_match_them() {
     let model = Model::named("gemma_4");
     let special = [
         SpecialToken::new("<|tool_call>", Some(1)),
@@ -834,7 +833,7 @@ fn special_tokens_are_named_where_text_does_not_match_them() {
         assert!(lark.contains(named), "{named}: {lark}");
     }
     assert!(!lark.contains("<reserved>"), "a token that is no mark of the wire stays out");
-    // Two marks share their first characters, which no character may stand for.
+    // Two markers share their first characters, which must not be written as characters.
     assert!(!lark.contains("start: \"\" | /[\\u{3C}]/"), "{lark}");
     let grammar = build(Model::named("mistral_small_3_2"), &Choice::Auto, &tools(), None);
     let named = grammar.clone().with_special_tokens(&[SpecialToken::new("[TOOL_CALLS]", Some(9))]).to_lark();
@@ -860,7 +859,7 @@ fn the_same_request_gives_the_same_bytes_in_every_format() {
 }
 
 #[test]
-fn long_names_that_begin_alike_have_rules_of_their_own() {
+fn long_names_with_a_common_beginning_have_separate_rules() {
     let model = Model::named("hermes");
     let name = |at: usize| format!("the_server_of_the_calendar_of_the_team_finds_{at}");
     let schema =
@@ -883,7 +882,7 @@ fn long_names_that_begin_alike_have_rules_of_their_own() {
 }
 
 #[test]
-fn hostile_requests_end_in_bounded_time() {
+fn hostile_requests_finish_in_bounded_time() {
     let model = Model::named("hermes");
     let nested = format!("{}{{}}{}", r#"{"type": "array", "items": "#.repeat(150), "}".repeat(150));
     let many: Vec<String> = (0..1000)
@@ -896,7 +895,7 @@ fn hostile_requests_end_in_bounded_time() {
         r#"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string", "minLength": 5, "maxLength": 1000000}}}}]"#.to_owned(),
         r#"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string", "pattern": "(a|b|c){1,4000}x"}}}}]"#.to_owned(),
         r##"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"anyOf": [{"$ref": "#/properties/p"}, {"type": "null"}]}}}}]"##.to_owned(),
-        // Each of the values was compared with all that are refused, and those made into an automaton again.
+        // Used to compare each value with all refused ones, and to rebuild their automaton each time.
         format!(
             r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {{"enum": {0}, "allOf": [{{"enum": {0}}}], "not": {{"enum": {1}}}}}}}}}}}]"#,
             values("value"),
@@ -906,7 +905,7 @@ fn hostile_requests_end_in_bounded_time() {
     for tools in schemas {
         let tools = value(&tools);
         let request = Request::default().tools(&tools).choice(&Choice::Required);
-        // Either a grammar or an error that says which limit; never a panic.
+        // Either a grammar or an error that names the limit; never a panic.
         if let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) {
             assert!(grammar.to_gbnf().len() < 4_000_000);
         }
@@ -942,7 +941,7 @@ fn schemas_nest_200_deep_and_references_any_depth() {
         let fewer = output.replacen(close, "", 1);
         assert_ne!(verdict(&grammar, &fewer), "accept", "{}", &schema[..60]);
     }
-    // Without the tool the grammar would forbid calls that its schema allows.
+    // Without the tool, the grammar would forbid calls that its schema allows.
     for choice in [Choice::Required, Choice::Auto] {
         let refused = chosen(&tools(&objects(201)), &choice).unwrap_err();
         let message = &refused[0].message;
@@ -955,7 +954,7 @@ fn schemas_nest_200_deep_and_references_any_depth() {
     }
 }
 
-/// The literal texts of a grammar, and the words and signs in them.
+/// The literals of a grammar, and the words and signs in them.
 fn literals(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::List(items) => items.iter().for_each(|item| literals(item, found)),
@@ -971,7 +970,7 @@ fn literals(value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn a_response_template_alone_has_its_wire_assumed() {
+fn the_wire_of_a_response_template_alone_is_assumed() {
     let known = Arc::new(Tools::new(&tools()).unwrap());
     let (mut assumed, mut drawn) = (0, 0);
     for (number, model) in models().enumerate() {
@@ -1014,7 +1013,7 @@ fn a_response_template_alone_has_its_wire_assumed() {
 }
 
 #[test]
-fn a_template_that_needs_a_variable_has_the_grammar_of_its_derived_template() {
+fn a_chat_template_with_a_required_variable_has_a_grammar() {
     let (code, written, said) = outcome(&backchat(&["grammar", "-q", "tests/derive/variable_nobody_gave.jinja"]));
     assert_eq!((code, said.as_str()), (0, ""));
     // Content until its marker, `<|over|>`.
@@ -1024,9 +1023,9 @@ fn a_template_that_needs_a_variable_has_the_grammar_of_its_derived_template() {
     );
 }
 
-/// Prompts may differ from turns in white space, and in marks that begin alike.
+/// Prompts may differ from turns in white space, and in markers with a common beginning.
 #[test]
-fn what_the_prompt_has_written_is_left_out_of_the_turn() {
+fn text_that_the_prompt_writes_is_left_out_of_the_turn() {
     let turns = |between: &str, header: &str, prompt: &str| {
         format!(
             "{{%- for m in messages %}}{{% if m.role == 'assistant' %}}{header}{{{{ m.content or '' }}}}\
@@ -1049,7 +1048,7 @@ fn what_the_prompt_has_written_is_left_out_of_the_turn() {
     }
 }
 
-/// Numbers that the template counts are not those of the renders that showed them.
+/// Numbers that the template counts differ from those in the renders.
 #[test]
 fn numbers_that_the_chat_template_counts_may_be_any() {
     let model = written(&turns_of("<do_{{ loop.index }}>{{ c.function | tojson }}</do_{{ loop.index }}>"));
@@ -1064,9 +1063,9 @@ fn numbers_that_the_chat_template_counts_may_be_any() {
     assert!(grammar.notes().iter().any(|note| note.message.contains("counts")), "{:?}", grammar.notes());
 }
 
-/// A grammar never asks for the placeholder of a variable: the prompt tells the value, or it is free.
+/// A grammar never requires the placeholder of a variable: the prompt shows the value, or any value is allowed.
 #[test]
-fn the_value_of_a_variable_that_nobody_gave_is_read_off_the_prompt_or_free() {
+fn the_value_of_a_missing_variable_is_found_in_the_prompt_or_free() {
     let model = written(
         "{%- if not persona %}{{ raise_exception('who speaks?') }}{% endif %}{% for m in messages %}\
          {% if m.role == 'assistant' %}<bot {{ persona }}>{{ m.content or '' }}{% for c in m.tool_calls %}\

@@ -1,5 +1,5 @@
-//! Grammars of whole requests: the body of a chat completion, the form of its answer, custom tools, and what results say
-//! beside the grammar.
+//! Grammars of whole requests: the body of a chat completion, the format of its answer, custom tools, and the other fields of
+//! results.
 #![cfg(feature = "derive")]
 
 use backchat::chat::{ChatTemplate, RenderOptions};
@@ -34,7 +34,7 @@ fn answer_of(content: &str) -> String {
 }
 
 #[test]
-fn the_content_is_json_of_the_schema_in_the_form_of_the_turn() {
+fn the_content_is_json_of_the_schema_inside_the_turn() {
     let mut seen = 0;
     let format = body(&format!(r#""response_format": {ANSWER}"#));
     for model in models() {
@@ -53,7 +53,7 @@ fn the_content_is_json_of_the_schema_in_the_form_of_the_turn() {
             ("Sure.", "reject"),
         ] {
             let Some(output) = model.output(&answer_of(content), &grammar) else { continue };
-            // Some templates add to the content or take from it.
+            // Some templates change the content.
             if !output.contains(content) {
                 continue;
             }
@@ -69,7 +69,7 @@ fn the_content_is_json_of_the_schema_in_the_form_of_the_turn() {
 }
 
 #[test]
-fn an_answer_stands_beside_calls_as_the_choice_says() {
+fn the_tool_choice_decides_between_answer_and_calls() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
     let json = r#"{"answer": "a"}"#;
@@ -91,7 +91,7 @@ fn an_answer_stands_beside_calls_as_the_choice_says() {
 }
 
 #[test]
-fn objects_of_any_members_are_answers() {
+fn json_object_allows_any_members() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
     let loose = r#"{"type": "json_schema", "json_schema": {"strict": false, "schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}}"#;
@@ -121,7 +121,7 @@ fn objects_of_any_members_are_answers() {
 }
 
 #[test]
-fn a_body_that_cannot_be_followed_is_refused_by_its_pointer() {
+fn invalid_and_unenforceable_fields_are_refused_with_their_pointers() {
     for (fields, problem) in [
         (r#""guided_json": {}"#, "`/guided_json` is a grammar of its own"),
         (r#""structured_outputs": {"regex": "a"}"#, "`/structured_outputs` is a grammar of its own"),
@@ -170,7 +170,7 @@ fn a_body_that_cannot_be_followed_is_refused_by_its_pointer() {
 }
 
 #[test]
-fn a_wire_that_changes_json_or_ends_inside_it_takes_no_format() {
+fn a_wire_that_changes_json_or_ends_inside_it_supports_no_format() {
     let turns = |content: &str| {
         format!(
             "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ {content} }}}}<|end|>{{% endfor %}}\
@@ -196,7 +196,7 @@ fn a_wire_that_changes_json_or_ends_inside_it_takes_no_format() {
                 assert!(problems[0].message.starts_with(start), "{content}: {}", problems[0].message);
             }
         }
-        // Without a format any text is an answer.
+        // Without a format, any text is an answer.
         assert!(grammar::build(&template, &wire, &Request::default()).is_ok(), "{content}");
     }
 }
@@ -223,7 +223,7 @@ fn white_space_that_ends_renders_may_follow_an_answer() {
 }
 
 #[test]
-fn tools_that_cannot_be_used_leave_the_others_theirs() {
+fn unusable_tools_do_not_affect_the_others() {
     let model = Model::named("hermes");
     let body = body(
         r#""tools": [{"type": "web_search"}, {"type": "function", "name": "go", "parameters": {"type": "object", "properties": {}}},
@@ -237,7 +237,7 @@ fn tools_that_cannot_be_used_leave_the_others_theirs() {
 }
 
 #[test]
-fn a_custom_tool_takes_text_of_its_grammar_in_the_form_of_the_wire() {
+fn a_custom_tool_takes_text_of_its_grammar_in_the_spelling_of_the_wire() {
     let tools = r#"[{"type": "custom", "custom": {"name": "note", "description": "n"}},
         {"type": "custom", "custom": {"name": "clock", "description": "c", "format": {"type": "grammar", "grammar":
             {"syntax": "regex", "definition": "^[0-2][0-9]:[0-5][0-9] \"(am|pm)\"$"}}}},
@@ -273,7 +273,7 @@ fn a_custom_tool_takes_text_of_its_grammar_in_the_form_of_the_wire() {
 }
 
 #[test]
-fn reasoning_ends_at_once_where_the_result_says_how() {
+fn forcing_the_end_of_reasoning_leads_to_an_answer() {
     let format = body(&format!(r#""response_format": {ANSWER}"#));
     let mut seen = 0;
     for model in models() {
@@ -283,7 +283,7 @@ fn reasoning_ends_at_once_where_the_result_says_how() {
         let result = result(&grammar);
         let text = |name: &str| result.get("reasoning").unwrap().get(name).and_then(Value::as_str).map(str::to_owned);
         let (Some(open), Some(end), Some(force)) = (text("open"), text("end"), text("force")) else { continue };
-        // Reasoning after the answer has something before it.
+        // Reasoning may come after other text.
         if matches!(grammar.matcher().feed(&open), Fed::Broken { .. }) {
             continue;
         }
@@ -354,7 +354,7 @@ fn every_call_has_a_text_that_may_be_banned() {
 }
 
 #[test]
-fn the_prompt_of_a_body_is_what_its_chat_template_renders() {
+fn the_prompt_of_a_body_is_rendered_with_the_chat_template() {
     let model = Model::named("qwen3");
     let options = RenderOptions::default().now("2026-01-01T00:00:00".to_owned());
     let prompt = |fields: &str| grammar::render_prompt(&model.chat, &body(fields), &Object::new(), &options);
@@ -372,7 +372,7 @@ fn the_prompt_of_a_body_is_what_its_chat_template_renders() {
 }
 
 #[test]
-fn structural_tags_say_in_formats_of_their_own_what_these_say_exactly() {
+fn structural_tags_use_native_formats_if_they_are_equivalent() {
     fn kinds(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::Object(entries) => {
@@ -395,14 +395,14 @@ fn structural_tags_say_in_formats_of_their_own_what_these_say_exactly() {
         kinds(&grammar.to_grammar_tag(), &mut plain);
         assert_eq!(plain, ["structural_tag", "grammar"]);
         assert!(native.iter().any(|kind| kind == "tag"), "{native:?}");
-        // The call is written once, whether it is the only one or not.
+        // The call is written once, even if several are allowed.
         assert_eq!(native.get(..3), Some(&["structural_tag", "tags_with_separator", "tag"].map(str::to_owned)[..]));
         assert_eq!(native.iter().filter(|kind| *kind == "json_schema").count(), usize::from(is_native), "{native:?}");
     }
 }
 
 #[test]
-fn structural_tags_that_engines_would_refuse_are_one_grammar() {
+fn structural_tags_that_engines_would_refuse_become_one_grammar() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
     let is_grammar = |body: &Value| {

@@ -1,7 +1,7 @@
-//! Every integration test in one binary, which links the library once: a module for each theme.
+//! All integration tests, with a module per theme, in one binary that links the library once.
 //!
-//! `INSTA_UPDATE=always cargo test --test it THEME::` writes what is expected anew (snapshots, `derived/`, the
-//! documents, the lists of public items); read the change.
+//! `INSTA_UPDATE=always cargo test --test it THEME::` updates the expectations (snapshots, `derived/`, the documents, the lists
+//! of public items); review the change.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -69,7 +69,7 @@ mod unusual;
 mod wheel;
 mod workbench;
 
-/// Whether expectations are written anew instead of compared: insta's own variable, for all of them.
+/// Whether to update expectations instead of comparing them, by insta's own variable.
 fn blesses() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
 }

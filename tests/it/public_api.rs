@@ -1,13 +1,12 @@
-//! The public items of the library stand in `tests/public_api.txt`, so that none comes, goes or changes unnoticed, and each
+//! `tests/public_api.txt` lists the public items of the library, so that no addition, removal or change goes unnoticed. Each item
 //! is documented.
 //!
-//! They are read from the source: what `src/lib.rs` takes from the crates, with signatures, public fields, variants, methods
-//! and the traits implemented by hand. Derived traits are not listed.
+//! The list comes from the source: the items that `src/lib.rs` re-exports from the crates, with signatures, public fields,
+//! variants, methods and manually implemented traits, but without derived traits.
 //!
-//! Modules and items of the feature `workbench` have a list of their own, `tests/public_api_workbench.txt`: they are
-//! the command's, and change with it.
+//! `tests/public_api_workbench.txt` lists modules and items of the feature `workbench`, which change with the command.
 //!
-//! `INSTA_UPDATE=always cargo test --test it public_api::` writes the list anew; read the change.
+//! `INSTA_UPDATE=always cargo test --test it public_api::` updates the lists; review the change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,9 +25,9 @@ struct Module {
 
 struct Crate {
     modules: BTreeMap<Place, Module>,
-    /// Modules that can be reached by name from outside.
+    /// Modules that users can reach by name.
     public: BTreeSet<Place>,
-    /// Modules that are there only with the feature `workbench`.
+    /// Modules that exist only with the feature `workbench`.
     workbench: BTreeSet<Place>,
 }
 
@@ -126,7 +125,7 @@ impl Crate {
         place.first().filter(|name| name.starts_with("backchat_")).cloned().into_iter().collect()
     }
 
-    /// Where the item is defined that `path` names in the module at `place`.
+    /// The place and name of the item that `path` refers to in the module at `place`.
     fn resolve(&self, place: &Place, path: &[String]) -> Option<(Place, String)> {
         let module = self.modules.get(place)?;
         let (first, rest) = path.split_first()?;
@@ -149,10 +148,10 @@ impl Crate {
         self.resolve(place, &whole).or_else(|| self.resolve(&Vec::new(), &whole))
     }
 
-    /// Every line of the list of the workbench, or of the other one.
+    /// The lines of the workbench's list, or of the other one.
     fn list(&self, workbench: bool) -> BTreeSet<String> {
         let mut lines = BTreeSet::new();
-        // Where each public item is defined, and the shortest name it has outside.
+        // Where each public item is defined, and its shortest public name.
         let mut names: BTreeMap<(Place, String), String> = BTreeMap::new();
         let mut known = |home: (Place, String), name: String, lines: &mut BTreeSet<String>| {
             match names.get(&home) {
@@ -162,7 +161,7 @@ impl Crate {
         };
         let mut places: Vec<_> =
             self.public.iter().filter(|place| self.workbench.contains(*place) == workbench).collect();
-        // The rooms name their items; the front page names some of them again.
+        // Modules export their items, and `lib.rs` re-exports some of them.
         places.sort_by_key(|place| (place.is_empty(), place.len()));
         for place in places {
             let module = &self.modules[place];
@@ -247,7 +246,7 @@ fn is_public_item(item: &Item) -> bool {
         Item::Const(item) => &item.attrs,
         _ => &Vec::new(),
     };
-    // The workbench's functions in other modules are the command's as well.
+    // Functions of the workbench in other modules also belong to the command.
     if is_hidden(attributes) || is_of_workbench(attributes) {
         return false;
     }

@@ -1,5 +1,5 @@
-//! The compiler keeps the crates apart. Inside a crate, a room looks only into those that its row in `ARCHITECTURE.md` names,
-//! and the files of a room do not go in a circle.
+//! The compiler enforces the dependencies between crates. Inside a crate, a room imports only the rooms that its row in
+//! `ARCHITECTURE.md` names, and the files of a room form no cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -43,7 +43,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where the sources of the crates are: the command's own, and those below `crates`.
+/// The source folders: that of the command, and those below `crates`.
 fn sources() -> Vec<PathBuf> {
     let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
     let sources: Vec<PathBuf> = crates.chain([root().join("src")]).collect();
@@ -51,7 +51,7 @@ fn sources() -> Vec<PathBuf> {
     sources
 }
 
-fn plans_of_the_house() -> BTreeMap<String, Plan> {
+fn plans_of_architecture() -> BTreeMap<String, Plan> {
     plans(&fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap())
 }
 
@@ -61,7 +61,7 @@ fn plan_of<'p>(source: &Path, plans: &'p BTreeMap<String, Plan>) -> &'p Plan {
     plans.get(folder).unwrap_or_else(|| panic!("`{folder}` has no heading in ARCHITECTURE.md"))
 }
 
-/// The rooms named by `crate::room` and `crate::{room, room::…}`, comments left out.
+/// The rooms named by `crate::room` and `crate::{room, room::…}` outside comments.
 fn imports(source: &str) -> BTreeSet<String> {
     let code: String =
         source.lines().map(|line| line.split("//").next().unwrap_or_default()).flat_map(|line| [line, "\n"]).collect();
@@ -119,12 +119,12 @@ fn forbidden(room: &str, source: &str, plan: &Plan) -> Vec<String> {
     let Some(allowed) = allowed else { return Vec::new() };
     let named = imports(source);
     let named = named.iter().filter(|name| name.as_str() != room && !allowed.contains(*name));
-    named.map(|name| format!("`{room}` looks into `{name}`, which its row does not name")).collect()
+    named.map(|name| format!("`{room}` imports `{name}`, which its row does not name")).collect()
 }
 
 #[test]
-fn no_room_looks_where_it_should_not() {
-    let plans = plans_of_the_house();
+fn rooms_import_only_what_their_rows_name() {
+    let plans = plans_of_architecture();
     let mut complaints = Vec::new();
     for source in sources() {
         let plan = plan_of(&source, &plans);
@@ -132,7 +132,7 @@ fn no_room_looks_where_it_should_not() {
         for file in rust_files(&source).into_iter().filter(|_| !plan.is_empty()) {
             let inside = file.strip_prefix(&source).unwrap().with_extension("");
             let room = inside.components().next().unwrap().as_os_str().to_str().unwrap();
-            // The front page and `main.rs` stand above the rooms.
+            // `lib.rs` and `main.rs` belong to no room.
             if matches!(room, "lib" | "main") {
                 continue;
             }
@@ -159,9 +159,8 @@ fn every_file_begins_with_its_contract() {
     assert!(silent.is_empty(), "begin these files with `//!` and what they guarantee:\n{}", silent.join("\n"));
 }
 
-/// ARCHITECTURE.md shows the way only as long as its files are there.
 #[test]
-fn the_files_that_the_plan_names_exist() {
+fn files_and_folders_of_architecture_exist() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let folders = sources().into_iter().chain(["tests/it", "python/src"].map(|folder| root().join(folder)));
     let files: Vec<PathBuf> = folders.flat_map(|folder| rust_files(&folder)).collect();
@@ -180,7 +179,7 @@ fn the_files_that_the_plan_names_exist() {
 }
 
 #[test]
-fn a_forbidden_door_is_seen() {
+fn forbidden_imports_are_found() {
     let plans = plans(
         "### `x/src`: a crate\n| `a` | holds | `b` |\n| `b` | holds | |\n| `c` | holds | everything |\n## Rules\n| `d` | | |",
     );
@@ -191,9 +190,9 @@ fn a_forbidden_door_is_seen() {
         ("a", "use crate::a::Own; // crate::c::Comment", none.clone()),
         ("c", "use crate::{a, b};", none.clone()),
         ("a", "use other_crate::c;", none),
-        ("b", "use crate::a::Thing;", vec!["`b` looks into `a`, which its row does not name".to_owned()]),
-        ("a", "use crate::{b::{self, c}, c::D};", vec!["`a` looks into `c`, which its row does not name".to_owned()]),
-        ("a", "fn f(c: crate::c::D) {}", vec!["`a` looks into `c`, which its row does not name".to_owned()]),
+        ("b", "use crate::a::Thing;", vec!["`b` imports `a`, which its row does not name".to_owned()]),
+        ("a", "use crate::{b::{self, c}, c::D};", vec!["`a` imports `c`, which its row does not name".to_owned()]),
+        ("a", "fn f(c: crate::c::D) {}", vec!["`a` imports `c`, which its row does not name".to_owned()]),
         ("d", "", vec!["`d` has no row in ARCHITECTURE.md".to_owned()]),
     ] {
         assert_eq!(forbidden(room, source, plan), found, "{room}: {source}");
@@ -266,9 +265,9 @@ impl Files {
         }
     }
 
-    /// The files of a room from which a way leads back to them, over files of the room. Steps between a module and the
-    /// modules inside it do not count: a parent assembles its children, and they use what it defines.
-    fn in_circles(&self, room: &[String]) -> Vec<String> {
+    /// The files of a room that are in a cycle of files of the room. Imports between a module and the modules inside it do not
+    /// count: a parent assembles its children, and they use what it defines.
+    fn in_cycles(&self, room: &[String]) -> Vec<String> {
         let inside = |module: &Vec<String>| module.starts_with(room);
         let next = |module: &Vec<String>| -> Vec<&Vec<String>> {
             let paths = self.0[module].paths.iter().filter_map(|path| self.target(path, 0));
@@ -334,7 +333,7 @@ fn collect_names(
     }
 }
 
-/// Every path that begins in this crate, wherever it is written; groups are taken apart.
+/// Every path that begins in this crate; groups are expanded.
 fn collect_paths(stream: TokenStream, start: &dyn Fn(&str) -> Option<Vec<String>>, paths: &mut BTreeSet<Vec<String>>) {
     let mut tokens = stream.into_iter().peekable();
     let mut inside_path = false;
@@ -353,10 +352,10 @@ fn collect_paths(stream: TokenStream, start: &dyn Fn(&str) -> Option<Vec<String>
     }
 }
 
-/// Takes the rest of a path, `::name::name` or `::{name, name::name}`.
+/// Consumes the rest of a path, `::name::name` or `::{name, name::name}`.
 fn follow_path(mut path: Vec<String>, tokens: &mut Peekable<IntoIter>, paths: &mut BTreeSet<Vec<String>>) {
     let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ':');
-    // `super` by itself is no path: it stands in `pub(super)`.
+    // `super` alone is not a path: it is part of `pub(super)`.
     let mut names_something = false;
     while tokens.next_if(is_colon).is_some() && tokens.next_if(is_colon).is_some() {
         names_something = true;
@@ -390,8 +389,8 @@ fn step(mut path: Vec<String>, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_files_of_a_room_go_in_a_circle() {
-    let plans = plans_of_the_house();
+fn the_files_of_a_room_form_no_cycle() {
+    let plans = plans_of_architecture();
     let mut complaints = Vec::new();
     for source in sources() {
         let files = Files::read(&source);
@@ -401,19 +400,19 @@ fn no_files_of_a_room_go_in_a_circle() {
             false => files.0.keys().filter_map(|module| module.get(..1)).collect(),
         };
         complaints.extend(rooms.into_iter().filter_map(|room| {
-            let circle = files.in_circles(room);
-            (!circle.is_empty()).then(|| format!("{}: {} go in circles", source.display(), circle.join(", ")))
+            let cycle = files.in_cycles(room);
+            (!cycle.is_empty()).then(|| format!("{}: {} form a cycle", source.display(), cycle.join(", ")))
         }));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
 #[test]
-fn a_circle_of_files_is_seen() {
-    let circles = |files: &[(&str, &str)]| {
+fn cycles_of_files_are_found() {
+    let cycles = |files: &[(&str, &str)]| {
         let module = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
         Files::of(files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect())
-            .in_circles(&["r".to_owned()])
+            .in_cycles(&["r".to_owned()])
     };
     let none = Vec::<String>::new();
     for (files, found) in [
@@ -424,7 +423,7 @@ fn a_circle_of_files_is_seen() {
         ),
         // A child may use what its parent defines, and the parent the child.
         (&[("r", "mod a; struct R(a::A);"), ("r::a", "struct A(super::R);")], none.clone()),
-        // A facade only passes names on: the way leads to the file that defines them.
+        // A facade only re-exports names: the path leads to the file that defines them.
         (&[("r", "mod a; mod b; pub use b::B;"), ("r::a", "use super::B;"), ("r::b", "pub struct B;")], none.clone()),
         (
             &[
@@ -434,7 +433,7 @@ fn a_circle_of_files_is_seen() {
             ],
             vec!["r::a".into(), "r::b".into()],
         ),
-        // A file that its parent declares for tests alone is not part of the room.
+        // A file that is declared for tests only is not part of the room.
         (
             &[
                 ("r", "#[cfg(test)] mod a; mod b;"),
@@ -443,7 +442,7 @@ fn a_circle_of_files_is_seen() {
             ],
             none.clone(),
         ),
-        // Groups are taken apart, comments and tests are not looked at, other rooms are no files of this one.
+        // Groups are expanded; comments, tests and files of other rooms are ignored.
         (
             &[
                 ("r::a", "use super::{b::{self, B}, c};"),
@@ -454,6 +453,6 @@ fn a_circle_of_files_is_seen() {
             none,
         ),
     ] {
-        assert_eq!(circles(files), found, "{files:?}");
+        assert_eq!(cycles(files), found, "{files:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the themes share: running the real command, and files for it to work on.
+//! Helpers for all tests: run the real command, and create files for it.
 
 use std::fs;
 use std::io::Write;
@@ -13,13 +13,12 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs the command in the project's folder, with nothing on standard input.
+/// Runs the command in the project's folder, with empty standard input.
 pub fn backchat(arguments: &[&str]) -> Output {
     backchat_in(root(), arguments, "")
 }
 
-/// Runs the command in a folder, with this standard input, as if no continuous integration and no wish for colors were
-/// in its environment.
+/// Runs the command in a folder, with this standard input, and without the variables of GitHub Actions and `NO_COLOR`.
 pub fn backchat_in(folder: &Path, arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
         .args(arguments)
@@ -47,7 +46,7 @@ pub fn outcome(output: &Output) -> (i32, String, String) {
     (output.status.code().unwrap(), text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
 }
 
-/// The same of a run in a folder, with nothing on standard input.
+/// The same for a run in a folder, with empty standard input.
 pub fn outcome_in(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     outcome(&backchat_in(folder, arguments, ""))
 }
@@ -56,7 +55,7 @@ pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// An empty folder under this name, which stays for a look after the test.
+/// An empty folder of this name, which is kept after the test for inspection.
 pub fn empty_folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -64,7 +63,7 @@ pub fn empty_folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A folder with these files in it, whose names may have folders in them.
+/// A folder with these files, whose names may contain folders.
 pub fn folder_of(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (file, text) in files {
