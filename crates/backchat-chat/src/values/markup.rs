@@ -18,14 +18,17 @@ pub(crate) fn escape_into(out: &mut String, text: &str) {
     }
 }
 
+/// A value as escaped text.
+pub(crate) fn escaped(value: &Value) -> Value {
+    let mut out = String::new();
+    escape_into(&mut out, &to_str(value));
+    Value::from_safe_string(out)
+}
+
 /// An argument to a method of `text`: escaped if `text` is marked safe and the argument is not.
 pub(crate) fn escaped_for(text: &Value, argument: &Value) -> Value {
-    if !text.is_safe() || argument.is_safe() || argument.is_kwargs() {
-        return argument.clone();
-    }
-    let mut out = String::new();
-    escape_into(&mut out, &to_str(argument));
-    Value::from_safe_string(out)
+    let stays = !text.is_safe() || argument.is_safe() || argument.is_kwargs();
+    if stays { argument.clone() } else { escaped(argument) }
 }
 
 /// A part of a text, marked safe if the whole is; the whole itself is not copied.

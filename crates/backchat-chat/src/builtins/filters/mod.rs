@@ -18,6 +18,7 @@ use crate::values::arguments::{bind, integer, required, string, truth_or};
 use crate::values::json::Style;
 use crate::values::markup;
 use crate::values::{Kind, Result, error, items_of, operators};
+use backchat_core::python;
 
 /// A filter: the value first, then the arguments.
 pub(crate) type Filter = fn(&Run, &Value, &[Value]) -> Result<Value>;
@@ -26,7 +27,7 @@ pub(crate) static FILTERS: Table<Filter> = Table(&[
     ("abs", number::abs),
     ("attr", attr),
     ("batch", sequence::batch),
-    ("capitalize", text::capitalize),
+    ("capitalize", |_, value, arguments| text::mapped("capitalize", value, arguments, python::text::capitalize)),
     ("center", text::center),
     ("count", length),
     ("d", default),
@@ -47,7 +48,7 @@ pub(crate) static FILTERS: Table<Filter> = Table(&[
     ("last", sequence::last),
     ("length", length),
     ("list", sequence::list),
-    ("lower", text::lower),
+    ("lower", |_, value, arguments| text::mapped("lower", value, arguments, str::to_lowercase)),
     ("map", select::map),
     ("max", |_, value, arguments| sequence::extreme("max", value, arguments, Ordering::Greater)),
     ("min", |_, value, arguments| sequence::extreme("min", value, arguments, Ordering::Less)),
@@ -66,12 +67,12 @@ pub(crate) static FILTERS: Table<Filter> = Table(&[
     ("string", text::string),
     ("striptags", text::striptags),
     ("sum", sequence::sum),
-    ("title", text::title),
+    ("title", |_, value, arguments| text::mapped("title", value, arguments, text::title)),
     ("tojson", tojson),
     ("trim", text::trim),
     ("truncate", text::truncate),
     ("unique", sequence::unique),
-    ("upper", text::upper),
+    ("upper", |_, value, arguments| text::mapped("upper", value, arguments, str::to_uppercase)),
     ("urlencode", text::urlencode),
     ("urlize", |_, _, _| Err(error("urlize is not supported: links are for web pages"))),
     ("wordcount", text::wordcount),
@@ -119,9 +120,7 @@ fn escape(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
 
 fn force_escape(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("escape", [], arguments)?;
-    let mut out = String::new();
-    markup::escape_into(&mut out, &crate::values::text::to_str(value));
-    Ok(Value::from_safe_string(out))
+    Ok(markup::escaped(value))
 }
 
 /// transformers' own: `json.dumps` without HTML's escapes.

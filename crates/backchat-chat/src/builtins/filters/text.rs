@@ -20,27 +20,17 @@ pub(super) fn string(_: &Run, value: &Value, arguments: &[Value]) -> Result<Valu
     Ok(if value.as_str().is_some() { value.clone() } else { Value::from(to_str(value).into_owned()) })
 }
 
-pub(super) fn upper(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    bind("upper", [], arguments)?;
-    Ok(markup::like(value, to_str(value).to_uppercase()))
-}
-
-pub(super) fn lower(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    bind("lower", [], arguments)?;
-    Ok(markup::like(value, to_str(value).to_lowercase()))
-}
-
-pub(super) fn capitalize(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    bind("capitalize", [], arguments)?;
-    Ok(markup::like(value, python::text::capitalize(&to_str(value))))
+/// A filter without arguments that maps text to text.
+pub(super) fn mapped(name: &str, value: &Value, arguments: &[Value], map: fn(&str) -> String) -> Result<Value> {
+    bind(name, [], arguments)?;
+    Ok(markup::like(value, map(&to_str(value))))
 }
 
 /// Capitalizes every word; unlike in `str.title`, an apostrophe does not begin a word.
-pub(super) fn title(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
-    bind("title", [], arguments)?;
+pub(super) fn title(text: &str) -> String {
     let mut out = String::new();
     let mut begins = true;
-    for c in to_str(value).chars() {
+    for c in text.chars() {
         if c == '-' || matches!(c, '(' | '{' | '[' | '<') || is_space(c) {
             out.push(c);
             begins = true;
@@ -50,7 +40,7 @@ pub(super) fn title(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value
             out.extend(c.to_lowercase());
         }
     }
-    Ok(markup::like(value, out))
+    out
 }
 
 pub(super) fn trim(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
