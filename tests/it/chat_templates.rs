@@ -1,5 +1,5 @@
-//! Pins what each of our chat templates renders: the same conversations through every one of them, a snapshot a
-//! template. What a snapshot shows is the family's wire format; the mark ∎ stands where a render ends.
+//! Pins the renders of each of our chat templates: the same conversations for all of them, and one snapshot per template, which
+//! shows the family's wire format. The sign ∎ marks the end of a render.
 
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::json::{self, Object, Value};
@@ -57,7 +57,7 @@ fn source(name: &str) -> String {
     fs::read_to_string(folder().join(format!("{name}.jinja"))).expect("one of our chat templates")
 }
 
-/// Every conversation as the template renders it, each under its title.
+/// Every conversation as rendered by the template, under its title.
 fn renders(name: &str) -> String {
     let template = ChatTemplate::compile(&source(name)).expect("a chat template that compiles");
     let mut text = String::new();
@@ -71,7 +71,7 @@ fn renders(name: &str) -> String {
     text
 }
 
-/// The conversations of the file beside this one, with the tools filled in and the token a tokenizer brings.
+/// The conversations of `tests/chat_templates/conversations.json`, with the tools and a tokenizer's special token.
 fn conversations() -> Vec<(String, Object)> {
     let file = json::read(include_str!("../chat_templates/conversations.json")).expect("JSON");
     let Value::Object(file) = file else { panic!("an object of tools and conversations") };

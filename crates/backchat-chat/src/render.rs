@@ -212,7 +212,7 @@ impl ChatTemplate {
     }
 
     fn run(&self, run: &Run, context: &json::Object, prepared: &[(&str, &Prepared)]) -> Result<Rendered, RenderError> {
-        let context = Context::new(&self.program.asked, context, prepared, run.recorder.clone())
+        let context = Context::new(&self.program.context_names, context, prepared, run.recorder.clone())
             .map_err(|problem| RenderError::failed(message(&problem)))?;
         // Unused capacity costs only address space. With less, glibc would return freed memory to the system, and the
         // next render would fault it in again, page by page: it does so with more than twice the largest allocation,

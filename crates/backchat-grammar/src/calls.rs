@@ -64,7 +64,7 @@ pub(crate) fn call<'r>(
     }
     let in_json = calls.body.object.is_some();
     let mut written_out = |pieces: &[CallPart]| -> Vec<Node> {
-        pieces.iter().map(|piece| self::piece(rules, piece, tool, in_json, &written.ids, free_texts)).collect()
+        pieces.iter().map(|piece| call_part(rules, piece, tool, in_json, &written.ids, free_texts)).collect()
     };
     let (head, tail) = (written_out(&calls.body.head), written_out(&calls.body.tail));
     let node = Node::sequence(head.into_iter().chain([arguments]).chain(tail));
@@ -75,7 +75,14 @@ pub(crate) fn call<'r>(
     Ok(rules.add(&format!("call-{}", tool.name), node))
 }
 
-fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &Ids, free_texts: &FreeTexts) -> Node {
+fn call_part(
+    rules: &mut Rules,
+    piece: &CallPart,
+    tool: &Tool,
+    in_json: bool,
+    ids: &Ids,
+    free_texts: &FreeTexts,
+) -> Node {
     let mut number = || {
         let digits = Automaton::from_pattern(&Regular::class(&[('0', '9')]).repeat(1, Some(6)));
         rules.text("index", digits.unwrap_or_else(Automaton::nothing))
@@ -118,7 +125,7 @@ fn arguments<'r>(
         Arguments::Pairs(pairs) => {
             let mut nodes = Vec::new();
             for shape in &shapes {
-                nodes.push(Paired { pairs, written, free_texts, reading }.arguments(reader, shape)?);
+                nodes.push(PairedArguments { pairs, written, free_texts, reading }.arguments(reader, shape)?);
             }
             return Ok(Node::choice(nodes));
         }
@@ -165,7 +172,7 @@ fn dialect(unquoted: bool, quotes: Option<&(String, String)>, written: &Written)
 }
 
 /// Arguments written key by key.
-struct Paired<'r> {
+struct PairedArguments<'r> {
     pairs: &'r Pairs,
     written: &'r Written,
     free_texts: &'r FreeTexts,
@@ -195,7 +202,7 @@ const VALUE_TYPES: [ValueType; 7] = [
 
 /// Which spellings of one type's values the parser reads back as these values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Read {
+struct ReadBack {
     json: bool,
     python: bool,
     /// The schema also allows any text.
@@ -207,7 +214,7 @@ fn around(before: &str, node: Node, after: &str) -> Node {
 }
 
 /// Notes values that the parser may read back as others, and spellings that are left out for that reason.
-fn note(reader: &mut SchemaReader<'_>, schema: &Schema, key: Option<&str>, spelling: &Spelling, read: Read) {
+fn note(reader: &mut SchemaReader<'_>, schema: &Schema, key: Option<&str>, spelling: &Spelling, read: ReadBack) {
     if read.text {
         return;
     }
@@ -230,7 +237,7 @@ fn note(reader: &mut SchemaReader<'_>, schema: &Schema, key: Option<&str>, spell
 const ONLY_JSON: &str =
     "the parser does not read all that Python prints: only JSON, and what it takes for JSON, is allowed";
 
-impl<'r> Paired<'r> {
+impl<'r> PairedArguments<'r> {
     fn arguments(&self, reader: &mut SchemaReader<'r>, shape: &Shape) -> Result<Node, Problem> {
         let properties = shape.named_members(self.written.sorted);
         let cut = &self.pairs.cut;
@@ -322,7 +329,7 @@ impl<'r> Paired<'r> {
     }
 
     /// How the parser reads back an argument's values of one type, which does not matter if any text is allowed.
-    fn read(&self, tool: &str, key: Option<&str>, kind: &ValueType, text: bool) -> Read {
+    fn read(&self, tool: &str, key: Option<&str>, kind: &ValueType, text: bool) -> ReadBack {
         // The parser knows no type for an unlisted or empty name.
         let key = key.unwrap_or_default();
         let is = |written: &str, value: &str| {
@@ -330,7 +337,7 @@ impl<'r> Paired<'r> {
         };
         let [written, value] = kind.python;
         let json = !text && is(kind.json, kind.json);
-        Read { json, python: !text && if written == kind.json { json } else { is(written, value) }, text }
+        ReadBack { json, python: !text && if written == kind.json { json } else { is(written, value) }, text }
     }
 
     fn spelling(&self, kind: &str) -> Option<&Spelling> {
@@ -349,7 +356,7 @@ impl<'r> Paired<'r> {
         reader: &mut SchemaReader<'r>,
         shape: &Shape,
         spelling: &Spelling,
-        read: Read,
+        read: ReadBack,
         name: &str,
     ) -> Result<Node, Problem> {
         let is_word = matches!(spelling.kind, "boolean" | "null");

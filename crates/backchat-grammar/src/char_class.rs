@@ -3,21 +3,21 @@
 use super::automaton::LAST;
 
 /// Writes a class of characters, given in order: negated if it contains the last code point, and `any` if it contains
-/// all of them. `sign` writes one character in the notation.
+/// all of them. `write_char` writes one character in the notation.
 pub(super) fn bracketed(
     out: &mut String,
     ranges: impl Iterator<Item = (u32, u32)> + Clone,
-    sign: fn(&mut String, u32),
+    write_char: fn(&mut String, u32),
     any: &str,
 ) {
     let start = out.len();
     let shown = |out: &mut String, low: u32, high: u32| {
-        sign(out, low);
+        write_char(out, low);
         if high > low {
             if high > low + 1 {
                 out.push('-');
             }
-            sign(out, high);
+            write_char(out, high);
         }
     };
     if ranges.clone().last().is_none_or(|(_, high)| high != LAST) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::automaton::{Automaton, Edge};
 use super::char_class::{bracketed, hex};
-use super::rules::{Node, Rules, Waiting};
+use super::rules::{Node, NodeQueue, Rules};
 use super::{Grammar, Trigger};
 
 /// The engine that reads the grammar.
@@ -43,7 +43,7 @@ pub(super) fn ebnf(rules: &Rules, root: &Node) -> String {
 }
 
 fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
-    let mut writer = GbnfWriter { rules, dialect, waiting: Waiting::default() };
+    let mut writer = GbnfWriter { rules, dialect, waiting: NodeQueue::default() };
     let mut out = String::from("root ::= ");
     writer.choice(root, &mut out);
     out.push('\n');
@@ -63,7 +63,7 @@ fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
 struct GbnfWriter<'r> {
     rules: &'r Rules,
     dialect: Dialect,
-    waiting: Waiting,
+    waiting: NodeQueue,
 }
 
 impl GbnfWriter<'_> {
@@ -125,14 +125,14 @@ impl GbnfWriter<'_> {
                 out.push(')');
             }
             Node::Rule(number) => {
-                self.waiting.want(node);
+                self.waiting.push(node);
                 self.name(self.rules.rule_name(*number), out);
             }
             Node::Text(text, state) => {
                 if let Some(edges) = self.rules.automaton(*text).and_then(|automaton| one_class(automaton, *state)) {
                     class(out, edges.iter());
                 } else {
-                    self.waiting.want(node);
+                    self.waiting.push(node);
                     self.state_name(*text, *state, out);
                 }
             }
@@ -175,7 +175,7 @@ impl GbnfWriter<'_> {
         let (whole, rest) = (count / MOST_REPEATS, count % MOST_REPEATS);
         if whole > 0 {
             self.many_name(node, min, out);
-            self.waiting.want(&Node::Repeat(Box::new(node.clone()), min, Some(MOST_REPEATS)));
+            self.waiting.push(&Node::Repeat(Box::new(node.clone()), min, Some(MOST_REPEATS)));
             let _ = write!(out, "{{{whole}}} ");
         }
         if rest > 0 {
@@ -227,7 +227,7 @@ impl GbnfWriter<'_> {
                 literal(out, &text_run);
             }
             if automaton.state(end).is_some_and(|end| !end.accepts || !end.edges.is_empty()) {
-                self.waiting.want(&Node::Text(text, end));
+                self.waiting.push(&Node::Text(text, end));
                 out.push(' ');
                 self.state_name(text, end, out);
             }
@@ -266,10 +266,10 @@ fn one_class(automaton: &Automaton, state: usize) -> Option<&[Edge]> {
 
 /// A class of characters in brackets.
 fn class<'e>(out: &mut String, edges: impl Iterator<Item = &'e Edge> + Clone) {
-    bracketed(out, edges.map(|edge| (edge.low, edge.high)), sign, "[^\\u0000]");
+    bracketed(out, edges.map(|edge| (edge.low, edge.high)), write_char, "[^\\u0000]");
 }
 
-fn sign(out: &mut String, c: u32) {
+fn write_char(out: &mut String, c: u32) {
     match char::from_u32(c) {
         Some('\n') => out.push_str("\\n"),
         Some('\r') => out.push_str("\\r"),

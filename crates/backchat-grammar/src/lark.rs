@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::Grammar;
 use super::automaton::Automaton;
 use super::char_class::bracketed;
-use super::rules::{Node, Rules, Waiting};
+use super::rules::{Node, NodeQueue, Rules};
 use super::special::{SpecialToken, at_start, begun_mark};
 use backchat_core::push_new;
 use backchat_core::text::slice;
@@ -18,8 +18,12 @@ use backchat_core::text::slice;
 impl Grammar {
     /// For llguidance, as Lark.
     pub fn to_lark(&self) -> String {
-        let mut writer =
-            LarkWriter { rules: &self.rules, special: &self.special, out: String::new(), waiting: Waiting::default() };
+        let mut writer = LarkWriter {
+            rules: &self.rules,
+            special: &self.special,
+            out: String::new(),
+            waiting: NodeQueue::default(),
+        };
         let root = writer.choice(&self.root);
         let mut out = format!("start: {root}\n");
         while let Some(next) = writer.waiting.next() {
@@ -50,7 +54,7 @@ struct LarkWriter<'r> {
     rules: &'r Rules,
     special: &'r [SpecialToken],
     out: String,
-    waiting: Waiting,
+    waiting: NodeQueue,
 }
 
 impl LarkWriter<'_> {
@@ -84,11 +88,11 @@ impl LarkWriter<'_> {
             Node::Literal(text) => self.literal(text),
             Node::Sequence(_) | Node::Choice(_) => format!("({})", self.choice(node)),
             Node::Rule(number) => {
-                self.waiting.want(node);
+                self.waiting.push(node);
                 self.rules.rules.get(*number).map_or(String::new(), |rule| name(&rule.name))
             }
             Node::Text(text, state) => {
-                self.waiting.want(node);
+                self.waiting.push(node);
                 self.text_name(*text, *state)
             }
             Node::Repeat(node, min, max) => {
@@ -242,12 +246,12 @@ fn name(name: &str) -> String {
 /// A class of characters as a regular expression.
 fn class(ranges: &[(u32, u32)]) -> String {
     let mut out = String::from("/");
-    bracketed(&mut out, ranges.iter().copied(), sign, "(?s:.)");
+    bracketed(&mut out, ranges.iter().copied(), write_char, "(?s:.)");
     out.push('/');
     out
 }
 
-fn sign(out: &mut String, c: u32) {
+fn write_char(out: &mut String, c: u32) {
     let _ = match char::from_u32(c) {
         Some(c) if c.is_ascii_alphanumeric() || c == '_' => write!(out, "{c}"),
         _ => write!(out, "\\u{{{c:X}}}"),

@@ -186,7 +186,7 @@ impl Builder {
         notes.extend(frame.notes.iter().cloned());
         let (mut root, mut lazy) = (frame.root.clone(), frame.lazy.clone());
         let bans = self.bans(wants, &mut notes);
-        self.fill_signs(&mut rules, &mut root, lazy.as_mut(), shown.as_deref(), &mut notes);
+        self.fill_placeholders(&mut rules, &mut root, lazy.as_mut(), shown.as_deref(), &mut notes);
         notes.sort();
         notes.dedup();
         Ok(Grammar {
@@ -218,7 +218,8 @@ impl Builder {
     /// The prompt with placeholders, and the value that it has in their place.
     fn prompt(&self, request: &Request<'_>) -> (Option<String>, Option<String>) {
         let Some(prompt) = &request.prompt else { return (None, None) };
-        let (prompt, shown) = varying::with_signs(steady_prompt(&self.wire, prompt), &written_of(&self.wire).groups);
+        let (prompt, shown) =
+            varying::with_placeholders(steady_prompt(&self.wire, prompt), &written_of(&self.wire).groups);
         (Some(prompt), shown)
     }
 
@@ -250,7 +251,7 @@ impl Builder {
     }
 
     /// Replaces placeholders by the text that varies: the value in the prompt, or any possible one.
-    fn fill_signs(
+    fn fill_placeholders(
         &self,
         rules: &mut Rules,
         root: &mut Node,
@@ -260,10 +261,12 @@ impl Builder {
     ) {
         let mut roots: Vec<&mut Node> = std::iter::once(root).chain(lazy.map(|lazy| &mut lazy.root)).collect();
         let known: Vec<&Node> = roots.iter().map(|root| &**root).collect();
-        let Some(signs) = varying::Signs::find(rules, &known, &self.free_texts, shown, notes) else { return };
+        let Some(placeholders) = varying::Placeholders::find(rules, &known, &self.free_texts, shown, notes) else {
+            return;
+        };
         roots.extend(rules.rules.iter_mut().map(|rule| &mut rule.node));
         for node in roots {
-            *node = signs.resolved(std::mem::replace(node, Node::empty()));
+            *node = placeholders.resolved(std::mem::replace(node, Node::empty()));
         }
     }
 

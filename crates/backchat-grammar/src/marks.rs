@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::automaton::Automaton;
 use super::excluded::{Excluded, Forbidden, openings, without};
 use super::notes::{Effect, Note};
-use super::turn_marks::first_of_its_own;
+use super::turn_marks::first_unique_mark;
 use backchat_derive::derive;
 use backchat_derive::wire::structure::{CallPart, Encoding, KEY_AGAIN, WireFormat};
 use backchat_derive::wire::written::{TurnPart, Written};
@@ -265,7 +265,7 @@ fn bans(wire: &WireFormat, written: &Written, thought: Option<&(String, String)>
     let closing = format!("{}{after}", texts(&calls.body.tail));
     [opening, closing]
         .iter()
-        .find_map(|text| first_of_its_own(segmentation, text, &elsewhere))
+        .find_map(|text| first_unique_mark(segmentation, text, &elsewhere))
         .map(|(_, mark)| vec![mark])
         .unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Writes grammars as JSON: the rules themselves, for engines without a writer of their own.
 
 use super::Grammar;
-use super::rules::{Node, Rules, Waiting};
+use super::rules::{Node, NodeQueue, Rules};
 use backchat_core::json::{Object, Value};
 
 /// The JSON Schema (draft 7) of a grammar as JSON.
@@ -10,7 +10,7 @@ pub const SCHEMA: &str = include_str!("json.schema.json");
 impl Grammar {
     /// The rules as JSON: `start` and `rules`, of nodes `lit`, `class`, `seq`, `alt`, `repeat` and `rule`.
     pub fn to_json(&self) -> Value {
-        let mut writer = JsonWriter { rules: &self.rules, out: Object::new(), waiting: Waiting::default() };
+        let mut writer = JsonWriter { rules: &self.rules, out: Object::new(), waiting: NodeQueue::default() };
         let start = writer.node(&self.root);
         while let Some(next) = writer.waiting.next() {
             match next {
@@ -27,7 +27,7 @@ impl Grammar {
 struct JsonWriter<'r> {
     rules: &'r Rules,
     out: Object,
-    waiting: Waiting,
+    waiting: NodeQueue,
 }
 
 impl JsonWriter<'_> {
@@ -50,11 +50,11 @@ impl JsonWriter<'_> {
                 Value::from([("repeat", repeat)])
             }
             Node::Rule(number) => {
-                self.waiting.want(node);
+                self.waiting.push(node);
                 Value::from([("rule", self.rules.rule_name(*number).into())])
             }
             Node::Text(text, state) => {
-                self.waiting.want(node);
+                self.waiting.push(node);
                 Value::from([("rule", self.name(*text, *state).into())])
             }
         }

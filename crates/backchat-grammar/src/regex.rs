@@ -91,12 +91,12 @@ pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String
     }
     let path = |paths: &[Vec<Option<Expression>>], from: usize, to: usize| paths.get(from)?.get(to)?.clone();
     // The last states first, because few edges lead to them.
-    for gone in (1..order.len()).rev() {
-        let around = path(&paths, gone, gone).map(|own| own.starred());
-        for from in 0..gone {
-            let Some(before) = path(&paths, from, gone) else { continue };
-            for to in (0..gone).chain([end]) {
-                let Some(after) = path(&paths, gone, to) else { continue };
+    for removed in (1..order.len()).rev() {
+        let around = path(&paths, removed, removed).map(|own| own.starred());
+        for from in 0..removed {
+            let Some(before) = path(&paths, from, removed) else { continue };
+            for to in (0..removed).chain([end]) {
+                let Some(after) = path(&paths, removed, to) else { continue };
                 let way = match &around {
                     Some(around) => before.then(around).then(&after),
                     None => before.then(&after),
@@ -126,14 +126,14 @@ fn class(ranges: &[(u32, u32)]) -> String {
     if let [(low, high)] = ranges
         && low == high
     {
-        sign(&mut out, *low);
+        write_char(&mut out, *low);
         return out;
     }
-    bracketed(&mut out, ranges.iter().copied(), sign, r"[\s\S]");
+    bracketed(&mut out, ranges.iter().copied(), write_char, r"[\s\S]");
     out
 }
 
-fn sign(out: &mut String, c: u32) {
+fn write_char(out: &mut String, c: u32) {
     match char::from_u32(c) {
         Some('\n') => out.push_str("\\n"),
         Some('\r') => out.push_str("\\r"),

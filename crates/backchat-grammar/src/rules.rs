@@ -294,13 +294,13 @@ impl Rules {
 
 /// The queue of nodes that still need a rule in a written grammar, each once.
 #[derive(Default)]
-pub(crate) struct Waiting {
+pub(crate) struct NodeQueue {
     nodes: Vec<Node>,
     seen: HashSet<Node, foldhash::fast::RandomState>,
 }
 
-impl Waiting {
-    pub fn want(&mut self, node: &Node) {
+impl NodeQueue {
+    pub fn push(&mut self, node: &Node) {
         if self.seen.insert(node.clone()) {
             self.nodes.push(node.clone());
         }

@@ -8,7 +8,7 @@ use super::notes::{Effect, Note};
 use super::prompt_end::PromptEnd;
 use super::rules::{Node, Rules};
 use super::thinking::{self, Thinking};
-use super::turn_marks::{Begun, begun, first_of_its_own};
+use super::turn_marks::{Begun, begun, first_unique_mark};
 use super::varying::fixed_start;
 use super::{LazyStart, Trigger};
 use backchat_core::text::{common_start, slice};
@@ -358,7 +358,7 @@ impl<'t> Turn<'t> {
         }
         let shared =
             found.iter().map(|(before, _)| before.as_str()).reduce(|a, b| segmentation.shared_end(a, b))?.to_owned();
-        let (from, mark) = first_of_its_own(segmentation, &shared, &elsewhere)?;
+        let (from, mark) = first_unique_mark(segmentation, &shared, &elsewhere)?;
         let lead = shared.get(from..)?;
         let ways: Vec<Parts> = found
             .iter()

@@ -32,7 +32,7 @@ pub(super) fn begun(segmentation: Segmentation, header: &str, lead: &str) -> Beg
 }
 
 /// The first marks of a text that occur in no other: their positions and texts.
-pub(crate) fn first_of_its_own(segmentation: Segmentation, text: &str, others: &[&str]) -> Option<(usize, String)> {
+pub(crate) fn first_unique_mark(segmentation: Segmentation, text: &str, others: &[&str]) -> Option<(usize, String)> {
     let marks = segmentation.marks(text);
     let starts: Vec<usize> = marks.iter().scan(0, |at, mark| Some(std::mem::replace(at, *at + mark.len()))).collect();
     for count in 1..=marks.len() {

@@ -19,7 +19,7 @@ pub(super) fn fixed_start(text: &str) -> &str {
 }
 
 /// A prompt with the placeholder of a missing variable in place of its value, and that value.
-pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<String>) {
+pub(super) fn with_placeholders(prompt: String, groups: &[Group]) -> (String, Option<String>) {
     let found = groups.iter().find_map(|group| {
         let sign = FILLED.iter().find(|sign| group.prompt.contains(**sign))?;
         let pieces: Vec<&str> = group.prompt.split(sign).collect();
@@ -40,13 +40,13 @@ pub(super) fn with_signs(prompt: String, groups: &[Group]) -> (String, Option<St
 }
 
 /// The nodes that replace the placeholders of one grammar.
-pub(super) struct Signs {
+pub(super) struct Placeholders {
     number: Node,
     word: Node,
     value: Node,
 }
 
-impl Signs {
+impl Placeholders {
     /// The nodes for the placeholders of these rules; `None` if there are none. `value` is the one in the prompt.
     pub fn find(
         rules: &mut Rules,
@@ -133,7 +133,7 @@ mod tests {
             (format!("<bot {filled}>"), "hi<bot>", None),
             ("<bot>".to_owned(), "hi<bot>", None),
         ] {
-            let (signed, found) = with_signs(prompt.to_owned(), &[group(shown.clone())]);
+            let (signed, found) = with_placeholders(prompt.to_owned(), &[group(shown.clone())]);
             assert_eq!(found.as_deref(), value, "{shown} {prompt}");
             assert_eq!(signed.ends_with(&shown), value.is_some() || prompt.ends_with(&shown), "{signed}");
         }

@@ -40,15 +40,15 @@ impl Prepared {
 impl Context {
     /// The variables of these names. Reads of prepared ones are not recorded.
     pub(crate) fn new(
-        asked: &[Box<str>],
+        names: &[Box<str>],
         given: &json::Object,
         prepared: &[(&str, &Prepared)],
         recorder: Option<Arc<Recorder>>,
     ) -> Result<Self> {
-        let mut variables = Vec::with_capacity(asked.len());
+        let mut variables = Vec::with_capacity(names.len());
         let mut text = 0;
         let mut all = Extent::CONTAINER;
-        for name in asked {
+        for name in names {
             if let Some((_, prepared)) = prepared.iter().find(|(known, _)| **known == **name) {
                 text += prepared.text;
                 variables.push(Some(prepared.value.clone()));

@@ -21,7 +21,7 @@ pub(crate) type FunctionId = usize;
 pub(crate) struct Program {
     pub(crate) functions: Vec<Arc<Function>>,
     /// The variables it may look up in the context.
-    pub(crate) asked: Vec<Box<str>>,
+    pub(crate) context_names: Vec<Box<str>>,
     /// Its blocks, which `self` can call.
     pub(crate) blocks: Arc<HashMap<Box<str>, FunctionId>>,
     pub(crate) has_generation_blocks: bool,
@@ -29,8 +29,8 @@ pub(crate) struct Program {
 
 impl Program {
     /// The name of a variable that it may look up in the context.
-    pub(crate) fn asked(&self, number: usize) -> &str {
-        self.asked.get(number).map_or("", |name| name)
+    pub(crate) fn context_name(&self, number: usize) -> &str {
+        self.context_names.get(number).map_or("", |name| name)
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Upvalue {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Otherwise {
-    /// A variable of the context, by its number in [`Program::asked`].
+    /// A variable of the context, by its number in [`Program::context_names`].
     Context(usize),
     /// A built-in function, unless the context has a variable of that name.
     Function(usize, functions::Function),

@@ -81,10 +81,10 @@ impl<'s> Compiler<'s> {
             outer.push(at);
             at = left;
         }
-        let kind = self.alone(at);
+        let kind = self.base(at);
         let mut built = Expression { kind, span: at.span.clone() };
         while let Some(at) = outer.pop() {
-            built = self.extended(built, at);
+            built = self.operation(built, at);
         }
         built
     }
@@ -111,12 +111,12 @@ impl<'s> Compiler<'s> {
         if !matches!(of.kind, ExprKind::Name(LOOP)) {
             return None;
         }
-        let scope = self.around.last()?.scopes.iter().rev().find(|scope| scope.bound.contains_key(LOOP))?;
+        let scope = self.open_functions.last()?.scopes.iter().rev().find(|scope| scope.bound.contains_key(LOOP))?;
         Some(ExpressionKind::Loop(scope.level?, LoopField::named(field)?))
     }
 
     /// An expression that is not an operation on another value.
-    fn alone(&mut self, expression: &Expr<'s>) -> ExpressionKind {
+    fn base(&mut self, expression: &Expr<'s>) -> ExpressionKind {
         match &expression.kind {
             ExprKind::Name(name) => ExpressionKind::Name(self.name(name)),
             ExprKind::Literal(constant) => ExpressionKind::Constant(literal(constant)),
@@ -161,7 +161,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// The operation of an expression on its operand.
-    fn extended(&mut self, left: Expression, expression: &Expr<'s>) -> Expression {
+    fn operation(&mut self, left: Expression, expression: &Expr<'s>) -> Expression {
         let span = &expression.span;
         let link = match &expression.kind {
             ExprKind::Binary(operator @ (BinaryOp::And | BinaryOp::Or), operands) => {

@@ -19,8 +19,8 @@ use super::program::{
 };
 use crate::jinja::syntax::tree::{self, Expr, Parameters};
 
-use names::Around;
-use symbols::{Symbols, asks_for};
+use names::OpenFunction;
+use symbols::{Symbols, reads_before_binding};
 
 /// `self`: the template's name for itself.
 const SELF: &str = "self";
@@ -36,9 +36,9 @@ pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
     compiler.function(None, &Vec::new(), &[], body, true);
     Program {
         functions: compiler.functions.into_iter().map(Arc::new).collect(),
-        asked: compiler.asked.into_iter().map(Into::into).collect(),
+        context_names: compiler.context_names.into_iter().map(Into::into).collect(),
         blocks: Arc::new(compiler.blocks),
-        has_generation_blocks: compiler.marks,
+        has_generation_blocks: compiler.has_generation_blocks,
     }
 }
 
@@ -46,10 +46,10 @@ pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
 struct Compiler<'s> {
     functions: Vec<Function>,
     /// The enclosing functions, innermost last.
-    around: Vec<Around<'s>>,
-    asked: IndexSet<&'s str, RandomState>,
+    open_functions: Vec<OpenFunction<'s>>,
+    context_names: IndexSet<&'s str, RandomState>,
     blocks: HashMap<Box<str>, FunctionId>,
-    marks: bool,
+    has_generation_blocks: bool,
     /// The number of enclosing `autoescape` blocks.
     escapes: usize,
 }
@@ -65,8 +65,8 @@ impl<'s> Compiler<'s> {
         body: &tree::Body<'s>,
         is_whole: bool,
     ) -> FunctionId {
-        self.declared(name, |compiler, function| {
-            if let Some(around) = compiler.here() {
+        self.declare_function(name, |compiler, function| {
+            if let Some(around) = compiler.innermost() {
                 around.is_whole = is_whole;
             }
             let mut bound: Vec<&'s str> = parameters.iter().map(|(name, _)| *name).collect();
@@ -93,16 +93,16 @@ impl<'s> Compiler<'s> {
     }
 
     /// Numbers a function and compiles its body.
-    fn declared(&mut self, name: Option<&str>, inside: impl FnOnce(&mut Self, &mut Function)) -> FunctionId {
-        if let Some(around) = self.here() {
+    fn declare_function(&mut self, name: Option<&str>, inside: impl FnOnce(&mut Self, &mut Function)) -> FunctionId {
+        if let Some(around) = self.innermost() {
             around.declares = true;
         }
         let id = self.functions.len();
         self.functions.push(Function::default());
-        self.around.push(Around::default());
+        self.open_functions.push(OpenFunction::default());
         let mut function = Function { name: name.map(Into::into), may_escape: self.escapes > 0, ..Function::default() };
         inside(self, &mut function);
-        let around = self.around.pop().unwrap_or_default();
+        let around = self.open_functions.pop().unwrap_or_default();
         (function.slots, function.declares) = (around.slots, around.declares);
         if let Some(place) = self.functions.get_mut(id) {
             *place = function;
@@ -111,23 +111,24 @@ impl<'s> Compiler<'s> {
     }
 
     /// Compiles something that sees the template's own variables, but not those of the enclosing scopes.
-    fn at_the_top<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
-        let inner = self.around.split_off(self.around.len().min(1));
-        let scopes = match self.around.first_mut() {
+    fn at_top_level<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
+        let inner = self.open_functions.split_off(self.open_functions.len().min(1));
+        let scopes = match self.open_functions.first_mut() {
             Some(top) => top.scopes.split_off(top.scopes.len().min(1)),
             None => Vec::new(),
         };
         let compiled = compile(self);
-        if let Some(top) = self.around.first_mut() {
+        if let Some(top) = self.open_functions.first_mut() {
             top.scopes.extend(scopes);
         }
-        self.around.extend(inner);
+        self.open_functions.extend(inner);
         compiled
     }
 
     /// A macro, or the body of a call block.
     fn macro_function(&mut self, name: Option<&str>, parameters: &Parameters<'s>, body: &tree::Body<'s>) -> FunctionId {
-        let more: Vec<&'s str> = [VARARGS, KWARGS, CALLER].into_iter().filter(|name| asks_for(body, name)).collect();
+        let more: Vec<&'s str> =
+            [VARARGS, KWARGS, CALLER].into_iter().filter(|name| reads_before_binding(body, name)).collect();
         self.function(name, parameters, &more, body, false)
     }
 
@@ -219,9 +220,9 @@ impl<'s> Compiler<'s> {
     }
 
     fn generation(&mut self, body: &tree::Body<'s>) -> StatementKind {
-        self.marks = true;
+        self.has_generation_blocks = true;
         // Jinja2 compiles it to a call block that is called without a caller.
-        let hidden: &[_] = if asks_for(body, CALLER) { &[CALLER] } else { &[] };
+        let hidden: &[_] = if reads_before_binding(body, CALLER) { &[CALLER] } else { &[] };
         let scope = self.enter(hidden, Symbols::collect(body));
         self.hide(hidden);
         let body = self.body(body);
@@ -261,7 +262,7 @@ impl<'s> Compiler<'s> {
         let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
         // Blocks ignore an enclosing `autoescape`.
         let escapes = std::mem::take(&mut self.escapes);
-        let id = if scoped { compile(self) } else { self.at_the_top(compile) };
+        let id = if scoped { compile(self) } else { self.at_top_level(compile) };
         self.escapes = escapes;
         self.blocks.insert(name.into(), id);
         StatementKind::Block(id, scoped)
@@ -278,7 +279,7 @@ impl<'s> Compiler<'s> {
     ) -> StatementKind {
         let span = over.span.clone();
         let id = self.functions.len();
-        let id = self.declared(None, |compiler, function| {
+        let id = self.declare_function(None, |compiler, function| {
             let over = Expression { kind: ExpressionKind::Captured, span: span.clone() };
             let inner = compiler.for_loop(target, over, only, Some(id), body, otherwise);
             function.body = vec![Statement { kind: StatementKind::For(Box::new(inner)), span }];
@@ -304,7 +305,7 @@ impl<'s> Compiler<'s> {
         let only = only.map(|only| self.expression(only));
         self.add(Symbols::collect(body));
         let mut object = None;
-        if let Some(around) = self.around.last_mut() {
+        if let Some(around) = self.open_functions.last_mut() {
             if let Some(names) = around.scopes.last_mut()
                 && !names.bound.contains_key(LOOP)
             {
@@ -318,7 +319,7 @@ impl<'s> Compiler<'s> {
         }
         let body = self.body(body);
         let names = self.leave();
-        if let Some(around) = self.here() {
+        if let Some(around) = self.innermost() {
             around.loops -= 1;
         }
         let object = object.filter(|_| names.asks_for_loop);

@@ -12,7 +12,7 @@ use crate::jinja::syntax::tree;
 
 /// A function whose body is being compiled.
 #[derive(Default)]
-pub(super) struct Around<'s> {
+pub(super) struct OpenFunction<'s> {
     pub(super) scopes: Vec<Names<'s>>,
     pub(super) slots: usize,
     pub(super) loops: usize,
@@ -36,23 +36,23 @@ pub(super) struct Names<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    pub(super) fn here(&mut self) -> Option<&mut Around<'s>> {
-        self.around.last_mut()
+    pub(super) fn innermost(&mut self) -> Option<&mut OpenFunction<'s>> {
+        self.open_functions.last_mut()
     }
 
     /// Opens a scope with these parameters and the variables that its statements bind.
     pub(super) fn enter(&mut self, parameters: &[&'s str], symbols: Symbols<'s>) -> Scope {
-        let Some(around) = self.around.last_mut() else { return 0..0 };
+        let Some(around) = self.open_functions.last_mut() else { return 0..0 };
         let start = around.slots;
         around.scopes.push(Names::default());
         self.bind(parameters);
         self.add(symbols);
-        start..self.around.last().map_or(start, |around| around.slots)
+        start..self.open_functions.last().map_or(start, |around| around.slots)
     }
 
     /// Declares variables with these names in the innermost scope, unless they exist.
     fn bind(&mut self, names: &[&'s str]) {
-        let Some(around) = self.around.last_mut() else { return };
+        let Some(around) = self.open_functions.last_mut() else { return };
         let Some(scope) = around.scopes.last_mut() else { return };
         for name in names {
             scope.bound.entry(name).or_insert_with(|| {
@@ -71,7 +71,7 @@ impl<'s> Compiler<'s> {
         });
         let hidden = hidden.copied().collect();
         self.bind(&bound);
-        if let Some(scope) = self.around.last_mut().and_then(|around| around.scopes.last_mut()) {
+        if let Some(scope) = self.open_functions.last_mut().and_then(|around| around.scopes.last_mut()) {
             scope.hidden = hidden;
             scope.mentioned = first.into_keys().collect();
         }
@@ -79,15 +79,15 @@ impl<'s> Compiler<'s> {
 
     /// Makes names of the innermost scope undefined before they are bound.
     pub(super) fn hide(&mut self, names: &[&'s str]) {
-        if let Some(scope) = self.around.last_mut().and_then(|around| around.scopes.last_mut()) {
+        if let Some(scope) = self.open_functions.last_mut().and_then(|around| around.scopes.last_mut()) {
             scope.hidden.extend(names);
         }
     }
 
     /// The enclosing scopes up to the template or block, innermost first.
     fn scopes(&self) -> impl Iterator<Item = &Names<'s>> {
-        let whole = self.around.iter().rposition(|around| around.is_whole).unwrap_or(0);
-        self.around.iter().skip(whole).rev().flat_map(|around| around.scopes.iter().rev())
+        let whole = self.open_functions.iter().rposition(|around| around.is_whole).unwrap_or(0);
+        self.open_functions.iter().skip(whole).rev().flat_map(|around| around.scopes.iter().rev())
     }
 
     /// Whether a scope around the innermost one knows a name, so that the name refers to it until it is bound here.
@@ -96,18 +96,18 @@ impl<'s> Compiler<'s> {
     }
 
     pub(super) fn leave(&mut self) -> Names<'s> {
-        self.here().and_then(|around| around.scopes.pop()).unwrap_or_default()
+        self.innermost().and_then(|around| around.scopes.pop()).unwrap_or_default()
     }
 
     /// The variable of a name in the innermost scope that has one.
     pub(super) fn bound(&self, name: &str) -> Option<Slot> {
-        self.around.last()?.scopes.iter().rev().find_map(|scope| scope.bound.get(name).copied())
+        self.open_functions.last()?.scopes.iter().rev().find_map(|scope| scope.bound.get(name).copied())
     }
 
     pub(super) fn name(&mut self, text: &'s str) -> Name {
         let mut upvalues = Vec::new();
         let (mut is_outside, mut is_hidden) = (false, false);
-        'functions: for (out, around) in self.around.iter_mut().rev().enumerate() {
+        'functions: for (out, around) in self.open_functions.iter_mut().rev().enumerate() {
             for scope in around.scopes.iter_mut().rev() {
                 let Some(slot) = scope.bound.get(text).copied() else { continue };
                 upvalues.push(Upvalue { out, slot });
@@ -128,10 +128,10 @@ impl<'s> Compiler<'s> {
         } else if is_hidden {
             Otherwise::Nothing
         } else {
-            let (asked, _) = self.asked.insert_full(text);
+            let (number, _) = self.context_names.insert_full(text);
             match FUNCTIONS.find(text) {
-                Some(function) => Otherwise::Function(asked, function),
-                None => Otherwise::Context(asked),
+                Some(function) => Otherwise::Function(number, function),
+                None => Otherwise::Context(number),
             }
         };
         Name { upvalues: upvalues.into(), otherwise }

@@ -82,7 +82,7 @@ impl<'s> Symbols<'s> {
 }
 
 /// Whether a body reads a name before it binds it, anywhere except in blocks, in the order in which Jinja2 visits it.
-pub(super) fn asks_for(body: &tree::Body<'_>, name: &str) -> bool {
+pub(super) fn reads_before_binding(body: &tree::Body<'_>, name: &str) -> bool {
     first_use(body, name) == Some(Use::Read)
 }
 

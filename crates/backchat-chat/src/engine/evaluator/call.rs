@@ -97,7 +97,7 @@ impl<'r> Evaluator<'r> {
     /// Prints the result of `value(…)`; the text of a macro goes straight to the output.
     pub(super) fn print_call(&mut self, value: &Value, arguments: &[Value]) -> Result<()> {
         if let Some(called) = value.downcast_object_ref::<Macro>() {
-            return self.apart(|evaluator| evaluator.call_macro(called, arguments));
+            return self.at_fixed_position(|evaluator| evaluator.call_macro(called, arguments));
         }
         let value = self.call(value, arguments)?;
         self.print(&value)

@@ -201,8 +201,8 @@ impl<'r> Evaluator<'r> {
         match (self.known(name), &name.otherwise) {
             (Some(value), _) => value.clone(),
             (None, Otherwise::Context(_) | Otherwise::Nothing) => Value::UNDEFINED,
-            (None, Otherwise::Function(asked, function)) => {
-                Value::from_object(Builtin { name: self.program.asked(*asked).to_owned(), function: *function })
+            (None, Otherwise::Function(number, function)) => {
+                Value::from_object(Builtin { name: self.program.context_name(*number).to_owned(), function: *function })
             }
             (None, Otherwise::Blocks) => Value::from_object(Blocks(self.program.blocks.clone())),
         }
@@ -220,9 +220,9 @@ impl<'r> Evaluator<'r> {
     }
 
     pub(super) fn chain(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<Value> {
-        let (mut value, rest) = self.begun(first, links)?;
+        let (mut value, rest) = self.chain_start(first, links)?;
         for link in rest {
-            let result = self.applied(value, link);
+            let result = self.apply_link(value, link);
             value = self.at_span(&link.span, result)?;
         }
         Ok(value)
@@ -230,14 +230,14 @@ impl<'r> Evaluator<'r> {
 
     /// The value of a chain's first steps, and the remaining links. Attributes of a variable are read without copying
     /// it.
-    fn begun(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<(Value, &'r [Link])> {
+    fn chain_start(&mut self, first: &'r Expression, links: &'r [Link]) -> Result<(Value, &'r [Link])> {
         if let (ExpressionKind::Name(name), Some((link, rest))) = (&first.kind, links.split_first()) {
             let looked = match &link.kind {
                 LinkKind::Attribute(name_of) => self.known(name).map(|value| attribute(value, name_of)),
                 LinkKind::Item(key) if let ExpressionKind::Constant(key) = &key.kind => {
                     self.known(name).map(|value| item(value, key))
                 }
-                LinkKind::Call(arguments) => Some(self.called(name, arguments)),
+                LinkKind::Call(arguments) => Some(self.call_by_name(name, arguments)),
                 _ => None,
             };
             if let Some(looked) = looked {
@@ -248,7 +248,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// `name(…)`
-    fn called(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<Value> {
+    fn call_by_name(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<Value> {
         let called = self.callee(name)?;
         let arguments = self.arguments(arguments)?;
         self.call(&called, &arguments)
@@ -256,20 +256,20 @@ impl<'r> Evaluator<'r> {
 
     pub(super) fn callee(&self, name: &'r Name) -> Result<Value> {
         match (self.known(name), &name.otherwise) {
-            (None, Otherwise::Context(asked)) => {
-                Err(error(format!("there is no function `{}`", self.program.asked(*asked))))
+            (None, Otherwise::Context(number)) => {
+                Err(error(format!("there is no function `{}`", self.program.context_name(*number))))
             }
             (None, Otherwise::Nothing) => Err(error("call of a variable that is not set yet")),
-            (Some(value), Otherwise::Context(asked)) if value.as_object().is_none() => Err(error(format!(
+            (Some(value), Otherwise::Context(number)) if value.as_object().is_none() => Err(error(format!(
                 "'{}' object is not callable: there is no function `{}`",
                 type_name(value),
-                self.program.asked(*asked)
+                self.program.context_name(*number)
             ))),
             _ => Ok(self.name(name)),
         }
     }
 
-    fn applied(&mut self, value: Value, link: &'r Link) -> Result<Value> {
+    fn apply_link(&mut self, value: Value, link: &'r Link) -> Result<Value> {
         self.step()?;
         match &link.kind {
             LinkKind::Unary(operator) => limits::charged(operator(&value)),

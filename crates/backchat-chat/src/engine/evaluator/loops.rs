@@ -165,18 +165,18 @@ impl<'r> Evaluator<'r> {
         if let Some(activation) = self.activation_mut() {
             activation.loops.push(looping);
         }
-        let mut is_through = false;
+        let mut any_completed = false;
         for index in 0..len {
             self.step()?;
             self.enter(&node.inside.scope)?;
-            let Some(item) = self.turn(index) else { break };
+            let Some(item) = self.begin_iteration(index) else { break };
             if let Some((slot, object)) = &object {
                 object.index.store(index, Ordering::Relaxed);
                 self.set(*slot, Value::from_dyn_object(object.clone()));
             }
             self.assign(&node.target, item)?;
             match self.body(&node.inside.body)? {
-                Flow::Next => is_through = true,
+                Flow::Next => any_completed = true,
                 Flow::Break => break,
                 Flow::Continue => {}
             }
@@ -187,7 +187,7 @@ impl<'r> Evaluator<'r> {
         if let Some((_, object)) = &object {
             object.forget();
         }
-        if is_through { Ok(Flow::Next) } else { self.otherwise(node) }
+        if any_completed { Ok(Flow::Next) } else { self.otherwise(node) }
     }
 
     /// Runs the `else` of a loop that completed no iteration.
@@ -197,7 +197,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Begins an iteration of the innermost loop, and returns its item.
-    fn turn(&mut self, index: usize) -> Option<Value> {
+    fn begin_iteration(&mut self, index: usize) -> Option<Value> {
         let looping = self.activation_mut()?.loops.last_mut()?;
         looping.index = index;
         items(&looping.items).get(index).cloned()

@@ -215,8 +215,8 @@ impl<'r> Evaluator<'r> {
             return Some(value);
         }
         match name.otherwise {
-            Otherwise::Context(asked) | Otherwise::Function(asked, _) => {
-                self.context.variable(asked, self.program.asked(asked))
+            Otherwise::Context(number) | Otherwise::Function(number, _) => {
+                self.context.variable(number, self.program.context_name(number))
             }
             Otherwise::Blocks | Otherwise::Nothing => None,
         }

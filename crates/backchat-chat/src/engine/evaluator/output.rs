@@ -22,7 +22,7 @@ pub(super) struct Output {
     captures: usize,
     /// How many bytes of the output are counted, and their number of code points.
     counted: (usize, usize),
-    /// The number of code points in the output when the current `apart` began.
+    /// The number of code points in the output when the current `at_fixed_position` began.
     reached: Option<usize>,
     spans: Vec<(usize, usize)>,
     /// The origins of the text, if they are recorded.
@@ -95,12 +95,12 @@ impl<'r> Evaluator<'r> {
     }
 
     /// The position at the end of the text printed so far.
-    pub(super) fn printed_so_far(&self) -> usize {
+    pub(super) fn output_len(&self) -> usize {
         self.output.text.len()
     }
 
     /// Attributes all text that has no origin yet to the expression or block at this position.
-    pub(super) fn printed_by(&mut self, place: &Span) {
+    pub(super) fn attribute_to(&mut self, place: &Span) {
         let Output { text, captures: 0, origins: Some(origins), .. } = &mut self.output else { return };
         let start = origins.last().map_or(0, |last| last.text.end);
         if start < text.len() {
@@ -109,7 +109,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Removes the text after this position from the output.
-    pub(super) fn take_back(&mut self, start: usize) -> String {
+    pub(super) fn remove_since(&mut self, start: usize) -> String {
         if self.output.captures == 0
             && let Some(origins) = &mut self.output.origins
         {
@@ -120,7 +120,7 @@ impl<'r> Evaluator<'r> {
 
     /// Runs a closure and returns what it printed as a value, with its result.
     pub(super) fn capture<T>(&mut self, print: impl FnOnce(&mut Self) -> Result<T>) -> Result<(Value, T)> {
-        self.apart(|evaluator| {
+        self.at_fixed_position(|evaluator| {
             let outer = mem::take(&mut evaluator.output.text);
             evaluator.output.captures += 1;
             let printed = print(evaluator);
@@ -133,7 +133,7 @@ impl<'r> Evaluator<'r> {
 
     /// Runs a macro, a recursive loop or a capture, or prints an expression in parts. Generation blocks inside count
     /// from where it began.
-    pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn at_fixed_position<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if !self.program.has_generation_blocks || self.output.reached.is_some() {
             return run(self);
         }
@@ -147,7 +147,7 @@ impl<'r> Evaluator<'r> {
     pub(super) fn generation(&mut self, print: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let start = self.output.code_points();
         let from = self.output.text.len();
-        self.apart(print)?;
+        self.at_fixed_position(print)?;
         let body = self.output.text.get(from..).unwrap_or_default().chars().count();
         self.output.spans.push((start, start + body));
         Ok(())

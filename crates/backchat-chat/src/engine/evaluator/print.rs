@@ -25,18 +25,18 @@ impl<'r> Evaluator<'r> {
             let printed = self.nested(|evaluator| evaluator.printed(expression));
             self.at_span(&expression.span, printed)?;
         }
-        self.printed_by(&expression.span);
+        self.attribute_to(&expression.span);
         Ok(())
     }
 
     fn printed(&mut self, expression: &'r Expression) -> Result<()> {
         match &expression.kind {
             ExpressionKind::Constant(value) => self.print(value),
-            ExpressionKind::Concat(parts) => self.apart(|evaluator| {
+            ExpressionKind::Concat(parts) => self.at_fixed_position(|evaluator| {
                 parts.iter().try_for_each(|part| {
                     let value = evaluator.operand(part)?;
                     evaluator.print(&value)?;
-                    evaluator.printed_by(&part.span);
+                    evaluator.attribute_to(&part.span);
                     Ok(())
                 })
             }),
@@ -61,21 +61,21 @@ impl<'r> Evaluator<'r> {
         if !added.is_empty() {
             let value = if before.is_empty() { self.evaluate(first)? } else { self.chain(first, before)? };
             let place = before.last().map_or(&first.span, |link| &link.span);
-            return self.apart(|evaluator| evaluator.print_sum(value, place, added));
+            return self.at_fixed_position(|evaluator| evaluator.print_sum(value, place, added));
         }
         let Some((Link { kind: LinkKind::Call(arguments), span }, before)) = links.split_last() else {
             let value = self.chain(first, links)?;
             return self.print(&value);
         };
         let printed = match (&first.kind, before) {
-            (ExpressionKind::Name(name), []) => self.print_called(name, arguments),
+            (ExpressionKind::Name(name), []) => self.print_call_by_name(name, arguments),
             _ => self.chain(first, links).and_then(|value| self.print(&value)),
         };
         self.at_span(span, printed)
     }
 
     /// Prints the result of `name(…)`.
-    fn print_called(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<()> {
+    fn print_call_by_name(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<()> {
         let called = self.callee(name)?;
         let arguments = self.arguments(arguments)?;
         self.print_call(&called, &arguments)
@@ -83,7 +83,7 @@ impl<'r> Evaluator<'r> {
 
     /// Prints `value + …`, with the value at this position: part by part as long as all parts are plain text.
     fn print_sum(&mut self, value: Value, place: &Span, added: &'r [Link]) -> Result<()> {
-        let start = self.printed_so_far();
+        let start = self.output_len();
         let mut sum = Operand::Computed(value);
         let mut is_printed = false;
         for link in added {
@@ -93,15 +93,15 @@ impl<'r> Evaluator<'r> {
             if (is_printed || is_plain(&sum)) && is_plain(&right) {
                 if !is_printed {
                     self.print(&sum)?;
-                    self.printed_by(place);
+                    self.attribute_to(place);
                     is_printed = true;
                 }
                 self.print(&right)?;
-                self.printed_by(part);
+                self.attribute_to(part);
                 continue;
             }
             if is_printed {
-                sum = Operand::Computed(Value::from(self.take_back(start)));
+                sum = Operand::Computed(Value::from(self.remove_since(start)));
                 is_printed = false;
             }
             let added = limits::charged(operators::add(&sum, &right));

@@ -32,7 +32,7 @@ impl<'r> Evaluator<'r> {
             StatementKind::Recursive(over, function) => {
                 let over = self.evaluate(over)?;
                 let around = self.at;
-                self.apart(|evaluator| evaluator.recursive_loop(*function, around, over, 0))?;
+                self.at_fixed_position(|evaluator| evaluator.recursive_loop(*function, around, over, 0))?;
             }
             StatementKind::Macro(slot, function) => {
                 let declared = self.declared(*function)?;
@@ -55,7 +55,7 @@ impl<'r> Evaluator<'r> {
                     return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
                 };
                 self.print_text(text)?;
-                self.printed_by(&statement.span);
+                self.attribute_to(&statement.span);
             }
             StatementKind::Generation(inside) => {
                 self.generation(|evaluator| evaluator.scoped(inside).map(drop))?;
