@@ -66,12 +66,6 @@ fn grouped(mut items: Vec<OpenCase>) -> (Vec<OpenCase>, Vec<usize>) {
     (items, groups)
 }
 
-/// The sections of a pending expectation that would change.
-pub(super) fn sections(pending: &check::Pending<'_>) -> Vec<screen::Section> {
-    let shown = |check::PendingSection { name, expected, found }| screen::Section { name, expected, found };
-    pending.sections().into_iter().map(shown).collect()
-}
-
 fn is_settled(decision: Option<screen::Decision>) -> bool {
     matches!(decision, Some(screen::Decision::Accepted | screen::Decision::Settled))
 }
@@ -136,7 +130,7 @@ impl screen::Docket for Docket<'_> {
                 return Err(Problem { diagnostics: report.diagnostics.clone(), sources });
             }
             let pending = report.undecided();
-            Ok(pending.map(|pending| screen::Change { reasons: reasons(report), sections: sections(&pending) }))
+            Ok(pending.map(|pending| screen::Change { reasons: reasons(report), sections: pending.sections() }))
         });
         let change = change.transpose()?.flatten();
         self.shown = change.is_some().then(|| (file, item.id.clone()));

@@ -122,7 +122,7 @@ impl OpenCase {
             #[cfg(feature = "tui")]
             is_chat: report.entry.chat().is_some(),
             #[cfg(feature = "tui")]
-            difference: screen::difference(&decide::sections(&pending)),
+            difference: screen::difference(&pending.sections()),
             reasons: reasons(report),
         })
     }

@@ -1,12 +1,16 @@
-//! Finds events that are wrong or look wrong.
+//! Finds events that are wrong or look wrong, and the part of the template that causes them.
 
 use std::collections::{HashMap, HashSet};
 
 use super::compact_value::CompactValue;
 use super::message::{is_kept, joinable};
-use super::recording::{Closed, Recording};
+use super::recording::{Closed, Kind, Recording};
 use backchat_core::json::{Object, Value};
 use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
+
+/// The keys of the delimiter that opens a field's region, and of the one that closes it.
+pub const OPEN_KEYS: &[&str] = &["open", "open_pattern"];
+pub const CLOSE_KEYS: &[&str] = &["close", "close_pattern"];
 
 impl Recording {
     /// The events that make the message differ from the expected one: the ends of regions with another value, or with
@@ -98,8 +102,28 @@ impl Recording {
         Markers::new(&self.template).left_in(self.slice(close.body()))
     }
 
+    /// The field, and the keys of its delimiter, that cause a wrong end of another field's region; `None` if the
+    /// delimiters of its own field do.
+    pub fn cause(&self, event: usize) -> Option<(usize, &'static [&'static str])> {
+        let seen = self.event(event).filter(|seen| matches!(seen.kind, Kind::Close | Kind::Malformed))?;
+        if self.is_unclosed(event) {
+            return None;
+        }
+        if let Some(mark) = self.leftover(event) {
+            let (field, closes) = self.delimiter_like(mark)?;
+            return Some((field, if closes { CLOSE_KEYS } else { OPEN_KEYS }));
+        }
+        // An implicit region of only white space was left over by the close before it.
+        let body = self.slice(seen.body);
+        let opened = (0..event).rev().find(|at| self.event(*at).is_some_and(|seen| seen.kind == Kind::Open))?;
+        let is_bare = self.event(opened).is_some_and(|seen| seen.span.is_empty());
+        let before = opened.checked_sub(1).and_then(|before| self.event(before))?;
+        let is_left = is_bare && !body.is_empty() && body.trim().is_empty() && before.kind != Kind::Open;
+        is_left.then_some((before.field, CLOSE_KEYS))
+    }
+
     /// The field whose delimiter is most similar to a marker, and whether it closes the field.
-    pub(super) fn delimiter_like(&self, marker: &str) -> Option<(usize, bool)> {
+    fn delimiter_like(&self, marker: &str) -> Option<(usize, bool)> {
         let delimiters = self.template.fields().iter().enumerate().flat_map(|(index, field)| {
             let opens = field.open.iter().map(move |delimiter| (index, false, delimiter));
             opens.chain(field.close.iter().map(move |delimiter| (index, true, delimiter)))

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::moment::Moment;
-use super::recording::{Kind, Recording};
+use super::recording::{Kind, Moment, Recording};
 use backchat_parser::pattern::Pattern;
 
 /// Where to stop.
@@ -123,8 +122,7 @@ impl Recording {
     /// The moment at which this many characters of the output had arrived. `None` if the output is shorter.
     fn moment_of_offset(&self, offset: usize) -> Option<Moment> {
         let byte = self.byte_at(offset);
-        let is_reached = usize::try_from(self.offset_of(byte)).is_ok_and(|reached| reached == offset);
-        is_reached.then(|| self.moment_at(byte))
+        (self.characters_before(byte) == offset).then(|| self.moment_at(byte))
     }
 
     fn meets(&self, stop: &Stop, event: usize) -> bool {

@@ -1,7 +1,6 @@
 //! Finds the first difference of two recordings, ignoring how their chunks were cut.
 
-use super::moment::Moment;
-use super::recording::{Kind, Outcome, Recording};
+use super::recording::{Kind, Moment, Outcome, Recording};
 
 /// The first difference between two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::record::Recorder;
+use super::record::{Recorder, Run};
 use super::recording::{Entry, Kind, Outcome, Recording, narrow};
 use backchat_parser::content::coerce::Tools;
-use backchat_parser::parser::{Mode, Options, ParseError, Parser, skim};
+use backchat_parser::parser::{Mode, ParseError, skim};
 
 impl Recording {
     /// Cuts a feed of the output in two at a position of the text. The result equals the recording of a text that was
@@ -35,10 +35,11 @@ impl Recording {
     /// The two halves of a feed alone: their feeds and events are counted from 0.
     fn recorded_in_two(&self, feed: usize, place: usize, tools: Option<Arc<Tools>>) -> Result<Self, ParseError> {
         let Range { start, end } = self.feed_span(feed);
-        let options = self.recovery.apply(Options::default().mode(self.mode).tools(tools));
-        let mut parser = Parser::new(&self.template, self.slice(0..self.output), options)?;
+        let prefix = self.slice(0..self.output);
+        let run = Run { template: &self.template, prefix, mode: self.mode, tools, recovery: self.recovery };
+        let mut parser = run.parser()?;
         skim(&mut parser, self.slice(self.output..start))?;
-        let mut recorder = Recorder::new(&self.template, self.mode, self.recovery, self.text.clone(), self.output);
+        let mut recorder = Recorder::new(&run, self.text.clone());
         recorder.recording.origin = self.origin;
         recorder.pending = self.pending_after(feed - 1).to_vec();
         recorder.feed(&mut parser, self.slice(start..place), place)?;

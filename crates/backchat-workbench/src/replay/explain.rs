@@ -1,8 +1,8 @@
 //! Explains what happened, and why nothing more is released.
 
-use super::moment::Moment;
-use super::recording::{Held, Kind, Outcome, Pending, Recording};
+use super::recording::{Held, Kind, Moment, Outcome, Pending, Recording};
 use backchat_core::diagnostic::escape;
+use backchat_parser::parser::{Problem, RecoveryPolicy};
 use backchat_parser::template::Delimiter;
 
 /// The longest text quoted in a sentence, in characters.
@@ -229,6 +229,17 @@ impl Recording {
     fn is_implicit(&self, field: usize) -> bool {
         self.field(field).is_some_and(|field| field.open.is_none())
     }
+}
+
+/// The policies that recover from a problem, in words; empty if none does.
+pub fn recovery_in_words(problem: &Problem) -> String {
+    let verb = match (problem.policies.is_empty(), problem.is_recovered) {
+        (true, _) => return String::new(),
+        (false, true) => "recovered by",
+        (false, false) => "could be recovered by",
+    };
+    let policies: Vec<&str> = problem.policies.iter().map(RecoveryPolicy::as_str).collect();
+    format!("{verb} {}", policies.join(", "))
 }
 
 fn delimiter_in_words(delimiter: &Delimiter) -> String {

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::moment::Moment;
-use super::recording::{Closed, Kind, Outcome, Recording};
+use super::recording::{Closed, Kind, Moment, Outcome, Recording};
 use backchat_core::json::{Object, Value};
 
 impl Recording {

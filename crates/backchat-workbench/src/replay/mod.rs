@@ -27,31 +27,27 @@
 
 mod anomalies;
 mod breakpoint;
-mod cause;
 mod compact_value;
 mod compare;
 mod cut;
 mod cut_search;
 mod explain;
 mod message;
-mod moment;
 mod navigation;
 mod record;
 mod recording;
-mod recovery;
 mod segments;
 mod shown;
 #[cfg(test)]
 mod tests;
 
+pub use anomalies::{CLOSE_KEYS, OPEN_KEYS};
 pub use breakpoint::{Stop, StopError};
 pub use compact_value::CompactValue;
 pub use compare::{Difference, first_difference};
 pub use cut_search::{CutSearch, CutSearchResult};
-pub use explain::quoted;
-pub use moment::Moment;
+pub use explain::{quoted, recovery_in_words};
 pub use record::{Growing, Run, TooLarge};
-pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
-pub use recovery::Recovery;
+pub use recording::{Held, Kind, Moment, Outcome, Pending, Recording, Recovery, Region, Seen};
 pub use segments::Segment;
 pub use shown::{gives, longest_held, shown};

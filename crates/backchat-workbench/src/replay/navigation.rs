@@ -1,7 +1,6 @@
 //! Navigation between the moments of a recording.
 
-use super::moment::Moment;
-use super::recording::{Kind, Outcome, Recording};
+use super::recording::{Kind, Moment, Outcome, Recording};
 
 impl Recording {
     /// Before the output: the prompt was read.
@@ -37,12 +36,17 @@ impl Recording {
         self.moment_of_feed(self.feeds.partition_point(|feed| (feed.end as usize) < byte))
     }
 
+    /// The same, but no later than the last moment before the end of the output is known.
+    pub(crate) fn moment_before_end(&self, byte: usize) -> Moment {
+        self.moment_at(byte).min(self.before_end())
+    }
+
     /// The moment of this recording at the same place as a moment of another recording of the same text.
     pub fn moment_like(&self, other: &Recording, moment: Moment) -> Moment {
         if moment == other.end() {
             return self.end();
         }
-        let whole = self.moment_at(other.arrived(moment)).min(self.before_end());
+        let whole = self.moment_before_end(other.arrived(moment));
         if !other.is_inside_feed(moment) {
             return whole;
         }

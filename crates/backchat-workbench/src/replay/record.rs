@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::compact_value::CompactValue;
 use super::recording::{
-    Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field,
+    Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, Recovery, narrow, narrow_field,
 };
-use super::recovery::Recovery;
 use backchat_core::text::slice;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
@@ -26,6 +25,15 @@ pub struct Run<'a> {
     pub tools: Option<Arc<Tools>>,
     /// The recovery options.
     pub recovery: Recovery,
+}
+
+impl Run<'_> {
+    /// The parser of the run, after the prompt.
+    pub(crate) fn parser(&self) -> Result<Parser, ParseError> {
+        let Recovery { policies, validate } = self.recovery;
+        let options = Options::default().mode(self.mode).tools(self.tools.clone());
+        Parser::new(self.template, self.prefix, options.recover(policies).validate(validate))
+    }
 }
 
 /// A text of more than 4 GB, or a template of more than 65,535 fields.
@@ -75,7 +83,7 @@ impl Recording {
         if !fits(&text, run.template) {
             return Err(TooLarge);
         }
-        let mut recorder = Recorder::new(run.template, run.mode, run.recovery, text.clone(), run.prefix.len());
+        let mut recorder = Recorder::new(run, text.clone());
         recorder.run(run, &text, ends, is_whole);
         let mut recording = recorder.recording;
         recording.feeds.shrink_to_fit();
@@ -107,7 +115,7 @@ impl Growing {
         if !fits(run.prefix, run.template) {
             return Err(TooLarge);
         }
-        let mut recorder = Recorder::new(run.template, run.mode, run.recovery, run.prefix.into(), run.prefix.len());
+        let mut recorder = Recorder::new(run, run.prefix.into());
         recorder.recording.outcome = Outcome::Open;
         let parser = recorder.begin(run);
         Ok(Self { recorder, parser })
@@ -153,14 +161,14 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(template: &Template, mode: Mode, recovery: Recovery, text: Arc<str>, output: usize) -> Self {
+    pub fn new(run: &Run<'_>, text: Arc<str>) -> Self {
         let recording = Recording {
-            template: template.clone(),
-            mode,
-            recovery,
+            template: run.template.clone(),
+            mode: run.mode,
+            recovery: run.recovery,
             text,
-            origin: output,
-            output,
+            origin: run.prefix.len(),
+            output: run.prefix.len(),
             feeds: Vec::new(),
             held_spans: Vec::new(),
             entries: Vec::new(),
@@ -194,8 +202,7 @@ impl Recorder {
     /// Feeds the prompt to the parser and records the events. `None` if it could not be parsed.
     fn begin(&mut self, run: &Run<'_>) -> Option<Parser> {
         let output = self.recording.output;
-        let options = run.recovery.apply(Options::default().mode(run.mode).tools(run.tools.clone()));
-        match Parser::new(run.template, run.prefix, options) {
+        match run.parser() {
             Ok(parser) => {
                 self.recording.origin = output - parser.prefix_length();
                 for event in parser.initial_events().to_vec() {
@@ -248,21 +255,14 @@ impl Recorder {
         let origin = self.recording.origin;
         let held = parser.held();
         let settled = origin + held.start;
-        let mut same = 0;
-        let mut count = 0;
-        for pending in &held.pending {
-            let fields = self.recording.template.fields();
+        let fields = self.recording.template.fields();
+        let pending = held.pending.iter().map(|pending| {
             let field = fields.iter().position(|field| field.name == pending.field).unwrap_or(fields.len());
-            let pending = Pending::new(field, pending.closes, origin + pending.start);
-            same += usize::from(self.pending.get(count) == Some(&pending));
-            match self.pending.get_mut(count) {
-                Some(before) => *before = pending,
-                None => self.pending.push(pending),
-            }
-            count += 1;
-        }
-        if same < count || self.pending.len() > count {
-            self.pending.truncate(count);
+            Pending::new(field, pending.closes, origin + pending.start)
+        });
+        if !self.pending.iter().copied().eq(pending.clone()) {
+            self.pending.clear();
+            self.pending.extend(pending);
             let hold = Hold { feed: narrow(self.recording.feeds.len()), first: narrow(self.recording.pending.len()) };
             self.recording.holds.push(hold);
             self.recording.pending.extend_from_slice(&self.pending);

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use backchat_core::json::Value;
 use backchat_parser::content::Capture;
-use backchat_parser::parser::{Mode, ParseError, Problem};
+use backchat_parser::parser::{Mode, ParseError, Policies, Problem};
 use backchat_parser::template::{Field, Template};
 
 use super::compact_value::CompactValue;
-use super::moment::Moment;
-use super::recovery::Recovery;
 use backchat_core::text::slice;
 
 /// A recorded parse.
@@ -40,6 +38,24 @@ pub struct Recording {
     pub(super) outcome: Outcome,
     /// What went wrong, once the text has ended.
     pub(super) problems: Vec<Problem>,
+}
+
+/// A moment of a recorded parse: how many feeds were given and how many events were taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment {
+    /// The last feed that was given.
+    pub feed: usize,
+    /// How many events were taken.
+    pub event: usize,
+}
+
+/// The recovery policies, and whether arguments are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// The policies.
+    pub policies: Policies,
+    /// Whether the arguments of calls are checked against the schemas of their tools.
+    pub validate: bool,
 }
 
 /// How far the parser was after a feed.
@@ -443,6 +459,11 @@ impl Recording {
             true => count(self.output..byte),
             false => -count(byte..self.output),
         }
+    }
+
+    /// How many characters of the output come before a byte of the text.
+    pub(crate) fn characters_before(&self, byte: usize) -> usize {
+        usize::try_from(self.offset_of(byte)).unwrap_or(0)
     }
 
     /// The byte of the text at a character of the output.

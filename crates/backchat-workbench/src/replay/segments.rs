@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::moment::Moment;
-use super::recording::{Kind, Recording};
+use super::recording::{Kind, Moment, Recording};
 
 /// The role of a part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::moment::Moment;
-use super::recording::{Kind, Outcome, Recording};
+use super::recording::{Kind, Moment, Outcome, Recording};
 use backchat_core::json::Object;
 
 /// What events of one region show as: the text of chunks, the value of an end or why it has none, or else a delimiter.

@@ -9,8 +9,8 @@ use super::outputs;
 use super::page::{Head, Mood, Section, page};
 use super::playground::Playground;
 use super::stepper::stepper;
+use crate::replay::recovery_in_words;
 use backchat_core::diagnostic::shortened;
-use backchat_parser::parser::RecoveryPolicy;
 
 /// How many outputs a page steps through, those with problems first.
 const OUTPUTS: usize = 40;
@@ -97,18 +97,12 @@ fn problems(html: &mut Html, output: &Output) {
     html.of_class("div", "wide", |html| {
         html.table("", "Problems", &["problem", "field", "text", "reason", "policies"], |html| {
             for problem in recording.problems() {
-                let policies: Vec<&str> = problem.policies.iter().map(RecoveryPolicy::as_str).collect();
-                let verb = match (policies.is_empty(), problem.is_recovered) {
-                    (true, _) => "",
-                    (_, true) => "recovered by ",
-                    (_, false) => "could be recovered by ",
-                };
                 let header = |html: &mut Html| html.tag("code", "", problem.kind.as_str());
                 html.row(header, |html| {
                     html.tag("td", "", problem.field.as_deref().unwrap_or_default());
                     html.tag("td", "", &shortened(recording.slice(recording.problem_span(problem)), 200));
                     html.tag("td", "", problem.reason.as_deref().unwrap_or_default());
-                    html.tag("td", "", &format!("{verb}{}", policies.join(", ")));
+                    html.tag("td", "", &recovery_in_words(problem));
                 });
             }
         });

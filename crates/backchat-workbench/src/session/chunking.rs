@@ -1,9 +1,12 @@
-//! How an output is cut into chunks.
+//! How the output is cut into chunks: by rule, at added cuts, or where the reference's answer changes.
 
+use super::{Session, Showing};
+use crate::replay::{CutSearch, CutSearchResult};
 use backchat_core::text::ends_of;
 use backchat_parser::parser::{Chunks, cut};
 use std::fmt;
 use std::str::FromStr;
+use std::time::{Duration, Instant};
 
 /// How the output is cut into chunks: by a rule, and at extra positions that were found or requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,9 +135,96 @@ impl fmt::Display for Chunking {
     }
 }
 
+pub struct RunningSearch {
+    pub search: CutSearch,
+    pub began: Instant,
+}
+
+/// How long the search may block the screen.
+const PATIENCE: Duration = Duration::from_millis(40);
+
+/// Cuts the output in another way, or where the reference's answer changes.
+impl Session {
+    pub fn rechunk(&mut self, chunking: Chunking) {
+        if chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
+            return self.say("the chunks of this output were not recorded");
+        }
+        self.playback.chunking = chunking;
+        self.playback.is_cut_as_asked = true;
+        self.record();
+        self.say(self.playback.chunking.to_string());
+    }
+
+    /// Cuts the output by a rule in the syntax of the command line.
+    pub fn rechunk_as(&mut self, text: &str) {
+        match text.parse() {
+            Ok(chunking) => self.rechunk(chunking),
+            Err(wrong) => self.say(wrong),
+        }
+    }
+
+    /// Starts to search for the cut that changes the reference's answer.
+    pub fn start_cut_search(&mut self) {
+        if self.library.percent_read().is_some() && self.awaits_more() {
+            return;
+        }
+        let material = &self.library.material;
+        let Some(recording) = self.recording() else { return };
+        let search = CutSearch::new(recording, material.tools.clone());
+        self.playback.cut_search = Some(RunningSearch { search, began: Instant::now() });
+    }
+
+    /// Continues the search for a while; true if the screen changes.
+    pub fn go_on_searching(&mut self, now: Instant) -> bool {
+        let Some(running) = &mut self.playback.cut_search else { return false };
+        let deadline = now + PATIENCE;
+        let found = loop {
+            if let Some(found) = running.search.step() {
+                break found;
+            }
+            if Instant::now() >= deadline {
+                return true;
+            }
+        };
+        self.playback.cut_search = None;
+        match found {
+            CutSearchResult::Cuts(cuts) => self.show_cuts(&cuts),
+            CutSearchResult::Nothing { tried, possible } if tried == possible => {
+                self.say(format!("no cut changes the reference's answer: all {possible} and one character at a time"));
+            }
+            CutSearchResult::Nothing { tried, possible } => {
+                self.say(format!("none of the {tried} likeliest cuts of {possible} changes the reference's answer"));
+            }
+        }
+        true
+    }
+
+    /// Cuts the output where the reference's answer changes, and goes there.
+    fn show_cuts(&mut self, cuts: &[usize]) {
+        let Some(recording) = self.recording() else { return };
+        self.playback.chunking = Chunking::at(cuts.iter().map(|cut| recording.characters_before(*cut)));
+        self.playback.showing = Showing::Modes;
+        self.record();
+        let first = cuts.first().copied().unwrap_or(0);
+        self.set_moment(|recording, _| recording.moment_at(first));
+        self.say(format!("{}: transformers gives another answer for this output", self.playback.chunking));
+    }
+}
+
+impl RunningSearch {
+    /// The estimated remaining time of the search, from the cuts tried so far. `None` before the first.
+    pub fn remaining(&self, now: Instant) -> Option<Duration> {
+        let (tried, _) = self.search.progress();
+        let each = now.saturating_duration_since(self.began).checked_div(u32::try_from(tried).ok()?)?;
+        Some(each * u32::try_from(self.search.left()).unwrap_or(u32::MAX))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::{Recording, Run};
+    use backchat_parser::template::Template;
 
     #[test]
     fn chunks_as_they_are_written() {
@@ -186,5 +276,23 @@ mod tests {
             assert_eq!(chunking.ends("aéb日", recorded).collect::<Vec<_>>(), ends, "{chunking}");
         }
         assert_eq!(Chunking::at([1]).ends("", None).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn the_time_left_follows_from_the_cuts_tried() {
+        let template = Template::load(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#).unwrap().template;
+        let run = Run {
+            template: &template,
+            prefix: "",
+            mode: Default::default(),
+            tools: None,
+            recovery: Default::default(),
+        };
+        let recording = Recording::new(&run, ["0123456789"]).unwrap();
+        let began = Instant::now();
+        let mut running = RunningSearch { search: CutSearch::new(&recording, None), began };
+        assert_eq!(running.remaining(began), None, "nothing was tried yet");
+        assert_eq!(running.search.step(), None);
+        assert_eq!(running.remaining(began + Duration::from_secs(2)), Some(Duration::from_secs(18)));
     }
 }

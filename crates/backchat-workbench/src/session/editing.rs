@@ -1,50 +1,15 @@
-//! Operations on templates and fixtures: edit, derive, bless, verify, copy. Each returns what to show or do.
+//! Operations on outputs, templates and fixtures: type, edit, derive, bless, verify, copy.
 
-use super::material::{Material, Proof};
-use super::outputs::View;
+use super::Session;
+use super::chunking::Chunking;
+use super::outputs::{Proof, View};
 use super::playback::Position;
-use super::session::Session;
-use crate::check::Reading;
-use crate::check::fixture::{self, Actual};
-use crate::input::{Problem, path_from};
-use crate::replay::{Kind, Outcome};
-use backchat_core::diagnostic::{Diagnostic, Place, line_column};
-use backchat_core::json::{self, Object, Value};
-use backchat_parser::parser::{Mode, Options, Parser};
-use backchat_parser::template::source;
-use std::path::{Path, PathBuf};
-
-/// A fixture that holds an output and the message it gives.
-pub fn new_fixture(
-    file: &Path,
-    template: &str,
-    material: &Material,
-    tools: Option<&Value>,
-    message: &Object,
-) -> String {
-    let folder = file.parent().unwrap_or(Path::new(""));
-    let template = path_from(folder, Path::new(template));
-    fixture::write_case(&template, &material.prefix, tools, &material.output, message)
-}
-
-/// The actual result of a case: the message, the problems, the events.
-pub fn actual(material: &Material) -> Result<Actual, Problem> {
-    let options = Options::default().tools(material.tools.clone());
-    let options = options.recover(material.recovery.policies).validate(material.recovery.validate);
-    let parser = Parser::new(&material.template, &material.prefix, options);
-    let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
-    Ok(Reading::new(parser, std::iter::once(material.output.as_str())).into_actual())
-}
-
-/// Replaces a file as a whole.
-pub fn write(file: &Path, text: &str) -> Result<(), Problem> {
-    source::replace_file(file, text.as_bytes()).map_err(|error| {
-        Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
-            .at(Place::file(file.display().to_string()))
-            .help("the file is as it was; check that you may write to its folder")
-            .into()
-    })
-}
+use crate::input::Problem;
+use crate::replay::{CLOSE_KEYS, Kind, OPEN_KEYS, Outcome};
+use backchat_core::diagnostic::line_column;
+use backchat_core::json::{self, Value};
+use backchat_parser::parser::Mode;
+use std::path::PathBuf;
 
 /// A change of a text, to be shown before or after it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +20,13 @@ pub struct Change {
     pub old: String,
     /// The text after.
     pub new: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Edit {
+    pub text: String,
+    /// The lengths of its chunks, in characters.
+    pub lengths: Vec<usize>,
 }
 
 impl Session {
@@ -84,35 +56,32 @@ impl Session {
         let side = self.side()?;
         let last = side.recording.last_event(side.moment)?;
         let found = self.findings_at(last).find_map(|finding| finding.said.place.as_ref()?.span.clone());
-        let cause = || {
-            let (field, keys) = self.playback.wrong.contains(&last).then(|| side.recording.cause(last)).flatten()?;
-            self.span_of(side.recording.field_name(field), keys)
-        };
-        let acting = || self.acting().and_then(|(field, keys)| self.span_of(&field, keys));
-        found.or_else(cause).or_else(acting).map(|span| span.start)
+        let is_wrong = self.playback.wrong.contains(&last);
+        let cause = || if is_wrong { side.recording.cause(last) } else { None };
+        let span = |(field, keys): (usize, &[&str])| self.span_of(side.recording.field_name(field), keys);
+        found.or_else(|| span(cause()?)).or_else(|| span(self.acting()?)).map(|span| span.start)
     }
 
     /// The bytes of the template's file that hold a field's first known key of these, or the field.
     fn span_of(&self, field: &str, keys: &[&str]) -> Option<std::ops::Range<usize>> {
-        let (_, places) =
-            json::read_with_places_at(&self.library.material.template_text, self.library.material.template_span.start)
-                .ok()?;
+        let material = &self.library.material;
+        let (_, places) = json::read_with_places_at(&material.template_text, material.template_span.start).ok()?;
         let path = json::Path::root().key("fields").key(field);
         let found = keys.iter().find_map(|key| places.at(&path.key(key)));
         found.or_else(|| places.at(&path)).map(|found| found.key.clone().unwrap_or_else(|| found.value.clone()))
     }
 
     /// The field that acted last, and the keys of the template that caused it.
-    pub fn acting(&self) -> Option<(String, &'static [&'static str])> {
+    pub fn acting(&self) -> Option<(usize, &'static [&'static str])> {
         let side = self.side()?;
         let event = side.recording.event(side.recording.last_event(side.moment)?)?;
         let keys: &[&str] = match event.kind {
-            Kind::Open => &["open", "open_pattern"],
-            Kind::Close => &["close", "close_pattern"],
+            Kind::Open => OPEN_KEYS,
+            Kind::Close => CLOSE_KEYS,
             Kind::Malformed => &["content", "transform", "content_args"],
             Kind::Chunk => &[],
         };
-        Some((side.recording.field_name(event.field).to_owned(), keys))
+        Some((event.field, keys))
     }
 
     /// Derives the template again; returns the change, if any.
@@ -192,11 +161,11 @@ impl Session {
         if self.editing.edits.contains_key(&self.library.output) {
             return self.refuse("no command shows typed text; save it in a file, and replay that");
         }
-        let arrived = side.recording.offset_of(side.recording.arrived(side.moment));
+        let arrived = side.recording.characters_before(side.recording.arrived(side.moment));
         let at = match side.moment {
             moment if moment == side.recording.end() => Position::End,
             moment if side.recording.is_inside_feed(moment) => Position::Event(moment.event),
-            _ => Position::Character(usize::try_from(arrived).unwrap_or(0)),
+            _ => Position::Character(arrived),
         };
         let view = View { at, chunking: self.playback.chunking.clone(), showing: self.playback.showing };
         match self.library.outputs.command(self.library.output, &view) {
@@ -244,11 +213,106 @@ impl Session {
         let failures = proof.failures.clone();
         let library = &mut self.library;
         let first = library.outputs.append_conversations(failures, library.output);
-        library.names = library.outputs.names().to_vec();
         library.verdicts.truncate(first);
-        library.verdicts.resize(library.names.len(), None);
+        library.verdicts.resize(library.names().len(), None);
         self.editing.edits.retain(|output, _| *output < first);
         self.open(first);
         Some(first)
+    }
+}
+
+/// Typing more output: each key is a chunk, and nothing is written to a file.
+impl Session {
+    /// Switches to typing at the end of the output.
+    pub fn start_typing(&mut self) {
+        if self.playback.sides.is_empty() || self.awaits_more() {
+            return;
+        }
+        self.editing.is_typing = true;
+        self.set_moment(|recording, _| recording.before_end());
+        self.say("type or paste; each key is a chunk, esc ends");
+    }
+
+    /// Whether an operation has to wait for the end of the output; shows a notice if so.
+    pub(super) fn awaits_more(&mut self) -> bool {
+        self.notice = match self.library.percent_read() {
+            Some(percent) => Some(format!("{percent} % of this output was read; that has to wait for its end")),
+            None if self.library.is_awaited => {
+                Some("more of this output may arrive; that has to wait for its end".to_owned())
+            }
+            None => self.notice.take(),
+        };
+        self.library.is_partial()
+    }
+
+    /// Ends typing, and goes to the end of the output.
+    pub fn stop_typing(&mut self) {
+        self.editing.is_typing = false;
+        self.set_moment(|recording, _| recording.end());
+    }
+
+    /// Appends text that was pasted, as one chunk.
+    pub fn paste(&mut self, text: &str) {
+        if self.playback.sides.is_empty() || self.awaits_more() {
+            return;
+        }
+        self.editing.is_typing = true;
+        // Terminals send a carriage return for each line of a paste.
+        self.append(&text.replace("\r\n", "\n").replace('\r', "\n"));
+    }
+
+    /// Appends one chunk to the output.
+    pub fn append(&mut self, text: &str) {
+        let lengths = self.lengths().into_iter().chain([text.chars().count()]).collect();
+        self.library.material.output.push_str(text);
+        self.retype(lengths);
+    }
+
+    pub fn take_back(&mut self) {
+        let mut lengths = self.lengths();
+        if self.library.material.output.pop().is_some() {
+            match lengths.last_mut() {
+                Some(last) if *last > 1 => *last -= 1,
+                _ => drop(lengths.pop()),
+            }
+        }
+        self.retype(lengths);
+    }
+
+    /// The lengths of the chunks, in characters.
+    fn lengths(&self) -> Vec<usize> {
+        let output = &self.library.material.output;
+        let mut start = 0;
+        let ends = self.playback.chunking.ends(output, self.library.material.chunks.as_deref());
+        let lengths = ends.map(|end| {
+            let chunk = output.get(start..end);
+            debug_assert!(chunk.is_some(), "chunks end on the borders of characters, one after another");
+            start = end;
+            chunk.map_or(0, |chunk| chunk.chars().count())
+        });
+        lengths.collect()
+    }
+
+    /// Records the output again, with its chunks as typed.
+    fn retype(&mut self, lengths: Vec<usize>) {
+        self.editing
+            .edits
+            .insert(self.library.output, Edit { text: self.library.material.output.clone(), lengths: lengths.clone() });
+        self.library.material.chunks = Some(lengths);
+        self.library.material.expected = None;
+        self.playback.chunking = Chunking::RECORDED;
+        self.record();
+        self.set_moment(|recording, _| recording.before_end());
+    }
+
+    /// Undoes typing: shows the output of the file.
+    pub(super) fn untype(&mut self) {
+        match self.editing.edits.remove(&self.library.output) {
+            Some(_) => {
+                self.open(self.library.output);
+                self.say("what was typed is undone");
+            }
+            None => self.say("nothing was typed"),
+        }
     }
 }

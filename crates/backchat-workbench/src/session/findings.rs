@@ -1,17 +1,47 @@
 //! Findings of lint and the proof about the open output's template, their repairs, and navigation through problems.
 
-use super::material::{Finding, Material, PROOF, RepairTask, Task, TemplateFile};
-use super::playback::Showing;
-use super::session::{Applied, Session};
+use super::background::{Background, Task};
+use super::outputs::{Finding, Material, PROOF, RepairTask};
+use super::{Session, Showing};
 use crate::input::Problem;
 use crate::lint::{self, Subject};
 use crate::repair::{self, Effect, Repair};
-use crate::replay::{Kind, Recording, first_difference};
+use crate::replay::{Kind, Recording, first_difference, recovery_in_words};
 use backchat_core::diagnostic::{Diagnostic, Fix, Severity};
 use backchat_derive::derive::Options;
-use backchat_parser::parser::{self, Mode, RecoveryPolicy};
+use backchat_parser::parser::{self, Mode};
 use backchat_parser::template::source;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// A template as its file has it: the file and its text.
+type TemplateFile = (String, String);
+
+/// The findings about the template of the open output.
+#[derive(Default)]
+pub(super) struct Inspection {
+    /// Lint's findings, and then all with the effects of the repairs.
+    pub lint: Background<TemplateFile, Vec<Finding>>,
+    pub repairs: Background<TemplateFile, Vec<Finding>>,
+    /// The findings, each at its event.
+    pub findings: Vec<Finding>,
+    /// How often the list was replaced.
+    pub version: usize,
+    /// The recording in which the events were looked up.
+    pub of: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Applied {
+    pub file: PathBuf,
+    /// Its text before and after.
+    pub before: String,
+    pub after: String,
+    /// The change in words.
+    pub message: String,
+    /// Whether the proof after it was reported.
+    pub is_proved: bool,
+}
 
 /// For outputs longer than this, in bytes, repairs are not tried out to find the event that they change.
 const LONGEST: usize = 1 << 14;
@@ -64,7 +94,7 @@ impl Session {
         if !library.inspection.lint.is_about(&written) {
             let (file, text) = written.clone();
             let task: Task<Vec<Finding>> = Box::new(move || Some(linted(&file, &text)));
-            library.inspection = super::material::Inspection::default();
+            library.inspection = Inspection::default();
             library.inspection.lint.start(written, Some(task));
         }
     }
@@ -344,10 +374,8 @@ fn described(problem: &parser::Problem) -> String {
     if let Some(reason) = &problem.reason {
         words.push_str(&format!(": {reason}"));
     }
-    let policies: Vec<&str> = problem.policies.iter().map(RecoveryPolicy::as_str).collect();
-    if !policies.is_empty() {
-        let verb = if problem.is_recovered { "recovered by" } else { "could be recovered by" };
-        words.push_str(&format!(", {verb} {}", policies.join(", ")));
+    if !problem.policies.is_empty() {
+        words.push_str(&format!(", {}", recovery_in_words(problem)));
     }
     words
 }

@@ -1,13 +1,11 @@
 //! Opens outputs: at the start, from the list, after their files changed, while they arrive; and judges each.
 
+use super::Session;
 use super::chunking::ChunkRule;
-use super::material::Material;
-use super::outputs::Arrival;
+use super::outputs::{Arrival, Material};
 use super::playback::Position;
-use super::reading::{Verdict, judge, verdict_of};
-use super::session::Session;
+use super::recording::{Verdict, judge};
 use crate::input::Problem;
-use backchat_parser::parser::Mode;
 use std::time::Instant;
 
 impl Session {
@@ -108,7 +106,6 @@ impl Session {
         let library = &mut self.library;
         let is_at_end = self.playback.sides.first().is_none_or(|side| side.moment == side.recording.end());
         let follows = library.output + 1 == added.start && is_at_end && !self.editing.is_typing;
-        library.names = library.outputs.names().to_vec();
         library.verdicts.splice(added.start..added.start, added.clone().map(|_| None));
         let moved = |output: usize| if output >= added.start { output + added.len() } else { output };
         library.output = moved(library.output);
@@ -126,8 +123,7 @@ impl Session {
         let Some(at) = self.playback.opening_at else { return };
         let has_come = match (at, self.recording()) {
             (Position::Character(offset), Some(recording)) => {
-                let come = recording.offset_of(recording.text().len());
-                isize::try_from(offset).is_ok_and(|offset| offset <= come)
+                offset <= recording.characters_before(recording.text().len())
             }
             (Position::Event(count), Some(recording)) => count <= recording.event_count(),
             (Position::End, _) | (_, None) => false,
@@ -161,12 +157,12 @@ impl Session {
     /// Opens the output this many entries forward or back in the list.
     pub fn turn_to(&mut self, forward: bool, count: usize) {
         let wanted = match forward {
-            true => self.library.output.saturating_add(count).min(self.library.names.len().saturating_sub(1)),
+            true => self.library.output.saturating_add(count).min(self.library.names().len().saturating_sub(1)),
             false => self.library.output.saturating_sub(count),
         };
         if wanted == self.library.output {
             let which = if forward { "last" } else { "first" };
-            self.notice = Some(match self.library.names.len() {
+            self.notice = Some(match self.library.names().len() {
                 0 | 1 => "there is only one output".to_owned(),
                 _ => format!("this is the {which} output"),
             });
@@ -211,7 +207,7 @@ impl Session {
 
     /// Whether outputs of a list are still to be judged.
     pub(super) fn has_unjudged(&self) -> bool {
-        self.library.names.len() > 1 && self.library.verdicts.contains(&None)
+        self.library.names().len() > 1 && self.library.verdicts.contains(&None)
     }
 
     /// Judges one output that was not judged yet; returns which.
@@ -228,30 +224,5 @@ impl Session {
             *slot = Some(verdict);
         }
         Some(output)
-    }
-
-    pub(super) fn judge_shown(&mut self) {
-        match self.library.reading {
-            // A large output is judged by its background task.
-            Some(_) => self.library.shown_verdict = None,
-            None => self.judged(judge(&self.library.material)),
-        }
-    }
-
-    /// Updates the verdict on the output that is shown.
-    pub(super) fn judged(&mut self, verdict: Verdict) {
-        // The answer of the stable mode is the same for all chunks; that of the reference belongs to these.
-        let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
-        self.library.shown_verdict =
-            Some(shown.map_or(verdict, |recording| verdict_of(&self.library.material, recording)));
-        if let Some(slot) = self.library.verdicts.get_mut(self.library.output) {
-            *slot = Some(verdict);
-        }
-    }
-
-    /// The verdict on the answer that is shown. `None` if no message is expected.
-    pub fn verdict(&self) -> Option<Verdict> {
-        self.library.material.expected.as_ref()?;
-        self.library.shown_verdict
     }
 }

@@ -2,15 +2,23 @@
 //!
 //! [`OutputSet`](super::OutputSet) implements this for files; tests and benchmarks bring their own.
 
+use super::Showing;
+use super::background::Task;
 use super::chunking::Chunking;
-use super::material::{Conversation, Derived, Finding, Material, ProofTask, RepairTask};
-use super::playback::{Position, Showing};
+use super::playback::Position;
 use crate::input::Problem;
-use backchat_core::diagnostic::{Diagnostic, Place};
-use backchat_core::json::Object;
+use crate::repair::Effect;
+use crate::replay::{Recovery, Run};
+use backchat_core::diagnostic::{Diagnostic, Fix, Place, line_column};
+use backchat_core::json::{Object, Value};
+use backchat_core::text::slice;
+use backchat_parser::content::coerce::Tools;
+use backchat_parser::parser::{Chunks, Mode};
 use backchat_parser::template::Template;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A list of outputs, counted from 0.
 pub trait Outputs {
@@ -89,3 +97,150 @@ pub struct View {
     pub chunking: Chunking,
     pub showing: Showing,
 }
+
+/// An output, and what it is parsed with.
+#[derive(Clone, Debug)]
+pub struct Material {
+    pub template: Template,
+    /// Its file, as messages name it; empty or in angle brackets if no editor could open it.
+    pub template_file: String,
+    pub template_text: String,
+    /// The bytes of the text that are the template.
+    pub template_span: Range<usize>,
+    /// A second template to compare with.
+    pub other: Option<OtherTemplate>,
+    /// The prompt that the output continues.
+    pub prefix: String,
+    pub output: String,
+    /// The lengths of the chunks it came in, in characters, if they were recorded.
+    pub chunks: Option<Vec<usize>>,
+    /// The tools whose schemas give the types of arguments.
+    pub tools: Option<Arc<Tools>>,
+    pub recovery: Recovery,
+    /// The expected message, if known.
+    pub expected: Option<Object>,
+    /// Whether a fixture allows it to give another message.
+    pub is_excused: bool,
+}
+
+/// A text of up to this many characters is cut into single characters by default; a longer one into chunks of 4.
+const SHORT: usize = 20_000;
+
+impl Material {
+    /// How the output is cut unless the user says otherwise: as recorded, if it was.
+    pub fn default_chunking(&self) -> Chunking {
+        match &self.chunks {
+            Some(_) => Chunking::RECORDED,
+            None if self.output.chars().nth(SHORT).is_some() => Chunks::Every(4).into(),
+            None => Chunks::Every(1).into(),
+        }
+    }
+
+    /// The template's text as shown: as in its file, or pretty-printed if it is one long line there.
+    pub fn shown_template(&self) -> Cow<'_, str> {
+        let written = slice(&self.template_text, self.template_span.clone());
+        match written.trim().contains('\n') {
+            true => Cow::Borrowed(written),
+            false => Cow::Owned(self.template.to_json()),
+        }
+    }
+
+    /// The number of a line of the shown template in its file, from 1; in what is shown if that is laid out anew.
+    pub fn line_in_file(&self, shown: usize) -> usize {
+        let first = match self.shown_template() {
+            Cow::Borrowed(_) => line_column(&self.template_text, self.template_span.start).0,
+            Cow::Owned(_) => 1,
+        };
+        first + shown
+    }
+
+    /// The output as a template reads it.
+    pub fn run<'m>(&'m self, template: &'m Template, mode: Mode) -> Run<'m> {
+        let (tools, recovery) = (self.tools.clone(), self.recovery);
+        Run { template, prefix: &self.prefix, mode, tools, recovery }
+    }
+
+    /// Whether an editor could open the template's file.
+    pub fn has_template_file(&self) -> bool {
+        !self.template_file.is_empty() && !self.template_file.starts_with('<')
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct OtherTemplate {
+    pub name: String,
+    pub template: Template,
+}
+
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// Its status, in a word.
+    pub status: String,
+    /// The template, if there is one.
+    pub template: Option<Value>,
+}
+
+/// Verifies a template on generated conversations. `None` if the chat template cannot be rendered.
+pub type ProofTask = Task<Proof>;
+
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// How many conversations were rendered and parsed back.
+    pub cases: usize,
+    /// How many parsed back, or lost only what their wire format cannot carry.
+    pub passed: usize,
+    /// The first problem.
+    pub wrong: Option<String>,
+    /// The smallest conversation of each failure.
+    pub failures: Vec<Conversation>,
+}
+
+/// An output and the message it should give, such as a conversation that does not parse back.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    /// The answer, and the difference.
+    pub name: String,
+    pub prefix: String,
+    /// The model's turn.
+    pub output: String,
+    /// The tools it was given.
+    pub tools: Option<Value>,
+    /// The message that went in.
+    pub expected: Option<Object>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The diagnostic of lint, or of a repair with which more conversations parse back.
+    pub said: Diagnostic,
+    /// The effect of its repair on the conversations of the proof; `None` if unknown.
+    pub effect: Option<Effect>,
+    /// The event at which it shows in the open output.
+    pub event: Option<usize>,
+    /// Whether its repair makes the open output give the expected message.
+    pub settles: bool,
+}
+
+/// The id of the proof's findings; lint's have the id of their rule.
+pub const PROOF: &str = "proof";
+
+impl Finding {
+    pub fn fix(&self) -> Option<&Fix> {
+        self.said.fix.as_ref()
+    }
+
+    /// Whether it is about failing conversations.
+    pub fn is_proof(&self) -> bool {
+        self.said.id == PROOF
+    }
+
+    pub fn line(&self) -> String {
+        match self.is_proof() {
+            true => self.said.message.clone(),
+            false => format!("{} {}", self.said.id, self.said.message),
+        }
+    }
+}
+
+/// The task that finds the repairs of a refuted template, and the effects of lint's.
+pub type RepairTask = Task<Vec<Finding>>;

@@ -1,114 +1,10 @@
-//! The state of a replay: recordings, the position, and the clock that plays it. Plain data, changed by the operations
-//! of a session.
+//! Moves through a replay: by event, chunk, character and line, to positions and breakpoints, and as it plays.
 
-use super::chunking::Chunking;
-use super::search::Search;
-use crate::replay::{CutSearch, Difference, Moment, Recording, Stop};
-use backchat_parser::parser::Mode;
+use super::{Session, Side};
+use crate::replay::{Moment, Recording, Stop, quoted};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
-
-/// The recordings of an output, and the position in them.
-pub struct Playback {
-    pub chunking: Chunking,
-    /// Whether the user chose the chunking, rather than left it to the default.
-    pub is_cut_as_asked: bool,
-    pub showing: Showing,
-    /// One recording, or two side by side; none while the output cannot be read.
-    pub sides: Vec<Side>,
-    pub difference: Option<Difference>,
-    /// The events that make the message differ from the expected one, or look wrong if none is known.
-    pub wrong: Vec<usize>,
-    /// Whether steps and numbers count every chunk, rather than adjacent chunks as one.
-    pub every_event: bool,
-    pub stops: Vec<Stop>,
-    pub search: Option<Search>,
-    /// When the next chunk is due.
-    pub clock: Clock,
-    /// The search for a cut that changes the reference's answer.
-    pub cut_search: Option<RunningSearch>,
-    /// A counter of new and changed recordings.
-    pub generation: u64,
-    /// A counter of moves: equal counts mean no move in between, not even to the same moment.
-    pub moves: u64,
-    /// The requested byte of the output, and the nearest moment that the chunks allow.
-    pub(super) target: Option<(usize, Moment)>,
-    /// Where to open, until that is reached.
-    pub(super) opening_at: Option<Position>,
-}
-
-pub struct RunningSearch {
-    pub search: CutSearch,
-    pub began: Instant,
-}
-
-impl Playback {
-    /// Nothing recorded yet.
-    pub(super) fn new(chunking: Chunking, is_cut_as_asked: bool, showing: Showing, at: Option<Position>) -> Self {
-        Self {
-            chunking,
-            is_cut_as_asked,
-            showing,
-            sides: Vec::new(),
-            difference: None,
-            wrong: Vec::new(),
-            every_event: false,
-            stops: Vec::new(),
-            search: None,
-            clock: Clock::default(),
-            cut_search: None,
-            generation: 0,
-            moves: 0,
-            target: None,
-            opening_at: at,
-        }
-    }
-}
-
-pub struct Side {
-    /// Its name if there are two.
-    pub name: String,
-    pub recording: Recording,
-    pub moment: Moment,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Showing {
-    One(Mode),
-    /// Stable and reference, side by side.
-    Modes,
-    /// The template and a second one, side by side.
-    Templates(Mode),
-    /// Without recovery policies and with all of them, side by side.
-    Recovery,
-}
-
-impl Showing {
-    pub(super) fn modes(self) -> Vec<Mode> {
-        match self {
-            Showing::One(mode) => vec![mode],
-            Showing::Modes => vec![Mode::Stable, Mode::Reference],
-            Showing::Templates(mode) => vec![mode, mode],
-            Showing::Recovery => vec![Mode::Stable, Mode::Stable],
-        }
-    }
-
-    /// Which answer a command line would show.
-    pub fn mode(self) -> Mode {
-        match self {
-            Showing::One(mode) | Showing::Templates(mode) => mode,
-            Showing::Modes | Showing::Recovery => Mode::Stable,
-        }
-    }
-}
-
-pub fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Stable => "stable",
-        Mode::Reference => "reference",
-    }
-}
 
 /// A position in a replay, independent of how the output is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +102,216 @@ impl Clock {
         // A stall is not caught up.
         *due = (*due).max(now);
         steps
+    }
+}
+
+/// A step to the next or the previous one of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    NextEvent,
+    PreviousEvent,
+    NextChunk,
+    PreviousChunk,
+    NextLine,
+    PreviousLine,
+}
+
+impl Session {
+    /// Moves to a moment; the other side follows to the same text.
+    pub fn set_moment(&mut self, to: impl FnOnce(&Recording, Moment) -> Moment) {
+        let Some((first, rest)) = self.playback.sides.split_first_mut() else { return };
+        first.moment = to(&first.recording, first.moment);
+        for side in rest {
+            side.moment = side.recording.moment_like(&first.recording, first.moment);
+        }
+        self.playback.moves += 1;
+    }
+
+    /// Takes a number of steps, fewer at the end of the recording.
+    pub fn step(&mut self, step: Step, count: usize) {
+        let every_event = self.playback.every_event;
+        let one = |recording: &Recording, moment: Moment| match step {
+            Step::NextEvent if every_event => recording.next_event(moment),
+            Step::NextEvent => recording.next_row(moment),
+            Step::PreviousEvent if every_event => recording.previous_event(moment),
+            Step::PreviousEvent => recording.previous_row(moment),
+            Step::NextChunk => recording.next_feed(moment),
+            Step::PreviousChunk => recording.previous_feed(moment),
+            Step::NextLine => recording.next_line(moment),
+            Step::PreviousLine => recording.previous_line(moment),
+        };
+        self.set_moment(|recording, mut moment| {
+            for _ in 0..count {
+                let next = one(recording, moment);
+                if next == moment {
+                    break;
+                }
+                moment = next;
+            }
+            moment
+        });
+    }
+
+    /// Steps by character. A moment exists only at the end of a chunk, so a longer chunk is cut there.
+    pub fn step_characters(&mut self, forward: bool, count: usize) {
+        let Some(Side { recording, moment, .. }) = self.side() else { return };
+        // Inside a chunk the place is where the last event ended.
+        let here = match recording.is_inside_feed(*moment) {
+            true => recording.settled(*moment),
+            false => recording.arrived(*moment),
+        };
+        let (output, length) = (recording.output_start(), recording.text().len());
+        if forward && here == length {
+            return self.set_moment(|recording, _| recording.end());
+        }
+        let there = match (forward, count.checked_sub(1)) {
+            (_, None) => here,
+            (true, _) => recording.slice(here..length).char_indices().nth(count).map_or(length, |(at, _)| here + at),
+            (false, Some(last)) => {
+                let before = recording.slice(output..here);
+                before.char_indices().nth_back(last).map_or(output, |(at, _)| output + at)
+            }
+        };
+        if recording.arrived(recording.moment_before_end(there)) != there {
+            self.cut_at(there);
+        }
+        self.set_moment(|recording, _| recording.moment_before_end(there));
+    }
+
+    fn cut_at(&mut self, byte: usize) {
+        let Some(offset) = self.recording().map(|recording| recording.characters_before(byte)) else { return };
+        self.playback.chunking.cut(offset);
+        let tools = &self.library.material.tools;
+        match self.playback.sides.iter_mut().all(|side| side.recording.cut(tools.clone(), byte)) {
+            true => self.look_over(),
+            false => self.record(),
+        }
+    }
+
+    /// Goes to a position, or to the end if the output is shorter.
+    pub fn go_to(&mut self, at: Position) {
+        match at {
+            Position::Character(offset) => self.go_to_character(offset),
+            Position::Event(0) => self.set_moment(|recording, _| recording.start()),
+            Position::Event(count) => self.set_moment(|recording, _| match count <= recording.event_count() {
+                true => recording.moment_of_event(count - 1),
+                false => recording.end(),
+            }),
+            Position::End => self.set_moment(|recording, _| recording.end()),
+        }
+    }
+
+    fn go_to_character(&mut self, offset: usize) {
+        let Some(recording) = self.recording() else { return };
+        let byte = recording.byte_at(offset);
+        if offset > recording.characters_before(byte) {
+            return self.set_moment(|recording, _| recording.end());
+        }
+        self.set_moment(|recording, _| recording.moment_before_end(byte));
+        let Some(Side { recording, moment, .. }) = self.side() else { return };
+        let reached = recording.characters_before(recording.arrived(*moment));
+        self.playback.target = Some((byte.saturating_sub(recording.output_start()), *moment));
+        if offset < reached {
+            self.say(format!("character {offset} came in a chunk that ends at {reached}"));
+        }
+    }
+
+    pub fn toggle_play(&mut self, now: Instant) {
+        if self.playback.clock.is_playing() {
+            return self.playback.clock.stop();
+        }
+        if self.side().is_some_and(|side| side.moment == side.recording.end()) {
+            self.set_moment(|recording, _| recording.start());
+        }
+        self.playback.clock.play(now);
+    }
+
+    pub fn change_speed(&mut self, faster: bool) {
+        self.playback.clock.change_speed(faster);
+        self.say(format!("{} chunks a second", self.playback.clock.speed()));
+    }
+
+    /// Plays the chunks that are due, up to a breakpoint or the end; true if the screen changes.
+    pub fn play(&mut self, now: Instant) -> bool {
+        let due = self.playback.clock.due(now);
+        if due == 0 {
+            return false;
+        }
+        let mut met = None;
+        let mut moment = self.side().map(|side| side.moment).unwrap_or_default();
+        let Some(recording) = self.recording() else { return false };
+        for _ in 0..due {
+            let next = recording.next_feed(moment);
+            let stop = recording.next_stop(&self.playback.stops, moment);
+            if let Some((at, stop)) = stop.filter(|(at, _)| *at <= next) {
+                moment = at;
+                met = Some(stop);
+                break;
+            }
+            moment = next;
+        }
+        let ended = moment == recording.end();
+        self.set_moment(|_, _| moment);
+        if met.is_some() || ended {
+            self.playback.clock.stop();
+            self.notice = met.and_then(|stop| self.stopped_at(stop));
+        }
+        true
+    }
+
+    /// Goes to the next or the previous breakpoint.
+    pub fn run_to_stop(&mut self, forward: bool) {
+        if self.playback.stops.is_empty() {
+            self.say("no breakpoint is set; s sets one");
+            return;
+        }
+        let Some(side) = self.side() else { return };
+        let found = match forward {
+            true => side.recording.next_stop(&self.playback.stops, side.moment),
+            false => side.recording.previous_stop(&self.playback.stops, side.moment),
+        };
+        match found {
+            Some((moment, stop)) => {
+                self.set_moment(|_, _| moment);
+                self.notice = self.stopped_at(stop);
+            }
+            None if forward => {
+                self.set_moment(|recording, _| recording.end());
+                self.say("no breakpoint up to the end");
+            }
+            None => {
+                self.set_moment(|recording, _| recording.start());
+                self.say("no breakpoint back to the start");
+            }
+        }
+    }
+
+    fn stopped_at(&self, stop: usize) -> Option<String> {
+        self.playback.stops.get(stop).map(|stop| format!("stopped at {}", quoted(&stop.to_string())))
+    }
+
+    /// Sets a breakpoint, or removes it if it is set.
+    pub fn toggle_stop(&mut self, text: &str) {
+        match text.parse::<Stop>() {
+            Ok(Stop::Field(name)) if self.library.material.template.field(&name).is_none() => {
+                self.say(format!(
+                    "{} is not a field; use open, close, chunk, malformed, a field's name, a number or /pattern/",
+                    quoted(&name)
+                ));
+            }
+            Ok(stop) => {
+                let written = stop.to_string();
+                let before = self.playback.stops.len();
+                self.playback.stops.retain(|other| other.to_string() != written);
+                let removed = self.playback.stops.len() < before;
+                if !removed {
+                    self.playback.stops.push(stop);
+                }
+                let done = if removed { "no longer stops at" } else { "stops at" };
+                self.say(format!("{done} {}; c continues to it", quoted(&written)));
+            }
+            Err(error) => self.say(error.to_string()),
+        }
     }
 }
 

@@ -1,113 +1,192 @@
-//! Records the open output, keeps the position across recordings, and finds where two sides or an expectation differ.
+//! Records the open output, a large one in the background; keeps the position across recordings; judges outputs.
 
-use super::playback::{Showing, Side};
-use super::reading::{BackgroundRead, Extent, LARGE, Verdict, recordings};
-use super::session::Session;
-use crate::replay::{Moment, Recording, TooLarge, first_difference, quoted};
+use super::background::Background;
+use super::chunking::Chunking;
+use super::outputs::Material;
+use super::{Session, Showing, Side, mode_name};
+use crate::replay::{Recording, Recovery, Run, TooLarge, first_difference, gives};
 use backchat_core::diagnostic::Diagnostic;
-use backchat_core::json::Value;
-use backchat_parser::parser::Mode;
+use backchat_core::text::slice;
+use backchat_parser::parser::{Mode, Policies};
+use backchat_parser::template::Template;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An expected value and the actual one, as lines of JSON that differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Departure {
-    pub title: String,
-    /// The expected value; empty if nothing is expected.
-    pub expected: String,
-    /// The actual value; empty if there is none.
-    pub actual: String,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It gives the expected message.
+    Passed,
+    /// It gives another one.
+    Failed,
+    /// It gives another one, and a fixture allows that.
+    Excused,
+    /// There is no expectation; no region is malformed, nothing is missing, and no event looks wrong.
+    InOrder,
+    /// There is no expectation, and an event looks wrong or a required field is missing.
+    Odd,
+    /// It cannot be read.
+    Broken,
 }
 
-/// The longest string shown whole, in characters, and how much of a longer one is shown around the difference.
-const LONGEST: usize = 4000;
-const BEFORE: usize = 200;
-const AFTER: usize = 2000;
-
-/// The longest list shown whole, and how many elements are shown from the first that differs on.
-const MOST: usize = 400;
-
-impl Session {
-    /// Whether the answer differs from the expectation here: in the last event, or in the whole message at its end.
-    pub fn departs(&self) -> bool {
-        let Some(side) = self.side().filter(|_| self.library.material.expected.is_some()) else { return false };
-        match side.recording.has_ended(side.moment) {
-            true => matches!(self.verdict(), Some(Verdict::Failed | Verdict::Excused)),
-            false => {
-                let last = side.recording.last_event(side.moment);
-                last.is_some_and(|event| self.playback.wrong.binary_search(&event).is_ok())
-            }
+impl Verdict {
+    /// The verdict in a word or two.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::Failed => "failed",
+            Verdict::Excused => "allowed",
+            Verdict::InOrder => "in order",
+            Verdict::Odd => "looks wrong",
+            Verdict::Broken => "unreadable",
         }
     }
 
-    /// The expected and the actual value here. `None` if nothing differs.
-    pub fn departure(&self) -> Option<Departure> {
-        let expected = self.library.material.expected.as_ref().filter(|_| self.departs())?;
-        let side = self.side()?;
-        let recording = &side.recording;
-        if recording.has_ended(side.moment) {
-            let actual = Value::Object(recording.message(side.moment));
-            return Some(departure("the message", Some(Value::Object(expected.clone())), Some(actual)));
+    /// The verdict as a symbol.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Verdict::Passed | Verdict::Excused => "✓",
+            Verdict::InOrder => "·",
+            Verdict::Odd => "!",
+            Verdict::Failed | Verdict::Broken => "✗",
         }
-        let index = recording.last_event(side.moment)?;
-        let event = recording.event(index)?;
-        let title = format!("`{}`", recording.field_name(event.field));
-        let actual = event.value.map(|value| value.map_or_else(|reason| reason.into(), |value| value.read()));
-        Some(departure(&title, recording.expected_value(expected, index), actual))
     }
 }
 
-fn departure(title: &str, mut expected: Option<Value>, mut actual: Option<Value>) -> Departure {
-    if let (Some(expected), Some(actual)) = (&mut expected, &mut actual) {
-        shorten(expected, actual);
-    }
-    let text = |value: Option<Value>| value.map_or_else(String::new, |value| value.to_pretty("  "));
-    Departure { title: title.to_owned(), expected: text(expected), actual: text(actual) }
+/// The verdict on the answer of the stable mode.
+pub(super) fn judge(material: &Material) -> Verdict {
+    let run = material.run(&material.template, Mode::Stable);
+    let recording = Recording::new(&run, [material.output.as_str()]);
+    recording.map_or(Verdict::Broken, |recording| verdict_of(material, &recording))
 }
 
-/// Takes most of what two values have in common out of both, if they are long.
-fn shorten(one: &mut Value, other: &mut Value) {
-    match (one, other) {
-        (Value::String(one), Value::String(other)) if one.len().max(other.len()) > LONGEST => {
-            let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-            (*one, *other) = (around(one, same), around(other, same));
-        }
-        (Value::List(one), Value::List(other)) => {
-            let same = match one.len().max(other.len()) > MOST {
-                true => one.iter().zip(&*other).take_while(|(one, other)| one == other).count(),
-                false => 0,
+fn verdict_of(material: &Material, recording: &Recording) -> Verdict {
+    match &material.expected {
+        Some(expected) if gives(recording, expected) => Verdict::Passed,
+        Some(_) if material.is_excused => Verdict::Excused,
+        None if !recording.is_in_order() || !recording.suspicious_events().is_empty() => Verdict::Odd,
+        None => Verdict::InOrder,
+        Some(_) => Verdict::Failed,
+    }
+}
+
+/// An output longer than this, in bytes, is read in the background.
+const LARGE: usize = 1 << 17;
+
+/// How much of it is shown until then.
+const FIRST: usize = 1 << 15;
+
+pub(super) struct BackgroundRead {
+    task: Background<(), Read>,
+    /// The byte up to which it was parsed; the task stops once only it holds this.
+    reached: Arc<AtomicUsize>,
+    /// How many bytes are to be read, those of each side.
+    size: usize,
+    /// The percentage that was shown last.
+    shown: usize,
+}
+
+struct Read {
+    sides: Result<Vec<Side>, TooLarge>,
+    verdict: Verdict,
+}
+
+impl BackgroundRead {
+    fn start(material: &Material, chunking: &Chunking, showing: Showing) -> Self {
+        let reached = Arc::new(AtomicUsize::new(0));
+        let (mine, material, chunking) = (Arc::clone(&reached), material.clone(), chunking.clone());
+        let sides = if matches!(showing, Showing::One(_)) { 1 } else { 2 };
+        let size = (material.prefix.len() + material.output.len()) * sides;
+        let mut task = Background::default();
+        let read = move || {
+            let mut last = 0;
+            let goes_on = |end: usize| {
+                mine.fetch_add(end.saturating_sub(last), Ordering::Relaxed);
+                last = end;
+                Arc::strong_count(&mine) > 1
             };
-            for items in [&mut *one, &mut *other] {
-                items.drain(..same);
-                items.truncate(MOST);
-            }
-            one.iter_mut().zip(&mut *other).for_each(|(one, other)| shorten(one, other));
-            if same > 0 {
-                let left_out = Value::from(format!("… {same} equal elements …"));
-                for items in [one, other] {
-                    items.insert(0, left_out.clone());
-                }
-            }
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            for (key, value) in one.iter_mut() {
-                other.get_mut(key).into_iter().for_each(|other| shorten(value, other));
-            }
-        }
-        _ => {}
+            let sides = material.record(&chunking, showing, material.text(), Extent::Whole, goes_on);
+            (Arc::strong_count(&mine) > 1).then(|| Read { sides, verdict: judge(&material) })
+        };
+        task.start((), Some(Box::new(read)));
+        Self { task, reached, size, shown: 0 }
+    }
+
+    /// How much of it was read, in percent.
+    pub fn percent(&self) -> usize {
+        (self.reached.load(Ordering::Relaxed) * 100 / self.size.max(1)).min(99)
     }
 }
 
-/// The part of a text around the character from which it differs.
-fn around(text: &str, from: usize) -> String {
-    let start = from.saturating_sub(BEFORE);
-    let mut shown: String = text.chars().skip(start).take(BEFORE + AFTER).collect();
-    if start > 0 {
-        shown.insert_str(0, &format!("… {start} equal characters … "));
+/// How much of a text is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// All of it; its end is final.
+    Whole,
+    /// All that has arrived; more may follow.
+    Open,
+    /// Its beginning.
+    Start,
+}
+
+impl Material {
+    /// The output read whole, in one way or in two.
+    pub fn sides(&self, chunking: &Chunking, showing: Showing) -> Result<Vec<Side>, TooLarge> {
+        self.record(chunking, showing, self.text(), Extent::Whole, |_| true)
     }
-    if text.chars().nth(start + BEFORE + AFTER).is_some() {
-        shown.push_str(" …");
+
+    /// The prompt and the output as one text.
+    fn text(&self) -> Arc<str> {
+        [self.prefix.as_str(), &self.output].concat().into()
     }
-    shown
+
+    /// Records the output, whose prompt and output are `text`. `goes_on` is called with the end of each chunk, and
+    /// returns whether to continue.
+    fn record(
+        &self,
+        chunking: &Chunking,
+        showing: Showing,
+        text: Arc<str>,
+        extent: Extent,
+        mut goes_on: impl FnMut(usize) -> bool,
+    ) -> Result<Vec<Side>, TooLarge> {
+        let ends = || chunking.ends(&self.output, self.chunks.as_deref());
+        let text = match extent {
+            Extent::Whole | Extent::Open => text,
+            Extent::Start => {
+                let end = ends().take_while(|end| *end <= FIRST).last().unwrap_or(0);
+                slice(&text, ..self.prefix.len() + end).into()
+            }
+        };
+        let mut record = |name: &str, template: &Template, mode: Mode, policies: Policies| {
+            let recovery = Recovery { policies, ..self.recovery };
+            let run = Run { recovery, ..self.run(template, mode) };
+            let ends = ends().map(|end| self.prefix.len() + end);
+            let ends = ends.take_while(|end| *end <= text.len() && goes_on(*end));
+            let recording = match extent {
+                Extent::Whole => Recording::of_text(&run, Arc::clone(&text), ends)?,
+                Extent::Open | Extent::Start => Recording::of_open_text(&run, Arc::clone(&text), ends)?,
+            };
+            Ok(Side { name: name.to_owned(), moment: recording.start(), recording })
+        };
+        let (own, policies) = (&self.template, self.recovery.policies);
+        match (showing, &self.other) {
+            (Showing::Recovery, _) => Ok(vec![
+                record("without policies", own, Mode::Stable, Policies::none())?,
+                record("with all policies", own, Mode::Stable, Policies::all())?,
+            ]),
+            (Showing::Templates(mode), Some(other)) => Ok(vec![
+                record(&self.template_file, own, mode, policies)?,
+                record(&other.name, &other.template, mode, policies)?,
+            ]),
+            (Showing::Modes, _) => {
+                let both = [Mode::Stable, Mode::Reference].into_iter();
+                both.map(|mode| record(mode_name(mode), own, mode, policies)).collect()
+            }
+            (Showing::One(mode) | Showing::Templates(mode), _) => {
+                Ok(vec![record(mode_name(mode), own, mode, policies)?])
+            }
+        }
+    }
 }
 
 impl Session {
@@ -143,11 +222,34 @@ impl Session {
             self.set_moment(|recording, _| recording.moment_like(&before, moment));
         } else {
             let byte = target.unwrap_or_else(|| before.arrived(moment).saturating_sub(before.output_start()));
-            self.set_moment(|recording, _| {
-                recording.moment_at(recording.output_start() + byte).min(recording.before_end())
-            });
+            self.set_moment(|recording, _| recording.moment_before_end(recording.output_start() + byte));
             self.playback.target = self.side().map(|side| (byte, side.moment));
         }
+    }
+
+    pub(super) fn judge_shown(&mut self) {
+        match self.library.reading {
+            // A large output is judged by its background task.
+            Some(_) => self.library.shown_verdict = None,
+            None => self.judged(judge(&self.library.material)),
+        }
+    }
+
+    /// Updates the verdict on the output that is shown.
+    pub(super) fn judged(&mut self, verdict: Verdict) {
+        // The answer of the stable mode is the same for all chunks; that of the reference belongs to these.
+        let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
+        self.library.shown_verdict =
+            Some(shown.map_or(verdict, |recording| verdict_of(&self.library.material, recording)));
+        if let Some(slot) = self.library.verdicts.get_mut(self.library.output) {
+            *slot = Some(verdict);
+        }
+    }
+
+    /// The verdict on the answer that is shown. `None` if no message is expected.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.library.material.expected.as_ref()?;
+        self.library.shown_verdict
     }
 
     /// Updates state for new or changed recordings.
@@ -179,7 +281,7 @@ impl Session {
         let text = match self.recording() {
             // If the text is the same, it is shared with the recording before.
             Some(before) if is_joined(before.text(), &material.prefix, &material.output) => before.text().clone(),
-            _ => [material.prefix.as_str(), &material.output].concat().into(),
+            _ => material.text(),
         };
         let (chunking, showing) = (&self.playback.chunking, self.playback.showing);
         let extent = match self.library.is_awaited {
@@ -190,7 +292,7 @@ impl Session {
         // A task for another output, or another way of parsing this one, is dropped.
         self.library.reading = None;
         let material = &self.library.material;
-        let sides = recordings(material, chunking, showing, &text, extent, |_| true)?;
+        let sides = material.record(chunking, showing, text, extent, |_| true)?;
         self.library.reading = (extent == Extent::Start).then(|| BackgroundRead::start(material, chunking, showing));
         Ok(sides)
     }
@@ -198,10 +300,12 @@ impl Session {
     /// Takes a large output once it was read; true if the screen changes.
     pub(super) fn take_read(&mut self) -> bool {
         let Some(reading) = &mut self.library.reading else { return false };
-        let Some(read) = reading.take() else {
-            if reading.is_running() {
-                return reading.has_advanced();
-            }
+        reading.task.hear();
+        if reading.task.is_running() {
+            let now = reading.percent();
+            return std::mem::replace(&mut reading.shown, now) != now;
+        }
+        let Some(read) = reading.task.take() else {
             self.library.reading = None;
             self.say("the rest of this output could not be read");
             return true;
@@ -214,153 +318,8 @@ impl Session {
         }
         true
     }
-
-    /// Moves to a moment; the other side follows to the same text.
-    pub fn set_moment(&mut self, to: impl FnOnce(&Recording, Moment) -> Moment) {
-        let Some((first, rest)) = self.playback.sides.split_first_mut() else { return };
-        first.moment = to(&first.recording, first.moment);
-        for side in rest {
-            side.moment = side.recording.moment_like(&first.recording, first.moment);
-        }
-        self.playback.moves += 1;
-    }
-
-    /// Shows the next of: stable, reference, both; and two templates, if there are two.
-    pub fn switch_mode(&mut self) {
-        let templates = self.library.material.other.is_some();
-        self.playback.showing = match self.playback.showing {
-            Showing::One(Mode::Stable) => Showing::One(Mode::Reference),
-            Showing::One(Mode::Reference) => Showing::Modes,
-            Showing::Modes if templates => Showing::Templates(Mode::Stable),
-            Showing::Templates(Mode::Stable) => Showing::Templates(Mode::Reference),
-            Showing::Modes | Showing::Templates(Mode::Reference) | Showing::Recovery => Showing::One(Mode::Stable),
-        };
-        self.record();
-        if self.playback.sides.len() > 1 {
-            self.show_difference();
-        } else {
-            self.notice = Some(match self.playback.showing.mode() {
-                Mode::Stable => "stable: one answer however the output is cut".to_owned(),
-                Mode::Reference => "reference: transformers' answer for these chunks".to_owned(),
-            });
-        }
-    }
-
-    /// Moves to the next point of interest: for one side, the next wrong event; for two, their first difference, and
-    /// from there to their end, where the messages show the result.
-    pub fn show_next_difference(&mut self) {
-        let has_parted = self.playback.difference.zip(self.side()).is_some_and(|(difference, side)| {
-            side.moment >= difference.first && !side.recording.has_ended(side.moment)
-        });
-        if has_parted {
-            self.set_moment(|recording, _| recording.end());
-            self.say("the end of both sides; x goes back to their first difference");
-        } else {
-            self.show_difference();
-        }
-    }
-
-    /// Moves to the first difference of the two sides, or to the next event that is not as expected.
-    pub fn show_difference(&mut self) {
-        if self.playback.sides.len() < 2 {
-            return self.show_wrong();
-        }
-        let Some(difference) = self.playback.difference else {
-            if !self.playback.wrong.is_empty() {
-                return self.show_wrong();
-            }
-            return self.say("the two sides agree from start to end");
-        };
-        self.set_moment(|_, _| difference.first);
-        if let Some(other) = self.playback.sides.get_mut(1) {
-            other.moment = difference.second;
-        }
-        self.notice = Some(match self.recording().map(Recording::row_count) {
-            Some(rows) if difference.row < rows => {
-                let event = self.recording().map_or(0, |recording| recording.row(difference.row).start);
-                format!("the two sides first differ at event {}", self.event_number(event))
-            }
-            _ => "the two sides first differ at the end".to_owned(),
-        });
-    }
-
-    /// Moves to the next event that is wrong or looks wrong, wrapping around.
-    fn show_wrong(&mut self) {
-        let Some(side) = self.side() else { return };
-        let next =
-            self.playback.wrong.iter().find(|event| **event >= side.moment.event).or(self.playback.wrong.first());
-        if let Some(event) = next.copied() {
-            self.set_moment(|recording, _| recording.moment_of_event(event));
-            let left = self.recording().and_then(|recording| recording.leftover(event)).map(quoted);
-            let looks = match (self.library.material.expected.is_some(), left) {
-                (true, _) => "is not as expected".to_owned(),
-                (false, None) => "looks wrong".to_owned(),
-                (false, Some(mark)) => format!("looks wrong: {mark} is left in its text"),
-            };
-            self.say(format!("event {} {looks}", self.event_number(event)));
-        } else if self.verdict() == Some(Verdict::Failed) {
-            self.set_moment(|recording, _| recording.end());
-            self.say("every event is as expected, but an expected one is missing");
-        } else {
-            self.notice = Some(match self.verdict() {
-                Some(_) => "the message is as expected".to_owned(),
-                None => "no event looks wrong; there is no expected message".to_owned(),
-            });
-        }
-    }
-
-    /// Sets the notice of an opened output: whether it has a problem.
-    pub(super) fn set_verdict_notice(&mut self) {
-        let verdict = self.verdict();
-        let (mark, one, several) = match verdict {
-            Some(Verdict::Failed) => ("✗", "is not as expected", "are not as expected"),
-            Some(Verdict::Excused) => {
-                ("·", "is not as expected, which is allowed", "are not as expected, which is allowed")
-            }
-            _ => ("!", "looks wrong", "look wrong"),
-        };
-        self.notice = match self.playback.wrong.len() {
-            0 if verdict == Some(Verdict::Failed) => Some("✗ not as expected: x shows where".to_owned()),
-            0 => None,
-            1 => Some(format!("{mark} 1 event {one}: x goes there")),
-            count => Some(format!("{mark} {count} events {several}: x goes to the first")),
-        };
-    }
-
-    /// The number by which the list shows an event.
-    pub fn event_number(&self, event: usize) -> usize {
-        let row = self.recording().map_or(0, |recording| recording.row_of(event));
-        1 + if self.playback.every_event { event } else { row }
-    }
 }
 
 fn is_joined(text: &str, first: &str, second: &str) -> bool {
     text.len() == first.len() + second.len() && text.starts_with(first) && text.ends_with(second)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use backchat_core::json;
-
-    #[test]
-    fn long_values_are_shown_around_what_differs() {
-        let same = "x".repeat(5000);
-        let values = |end: &str| json::read(&format!(r#"{{"a": "{same}{end}", "b": [1, 2], "c": {end}}}"#)).unwrap();
-        let shortened = |mut one, mut other| {
-            shorten(&mut one, &mut other);
-            (one, other)
-        };
-        let (one, other) = shortened(values("1"), values("2"));
-        for (value, end) in [(one, '1'), (other, '2')] {
-            let text = value.get("a").and_then(Value::as_str).unwrap().to_owned();
-            assert!(text.starts_with("… 4800 equal characters … xxx") && text.ends_with(end), "{text}");
-            assert_eq!(value.get("b").unwrap().to_string(), "[1, 2]");
-            assert_eq!(value.get("c").unwrap().to_string(), end.to_string());
-        }
-        let list = |last: i64| Value::List((0..500).map(Value::from).chain([Value::from(last)]).collect());
-        let (one, other) = shortened(list(1), list(2));
-        assert_eq!(one.to_string(), r#"["… 500 equal elements …", 1]"#);
-        assert_eq!(other.to_string(), r#"["… 500 equal elements …", 2]"#);
-    }
 }

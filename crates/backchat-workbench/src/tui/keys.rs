@@ -1,9 +1,67 @@
-//! The single table of keys, for lookup, help, and the bottom bar.
+//! The single table of keys and their actions, for lookup, help, and the bottom bar.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::action::{Action, BACK, FORWARD};
 use crate::session::Step;
+
+/// The direction of an action that has two.
+const FORWARD: bool = true;
+const BACK: bool = false;
+
+/// The action of a key or the mouse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Step(Step),
+    Character(bool),
+    ToStart,
+    ToEnd,
+    Palette,
+    Play,
+    Faster,
+    Slower,
+    Continue(bool),
+    ToggleStop,
+    Stops,
+    Search,
+    Match(bool),
+    Rechunk,
+    SearchCut,
+    SwitchMode,
+    SwitchRecovery,
+    ToProblem,
+    ToDifference,
+    Output(bool),
+    Outputs,
+    Type,
+    Undo,
+    Findings,
+    Repair,
+    Edit,
+    Derive,
+    Failures,
+    Bless,
+    Copy,
+    Pane(bool),
+    Fold,
+    Zoom,
+    Move(bool),
+    Grow,
+    Shrink,
+    /// Scrolls by some rows, pages or half pages: down, or up if there are fewer than none.
+    Scroll(isize),
+    Page(isize),
+    HalfPage(isize),
+    Whitespace,
+    Future,
+    EveryEvent,
+    Details,
+    Redraw,
+    Help,
+    Suspend,
+    Quit,
+    /// Closes the overlay, or stops the running work.
+    Leave,
+}
 
 pub struct Binding {
     /// The keys, any of which triggers it.

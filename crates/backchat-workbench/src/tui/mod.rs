@@ -2,7 +2,6 @@
 //!
 //! [`App`] is a session and its layout on the screen, changed only by keys and the mouse; `view` draws it; `term` owns the terminal; [`run`] connects them. [`review`] is a second screen.
 
-mod action;
 mod app;
 mod diff;
 mod editor;
@@ -20,7 +19,6 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use action::Effect;
-pub use app::App;
+pub use app::{App, Effect};
 pub use screen::run;
 pub use theme::Theme;

@@ -7,14 +7,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crossterm::event::{self, Event};
 
-use super::action::Effect;
-use super::app::App;
+use super::app::{App, Effect};
 use super::editor;
 use super::signals::{Signals, suspend};
-use super::term::Term;
-
-/// How often files and signals are checked.
-const BEAT: Duration = Duration::from_millis(150);
+use super::term::{BEAT, Term, with_terminal};
 
 /// The shortest wait for a key. Without a wait, crossterm does not poll the terminal at all (`use-dev-tty`), and keys
 /// would be ignored as long as there is work.
@@ -22,13 +18,7 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// Runs the workbench until the user leaves it, or a signal ends it; returns the signal.
 pub fn run(app: &mut App) -> io::Result<Option<i32>> {
-    let signals = Signals::install()?;
-    let mut term = Term::take("backchat replay")?;
-    match run_in(app, &mut term, &signals) {
-        // A closed terminal fails before its signal is checked.
-        Err(error) => signals.end().map(Some).ok_or(error),
-        ended => ended,
-    }
+    with_terminal("backchat replay", Some, |term, signals| run_in(app, term, signals))
 }
 
 fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Option<i32>> {

@@ -4,6 +4,7 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, BufWriter, Write, stderr, stdout};
 use std::mem::ManuallyDrop;
 use std::sync::{Mutex, Once, PoisonError};
+use std::time::Duration;
 
 use crossterm::cursor::Show;
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
@@ -26,6 +27,21 @@ pub type Screen = Terminal<CrosstermBackend<io::BufWriter<io::Stdout>>>;
 /// if the panic reaches [`Term`], that restores the terminal first and then reports it.
 static PANICS: Mutex<Option<String>> = Mutex::new(None);
 
+/// How often files and signals are checked.
+pub const BEAT: Duration = Duration::from_millis(150);
+
+/// Takes over the terminal for a screen; `ended_by` gives the result if a signal closes the terminal.
+pub fn with_terminal<T>(
+    title: &'static str,
+    ended_by: impl FnOnce(i32) -> T,
+    run: impl FnOnce(&mut Term, &Signals) -> io::Result<T>,
+) -> io::Result<T> {
+    let signals = Signals::install()?;
+    let mut term = Term::take(title)?;
+    // A closed terminal fails before its signal is checked.
+    run(&mut term, &signals).or_else(|error| signals.end().map(ended_by).ok_or(error))
+}
+
 /// The terminal while the workbench has it. Dropping it restores the terminal.
 pub struct Term {
     /// Not dropped: it would panic if it cannot show the cursor because the terminal is gone. Restoring shows the
@@ -37,7 +53,7 @@ pub struct Term {
 
 impl Term {
     /// Takes over the terminal. A panic restores it before it is reported.
-    pub fn take(title: &'static str) -> io::Result<Self> {
+    fn take(title: &'static str) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let report = std::panic::take_hook();

@@ -171,8 +171,11 @@ fn bench(outputs: &[&'static str], start: &Start) -> Bench {
 }
 
 fn bench_in(theme: Theme, outputs: &[&'static str], start: &Start) -> Bench {
+    bench_named(theme, (0..outputs.len()).map(|at| format!("output-{at}.txt")).collect(), outputs, start)
+}
+
+fn bench_named(theme: Theme, names: Vec<String>, outputs: &[&'static str], start: &Start) -> Bench {
     let world = Rc::new(RefCell::new(World::default()));
-    let names = (0..outputs.len()).map(|at| format!("output-{at}.txt")).collect();
     let outputs = TestOutputs { names, outputs: outputs.to_vec(), first_failing: outputs.len(), world: world.clone() };
     Bench { app: App::new(Box::new(outputs), start, theme).map_err(|problem| problem.line()).unwrap(), world }
 }
@@ -430,9 +433,8 @@ fn why_text_is_held_can_be_read_whole() {
 
 #[test]
 fn the_header_keeps_what_counts() {
-    let mut bench = bench(&[OUTPUT], &start());
-    bench.app.session.library.names =
-        vec!["a/very/long/path/to/a/folder/of/many/fixtures.fixture#and-a-long-case".to_owned()];
+    let name = "a/very/long/path/to/a/folder/of/many/fixtures.fixture#and-a-long-case";
+    let mut bench = bench_named(Theme::Dark, vec![name.to_owned()], &[OUTPUT], &start());
     for (width, parts) in [
         (80, &["long-case", "stable, chunks of 1", "char 0/105  chunk 0/105"][..]),
         (60, &["long-case", "stable, chunks of 1", "char 0/105"]),

@@ -3,8 +3,8 @@
 //! Everything is read on demand, so that the screen shows the current files. Standard input and pipes, which can be
 //! read only once, are kept.
 
+mod arriving;
 mod operations;
-mod proof;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::arriving::{Followed, Piped, RowPlace, holds_cases, is_recorded};
-use super::material::{Conversation, Derived, Material, OtherTemplate};
+use self::arriving::{Followed, Piped, RowPlace, is_recorded};
+use super::outputs::{Conversation, Derived, Material, OtherTemplate};
 use crate::check::fixture::{self, Broken, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::fixture_files;
 use crate::input::{self, Problem};
@@ -26,6 +26,8 @@ use backchat_derive::derive;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::template::Template;
 use backchat_parser::template::source::{self, Opened, SourceError};
+
+pub use self::arriving::holds_cases;
 
 /// The names that say which outputs to open and what to parse them with.
 #[derive(Clone, Debug, Default)]

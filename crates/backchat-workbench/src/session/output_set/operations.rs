@@ -3,21 +3,21 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::super::arriving::{Followed, recorded};
+use super::super::Showing;
 use super::super::chunking::Chunking;
-use super::super::editing::{actual, new_fixture, write};
 use super::super::findings::repairs;
-use super::super::material::{Conversation, Derived, Finding, Material, ProofTask, RepairTask};
-use super::super::outputs::{Arrival, Outputs, View};
-use super::super::playback::Showing;
-use super::proof::proof;
+use super::super::outputs::{
+    Arrival, Conversation, Derived, Finding, Material, Outputs, Proof, ProofTask, RepairTask, View,
+};
+use super::arriving::{Followed, recorded};
 use super::{OutputSet, OutputSource, Request, derived};
-use crate::check::fixture::{self, Case, TemplateSource};
-use crate::input::{self, Problem};
+use crate::check::Reading;
+use crate::check::fixture::{self, Actual, Case, TemplateSource};
+use crate::input::{self, Problem, path_from};
 use crate::replay::Recovery;
 use backchat_core::diagnostic::{Diagnostic, Place, line_column, shell_word};
 use backchat_core::json::Object;
-use backchat_derive::derive;
+use backchat_derive::derive::{self, Failure, Options, Proven, Status};
 use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 use backchat_parser::template::source;
@@ -162,7 +162,9 @@ impl Outputs for OutputSet {
                     .into());
                 };
                 let tools = self.named_tools()?;
-                write(&file, &new_fixture(&file, template, material, tools.as_ref(), message))?;
+                let template = path_from(file.parent().unwrap_or(Path::new("")), Path::new(template));
+                let Material { prefix, output, .. } = material;
+                write(&file, &fixture::write_case(&template, prefix, tools.as_ref(), output, message))?;
                 Ok(format!("blessed: wrote {}", file.display()))
             }
             _ => Err(Diagnostic::error(
@@ -275,4 +277,70 @@ impl OutputSet {
         let material = self.material(opened, given, case.chunks)?;
         Ok(Material { is_excused, recovery, ..material })
     }
+
+    /// The chat template of an output and the options that `backchat derive` would use for it.
+    fn deriving(&self, index: usize) -> Result<(String, Options), Problem> {
+        let (name, set) = self.chat_template(index)?;
+        let source = backchat_chat::source::open(&name, None)?.for_tools();
+        let mut options = Options::for_source(&source).now(self.asked.now.clone());
+        options.variables.extend(set);
+        Ok((source.template, options))
+    }
+
+    /// The same, unless the output is not proved: a derived one was verified already, and has no file to edit.
+    fn provable(&self, index: usize) -> Option<(String, Options)> {
+        let is_provable = self.origin.is_none() && self.can_derive(index);
+        is_provable.then(|| self.deriving(index).ok()).flatten()
+    }
+
+    /// How many outputs come before the conversations that a proof fails on.
+    fn asked_for(&self) -> usize {
+        self.items.iter().take_while(|item| !matches!(item, OutputSource::Failing { .. })).count()
+    }
+
+    /// A conversation, parsed with the template as its file has it now.
+    fn failing(&self, of: usize, conversation: &Conversation) -> Result<Material, Problem> {
+        let opened = match self.items.get(of) {
+            Some(OutputSource::Case(name)) => self.template_of(Some(&self.case(name)?.0))?,
+            _ => self.template_of(None)?,
+        };
+        self.material(opened, conversation.clone(), None)
+    }
+}
+
+fn proof(proven: &Proven) -> Option<Proof> {
+    let verdict = &proven.verdict;
+    (proven.status != Status::Failed).then(|| Proof {
+        cases: verdict.cases,
+        passed: verdict.cases - verdict.failed(),
+        wrong: verdict.failures.first().map(Failure::fault),
+        failures: verdict.failures.iter().map(Conversation::from).collect(),
+    })
+}
+
+impl From<&Failure> for Conversation {
+    fn from(failure: &Failure) -> Self {
+        Self {
+            name: format!("{}: {}", failure.case, failure.what),
+            prefix: failure.prefix.clone(),
+            output: failure.text.clone(),
+            tools: Some(derive::proof_tools()),
+            expected: failure.expected.as_object().cloned(),
+        }
+    }
+}
+
+/// The actual result of a case: the message, the problems, the events.
+fn actual(material: &Material) -> Result<Actual, Problem> {
+    let parser = material.run(&material.template, Mode::Stable).parser();
+    let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
+    Ok(Reading::new(parser, std::iter::once(material.output.as_str())).into_actual())
+}
+
+/// Replaces a file as a whole.
+fn write(file: &Path, text: &str) -> Result<(), Problem> {
+    source::replace_file(file, text.as_bytes()).map_err(|error| {
+        let help = "the file is as it was; check that you may write to its folder";
+        input::cannot_write(&file.display().to_string(), &error).help(help).into()
+    })
 }

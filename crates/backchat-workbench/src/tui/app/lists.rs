@@ -1,23 +1,61 @@
-//! Keys and clicks in the filtered lists: outputs and actions.
+//! The filtered lists, with their keys and clicks: outputs, and the palette of actions and positions.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position as Cell;
 
-use super::super::action::Effect;
-use super::App;
+use super::super::keys::{Action, Binding, KEYS};
 use super::fuzzy::ranked;
 use super::overlay::Overlay;
-use super::palette::{Command, commands};
 use super::picker::Picker;
+use super::{App, Effect};
+use crate::session::Position;
+
+/// A row of the palette.
+#[derive(Clone, Copy)]
+pub enum Command {
+    /// Go to the place that was typed.
+    Go(Position),
+    Key(&'static Binding),
+}
+
+/// The rows for what was typed, the best first.
+pub fn commands(typed: &str) -> Vec<Command> {
+    let place = typed.trim().parse::<Position>().ok().map(Command::Go);
+    // Closing the palette is not an action to choose from it.
+    let bindings: Vec<&Binding> = KEYS.iter().filter(|binding| binding.action != Action::Leave).collect();
+    let named: Vec<String> = bindings.iter().map(|binding| format!("{} {}", binding.words, binding.short)).collect();
+    let found = ranked(named.iter().map(String::as_str), typed)
+        .into_iter()
+        .filter_map(|at| bindings.get(at).copied().map(Command::Key));
+    place.into_iter().chain(found).collect()
+}
+
+impl Command {
+    pub fn words(self) -> String {
+        match self {
+            Command::Go(Position::Character(offset)) => format!("go to character {offset}"),
+            Command::Go(Position::Event(count)) => format!("go to event {count}"),
+            Command::Go(Position::End) => "go to the end".to_owned(),
+            Command::Key(binding) => binding.words.to_owned(),
+        }
+    }
+
+    pub fn keys(self) -> String {
+        match self {
+            Command::Go(_) => String::new(),
+            Command::Key(binding) => binding.key_names(),
+        }
+    }
+}
 
 impl App {
     /// The outputs that match the filter, the best first. Verdicts match as well.
     pub(in super::super) fn outputs_found(&self, picker: &Picker) -> Vec<usize> {
         let library = &self.session.library;
         if picker.typed.trim().is_empty() {
-            return (0..library.names.len()).collect();
+            return (0..library.names().len()).collect();
         }
-        let named = library.names.iter().enumerate().map(|(at, name)| {
+        let named = library.names().iter().enumerate().map(|(at, name)| {
             let verdict = library.verdicts.get(at).copied().flatten();
             format!("{name} {}", verdict.map_or("", |verdict| verdict.words()))
         });

@@ -1,34 +1,91 @@
 //! The workbench: a session and its layout on the screen. Only keys and the mouse change them.
 
-mod findings;
 mod fuzzy;
-mod layout;
 mod lists;
 mod overlay;
-mod overlay_keys;
-mod palette;
 mod picker;
 mod session_actions;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position as Cell;
 
-use self::layout::Layout;
-use super::action::{Action, Effect};
-use super::keys;
-use super::panes::Pane;
+use super::keys::{self, Action};
+use super::panes::{Pane, Panes};
 use super::theme::Theme;
+use super::view::drawn::Drawn;
 use crate::session::{Hit, Outputs, Position, Problem, Session, Start};
 
+pub(super) use self::lists::{Command, commands};
 pub use self::overlay::{Ask, Choice, Overlay};
-pub(super) use self::palette::{Command, commands};
 pub use self::picker::Picker;
 
 pub struct App {
     pub(super) session: Session,
     pub(super) layout: Layout,
+}
+
+/// How the session is laid out on the screen: panes, overlays, and the last drawing.
+pub struct Layout {
+    pub theme: Theme,
+    pub panes: Panes,
+    pub overlay: Option<Overlay>,
+    /// The number typed before a key.
+    pub count: Option<usize>,
+    pub show_whitespace: bool,
+    /// Whether text that has not arrived is shown.
+    pub show_future: bool,
+    pub drawn: Drawn,
+    /// The move counter that the panes have followed.
+    followed: u64,
+}
+
+impl Layout {
+    pub fn new(theme: Theme) -> Self {
+        Self {
+            theme,
+            panes: Panes::default(),
+            overlay: None,
+            count: None,
+            show_whitespace: false,
+            show_future: true,
+            drawn: Drawn::default(),
+            followed: 0,
+        }
+    }
+
+    /// The row that a pane begins with, so that the current one is in view unless it was scrolled by hand.
+    pub fn first_row(&mut self, pane: Pane, row: usize, count: usize, height: u16) -> usize {
+        self.drawn.follow(pane, self.panes.scrolled(pane), row, count, height)
+    }
+
+    /// Undoes scrolling by hand if the session has moved since.
+    pub fn follow(&mut self, moves: u64) {
+        if self.followed != moves {
+            self.panes.follow();
+            self.followed = moves;
+        }
+    }
+}
+
+/// The effect of an action outside the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Restore the terminal and exit.
+    Quit,
+    /// Restore the terminal and suspend the process.
+    Suspend,
+    Redraw,
+    /// Open an editor on a line of a file.
+    Edit {
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Put a text on the clipboard.
+    Copy(String),
 }
 
 impl App {

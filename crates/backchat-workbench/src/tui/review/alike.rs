@@ -1,10 +1,10 @@
 //! Groups equal differences: cases that lose and gain the same lines are decided together.
 
-use super::Section;
+use crate::check::PendingSection;
 use backchat_probe::diff::unified;
 
 /// The lines that a case loses and gains by section, without their positions and the commas that separate values.
-pub fn difference(sections: &[Section]) -> String {
+pub fn difference(sections: &[PendingSection]) -> String {
     let mut key = String::new();
     for section in sections {
         let changes = unified(&section.expected, &section.found, 0, None);
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn the_same_change_elsewhere_is_the_same() {
         let section = |expected: &str, found: &str| {
-            difference(&[Section { name: "message", expected: expected.to_owned(), found: found.to_owned() }])
+            difference(&[PendingSection { name: "message", expected: expected.to_owned(), found: found.to_owned() }])
         };
         let one = section("{\n  \"a\": 1,\n  \"b\": \"x\"\n}", "{\n  \"a\": 2,\n  \"b\": \"x\"\n}");
         let other = section("{\n  \"c\": 5,\n  \"a\": 1\n}", "{\n  \"c\": 5,\n  \"a\": 2\n}");

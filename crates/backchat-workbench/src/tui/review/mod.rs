@@ -16,6 +16,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::keys::moved;
 use super::theme::Theme;
+use crate::check::PendingSection;
 use crate::session::Problem;
 use deciding::Made;
 
@@ -49,17 +50,7 @@ pub struct Change {
     /// The findings of the check about it, one sentence each.
     pub reasons: Vec<String>,
     /// The sections that would be written.
-    pub sections: Vec<Section>,
-}
-
-/// A section of a case that would change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
-    pub name: &'static str,
-    /// The expectation; empty if the case has none.
-    pub expected: String,
-    /// The text to write.
-    pub found: String,
+    pub sections: Vec<PendingSection>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,29 +1,19 @@
 //! The loop of the review: wait for a key, handle it, draw.
 
 use std::io;
-use std::time::Duration;
 
 use crossterm::event::{self, Event, MouseEventKind};
 
 use super::super::signals::{Signals, suspend};
-use super::super::term::Term;
+use super::super::term::{BEAT, Term, with_terminal};
 use super::{Ended, Review, ReviewEffect};
-
-/// How often signals are checked.
-const BEAT: Duration = Duration::from_millis(150);
 
 /// Runs the review until every case was seen, the user leaves it or opens a case, or a signal ends it.
 pub fn run(review: &mut Review<'_>) -> io::Result<Ended> {
     if review.is_over() {
         return Ok(Ended::Done);
     }
-    let signals = Signals::install()?;
-    let mut term = Term::take("backchat review")?;
-    match run_in(review, &mut term, &signals) {
-        // A closed terminal fails before its signal is checked.
-        Err(error) => signals.end().map(Ended::Signal).ok_or(error),
-        ended => ended,
-    }
+    with_terminal("backchat review", Ended::Signal, |term, signals| run_in(review, term, signals))
 }
 
 fn run_in(review: &mut Review<'_>, term: &mut Term, signals: &Signals) -> io::Result<Ended> {

@@ -60,7 +60,7 @@ const EXPECTED: &str = "{\n  \"role\": \"assistant\",\n  \"content\": \"It is su
 const FOUND: &str = "{\n  \"role\": \"assistant\",\n  \"content\": \"It is rainy in Paris, so leave your umbrella at home.\\u001b[31m\"\n}";
 
 fn change(expected: &str, found: &str) -> Option<Change> {
-    let section = Section { name: "message", expected: expected.to_owned(), found: found.to_owned() };
+    let section = PendingSection { name: "message", expected: expected.to_owned(), found: found.to_owned() };
     let reasons = vec!["the message differs: content: expected \"It is sunny\", found \"It is rainy\"".to_owned()];
     Some(Change { reasons, sections: vec![section] })
 }

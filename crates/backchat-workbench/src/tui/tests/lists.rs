@@ -2,22 +2,24 @@
 
 use super::*;
 
-fn judged(outputs: &[&'static str]) -> Bench {
-    let mut bench = bench(outputs, &start());
+/// Opens outputs, each with its name, and judges all of them.
+fn judged(outputs: &[(&str, &'static str)]) -> Bench {
+    let names = outputs.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let texts: Vec<&'static str> = outputs.iter().map(|(_, text)| *text).collect();
+    let mut bench = bench_named(Theme::Dark, names, &texts, &start());
     while bench.app.session.is_busy() {
         bench.app.work(std::time::Instant::now());
     }
     bench
 }
 
-fn named(bench: &mut Bench, names: &[&str]) {
-    bench.app.session.library.names = names.iter().map(|name| (*name).to_owned()).collect();
-}
-
 #[test]
 fn outputs_are_filtered_by_name_and_verdict() {
-    let mut bench = judged(&[OUTPUT, "</think>Hi<stop>", "</think>Ho<stop>"]);
-    named(&mut bench, &["weather/rome.fixture", "weather/oslo.fixture", "greeting.fixture"]);
+    let mut bench = judged(&[
+        ("weather/rome.fixture", OUTPUT),
+        ("weather/oslo.fixture", "</think>Hi<stop>"),
+        ("greeting.fixture", "</think>Ho<stop>"),
+    ]);
     bench.press("oweath osl");
     let screen = bench.screen(80, 24);
     let list: String = screen.lines().skip(1).collect();
@@ -60,7 +62,7 @@ fn every_action_is_found_by_its_words() {
 
 #[test]
 fn a_click_opens_the_row_of_a_list() {
-    let mut bench = judged(&[OUTPUT, "</think>Hi<stop>"]);
+    let mut bench = judged(&[("output-0.txt", OUTPUT), ("output-1.txt", "</think>Hi<stop>")]);
     let click = |row| MouseEvent {
         kind: MouseEventKind::Down(MouseButton::Left),
         column: 20,

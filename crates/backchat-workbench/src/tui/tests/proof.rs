@@ -69,10 +69,13 @@ fn failures_take_the_place_of_those_of_the_last_proof() {
     bench.world.borrow_mut().prove = Some(proved);
     edited(&mut bench, &TEMPLATE.replace("\"</think>\"", "\"</a>\""));
     bench.press("p⎋");
-    assert_eq!((bench.app.session.library.names.len(), bench.app.session.library.output), (3, 2));
+    assert_eq!((bench.app.session.library.names().len(), bench.app.session.library.output), (3, 2));
     edited(&mut bench, &TEMPLATE.replace("\"</think>\"", "\"</b>\""));
     bench.press("p⎋[");
-    assert_eq!((bench.app.session.library.names.len(), bench.app.session.library.material.output.as_str()), (3, "two"));
+    assert_eq!(
+        (bench.app.session.library.names().len(), bench.app.session.library.material.output.as_str()),
+        (3, "two")
+    );
 }
 
 #[test]

@@ -7,9 +7,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::action::Action;
 use super::super::app::App;
-use super::super::keys::KEYS;
+use super::super::keys::{Action, KEYS};
 use super::super::line::{fit, fit_end};
 use super::super::panes::Pane;
 use super::cells::{halves, letters, put};
@@ -48,8 +47,8 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     }
     let theme = app.layout.theme;
     let mut now = badges(app);
-    let name = app.session.library.names.get(app.session.library.output).map_or("", String::as_str);
-    let list = match app.session.library.names.len() {
+    let name = app.session.library.name();
+    let list = match app.session.library.names().len() {
         0 | 1 => String::new(),
         count => format!(" {}/{count}", app.session.library.output + 1),
     };
@@ -132,7 +131,7 @@ fn verdict(app: &App, in_words: bool) -> Span<'static> {
 fn place(app: &App) -> (String, String) {
     let Some(side) = app.session.side() else { return Default::default() };
     let recording = &side.recording;
-    let at = recording.offset_of(recording.arrived(side.moment)).max(0);
+    let at = recording.characters_before(recording.arrived(side.moment));
     let all = recording.offset_of(recording.text().len());
     let chunk = side.moment.feed.min(recording.chunk_count());
     (format!("char {at}/{all}  chunk {chunk}/{}", recording.chunk_count()), format!("char {at}/{all}"))
@@ -311,7 +310,7 @@ impl Keys {
 
 fn keys(app: &App) -> Keys {
     let serves = |action: Action| match action {
-        Action::Output(_) => app.session.library.names.len() > 1,
+        Action::Output(_) => app.session.library.names().len() > 1,
         Action::Edit => app.session.editing.can_edit,
         Action::Derive => app.session.editing.can_derive,
         Action::Findings => app.session.findings().iter().any(|finding| finding.fix().is_some()),

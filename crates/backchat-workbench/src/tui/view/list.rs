@@ -44,7 +44,7 @@ pub fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, picker: &Picker) 
         title: &title,
         hint: "type to filter",
         keys: "enter, tab: next problem, esc closes",
-        most: library.names.len(),
+        most: library.names().len(),
     };
     let room = usize::from(area.width.min(WIDEST)).saturating_sub(20);
     let row = |app: &App, row: usize| {
@@ -59,7 +59,7 @@ pub fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, picker: &Picker) 
         };
         let mark = verdict.map_or_else(String::new, |verdict| format!("{} {}", verdict.mark(), verdict.words()));
         let here = if *output == library.output { "▶" } else { " " };
-        let name = library.names.get(*output).map_or("", String::as_str);
+        let name = library.names().get(*output).map_or("", String::as_str);
         Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<14}"), style), Span::raw(fit_end(name, room))])
     };
     draw(out, area, app, &frames, picker, found.len(), row);

@@ -13,6 +13,7 @@ use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
 use super::cells::put_line;
+use crate::replay::{CLOSE_KEYS, OPEN_KEYS};
 use crate::session::{Finding, Hit};
 use backchat_core::json::{self, Path, Places};
 
@@ -21,14 +22,12 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let places = json::read_with_places(&text).ok().map(|(_, places)| places);
     let root = Path::root().key("fields");
     let at = |path: &Path| places.as_ref().and_then(|places| places.at(path)).map(span);
-    let acting = app.session.acting();
-    let field = acting.as_ref().and_then(|(name, _)| at(&root.key(name)));
-    let acted = acting.iter().flat_map(|(name, keys)| keys.iter().map(|key| root.key(name).key(key)));
+    let (index, keys) = app.session.acting().unzip();
+    let acting = index.zip(app.session.recording()).map(|(index, recording)| root.key(recording.field_name(index)));
+    let field = acting.as_ref().and_then(at);
+    let acted = acting.iter().flat_map(|field| keys.unwrap_or_default().iter().map(|key| field.key(key)));
     let acted: Vec<Range<usize>> = acted.filter_map(|path| at(&path)).collect();
     let waiting: Vec<Range<usize>> = waiting(app).iter().filter_map(at).collect();
-    let index = acting
-        .as_ref()
-        .and_then(|(name, _)| app.session.library.material.template.fields().iter().position(|f| f.name == *name));
 
     let lines: Vec<(usize, &str)> = text
         .split('\n')
@@ -120,8 +119,8 @@ fn waiting(app: &App) -> Vec<Path> {
     let pending = side.recording.held(side.moment).map_or(&[][..], |held| held.pending);
     let paths = pending.iter().flat_map(|pending| {
         let field = Path::root().key("fields").key(side.recording.field_name(pending.field()));
-        let keys = if pending.closes { ["close", "close_pattern"] } else { ["open", "open_pattern"] };
-        keys.map(|key| field.key(key))
+        let keys = if pending.closes { CLOSE_KEYS } else { OPEN_KEYS };
+        keys.iter().map(move |key| field.key(key))
     });
     paths.collect()
 }

@@ -1,7 +1,7 @@
 //! Outputs that arrive while they are shown: through pipes, and in files that others append to. Reading never blocks
 //! the screen, and memory for unread text is bounded.
 
-use super::outputs::Arrival;
+use super::super::outputs::Arrival;
 use crate::check::fixture::{self, Broken, Case, Shared};
 use crate::check::fixture_files;
 use crate::input::{self, Problem};

@@ -1,0 +1,246 @@
+//! Finds where two sides, or an answer and the expectation, differ, and goes there.
+
+use super::recording::Verdict;
+use super::{Session, Showing};
+use crate::replay::{Recording, quoted};
+use backchat_core::json::Value;
+use backchat_parser::parser::Mode;
+
+/// An expected value and the actual one, as lines of JSON that differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    pub title: String,
+    /// The expected value; empty if nothing is expected.
+    pub expected: String,
+    /// The actual value; empty if there is none.
+    pub actual: String,
+}
+
+/// The longest string shown whole, in characters, and how much of a longer one is shown around the difference.
+const LONGEST: usize = 4000;
+const BEFORE: usize = 200;
+const AFTER: usize = 2000;
+
+/// The longest list shown whole, and how many elements are shown from the first that differs on.
+const MOST: usize = 400;
+
+impl Session {
+    /// Whether the answer differs from the expectation here: in the last event, or in the whole message at its end.
+    pub fn departs(&self) -> bool {
+        let Some(side) = self.side().filter(|_| self.library.material.expected.is_some()) else { return false };
+        match side.recording.has_ended(side.moment) {
+            true => matches!(self.verdict(), Some(Verdict::Failed | Verdict::Excused)),
+            false => {
+                let last = side.recording.last_event(side.moment);
+                last.is_some_and(|event| self.playback.wrong.binary_search(&event).is_ok())
+            }
+        }
+    }
+
+    /// The expected and the actual value here. `None` if nothing differs.
+    pub fn departure(&self) -> Option<Departure> {
+        let expected = self.library.material.expected.as_ref().filter(|_| self.departs())?;
+        let side = self.side()?;
+        let recording = &side.recording;
+        if recording.has_ended(side.moment) {
+            let actual = Value::Object(recording.message(side.moment));
+            return Some(departure("the message", Some(Value::Object(expected.clone())), Some(actual)));
+        }
+        let index = recording.last_event(side.moment)?;
+        let event = recording.event(index)?;
+        let title = format!("`{}`", recording.field_name(event.field));
+        let actual = event.value.map(|value| value.map_or_else(|reason| reason.into(), |value| value.read()));
+        Some(departure(&title, recording.expected_value(expected, index), actual))
+    }
+}
+
+fn departure(title: &str, mut expected: Option<Value>, mut actual: Option<Value>) -> Departure {
+    if let (Some(expected), Some(actual)) = (&mut expected, &mut actual) {
+        shorten(expected, actual);
+    }
+    let text = |value: Option<Value>| value.map_or_else(String::new, |value| value.to_pretty("  "));
+    Departure { title: title.to_owned(), expected: text(expected), actual: text(actual) }
+}
+
+/// Takes most of what two values have in common out of both, if they are long.
+fn shorten(one: &mut Value, other: &mut Value) {
+    match (one, other) {
+        (Value::String(one), Value::String(other)) if one.len().max(other.len()) > LONGEST => {
+            let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+            (*one, *other) = (around(one, same), around(other, same));
+        }
+        (Value::List(one), Value::List(other)) => {
+            let same = match one.len().max(other.len()) > MOST {
+                true => one.iter().zip(&*other).take_while(|(one, other)| one == other).count(),
+                false => 0,
+            };
+            for items in [&mut *one, &mut *other] {
+                items.drain(..same);
+                items.truncate(MOST);
+            }
+            one.iter_mut().zip(&mut *other).for_each(|(one, other)| shorten(one, other));
+            if same > 0 {
+                let left_out = Value::from(format!("… {same} equal elements …"));
+                for items in [one, other] {
+                    items.insert(0, left_out.clone());
+                }
+            }
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            for (key, value) in one.iter_mut() {
+                other.get_mut(key).into_iter().for_each(|other| shorten(value, other));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The part of a text around the character from which it differs.
+fn around(text: &str, from: usize) -> String {
+    let start = from.saturating_sub(BEFORE);
+    let mut shown: String = text.chars().skip(start).take(BEFORE + AFTER).collect();
+    if start > 0 {
+        shown.insert_str(0, &format!("… {start} equal characters … "));
+    }
+    if text.chars().nth(start + BEFORE + AFTER).is_some() {
+        shown.push_str(" …");
+    }
+    shown
+}
+
+impl Session {
+    /// Shows the next of: stable, reference, both; and two templates, if there are two.
+    pub fn switch_mode(&mut self) {
+        let templates = self.library.material.other.is_some();
+        self.playback.showing = match self.playback.showing {
+            Showing::One(Mode::Stable) => Showing::One(Mode::Reference),
+            Showing::One(Mode::Reference) => Showing::Modes,
+            Showing::Modes if templates => Showing::Templates(Mode::Stable),
+            Showing::Templates(Mode::Stable) => Showing::Templates(Mode::Reference),
+            Showing::Modes | Showing::Templates(Mode::Reference) | Showing::Recovery => Showing::One(Mode::Stable),
+        };
+        self.record();
+        if self.playback.sides.len() > 1 {
+            self.show_difference();
+        } else {
+            self.notice = Some(match self.playback.showing.mode() {
+                Mode::Stable => "stable: one answer however the output is cut".to_owned(),
+                Mode::Reference => "reference: transformers' answer for these chunks".to_owned(),
+            });
+        }
+    }
+
+    /// Moves to the next point of interest: for one side, the next wrong event; for two, their first difference, and
+    /// from there to their end, where the messages show the result.
+    pub fn show_next_difference(&mut self) {
+        let has_parted = self.playback.difference.zip(self.side()).is_some_and(|(difference, side)| {
+            side.moment >= difference.first && !side.recording.has_ended(side.moment)
+        });
+        if has_parted {
+            self.set_moment(|recording, _| recording.end());
+            self.say("the end of both sides; x goes back to their first difference");
+        } else {
+            self.show_difference();
+        }
+    }
+
+    /// Moves to the first difference of the two sides, or to the next event that is not as expected.
+    pub fn show_difference(&mut self) {
+        if self.playback.sides.len() < 2 {
+            return self.show_wrong();
+        }
+        let Some(difference) = self.playback.difference else {
+            if !self.playback.wrong.is_empty() {
+                return self.show_wrong();
+            }
+            return self.say("the two sides agree from start to end");
+        };
+        self.set_moment(|_, _| difference.first);
+        if let Some(other) = self.playback.sides.get_mut(1) {
+            other.moment = difference.second;
+        }
+        self.notice = Some(match self.recording().map(Recording::row_count) {
+            Some(rows) if difference.row < rows => {
+                let event = self.recording().map_or(0, |recording| recording.row(difference.row).start);
+                format!("the two sides first differ at event {}", self.event_number(event))
+            }
+            _ => "the two sides first differ at the end".to_owned(),
+        });
+    }
+
+    /// Moves to the next event that is wrong or looks wrong, wrapping around.
+    fn show_wrong(&mut self) {
+        let Some(side) = self.side() else { return };
+        let next =
+            self.playback.wrong.iter().find(|event| **event >= side.moment.event).or(self.playback.wrong.first());
+        if let Some(event) = next.copied() {
+            self.set_moment(|recording, _| recording.moment_of_event(event));
+            let left = self.recording().and_then(|recording| recording.leftover(event)).map(quoted);
+            let looks = match (self.library.material.expected.is_some(), left) {
+                (true, _) => "is not as expected".to_owned(),
+                (false, None) => "looks wrong".to_owned(),
+                (false, Some(mark)) => format!("looks wrong: {mark} is left in its text"),
+            };
+            self.say(format!("event {} {looks}", self.event_number(event)));
+        } else if self.verdict() == Some(Verdict::Failed) {
+            self.set_moment(|recording, _| recording.end());
+            self.say("every event is as expected, but an expected one is missing");
+        } else {
+            self.notice = Some(match self.verdict() {
+                Some(_) => "the message is as expected".to_owned(),
+                None => "no event looks wrong; there is no expected message".to_owned(),
+            });
+        }
+    }
+
+    /// Sets the notice of an opened output: whether it has a problem.
+    pub(super) fn set_verdict_notice(&mut self) {
+        let verdict = self.verdict();
+        let (mark, one, several) = match verdict {
+            Some(Verdict::Failed) => ("✗", "is not as expected", "are not as expected"),
+            Some(Verdict::Excused) => {
+                ("·", "is not as expected, which is allowed", "are not as expected, which is allowed")
+            }
+            _ => ("!", "looks wrong", "look wrong"),
+        };
+        self.notice = match self.playback.wrong.len() {
+            0 if verdict == Some(Verdict::Failed) => Some("✗ not as expected: x shows where".to_owned()),
+            0 => None,
+            1 => Some(format!("{mark} 1 event {one}: x goes there")),
+            count => Some(format!("{mark} {count} events {several}: x goes to the first")),
+        };
+    }
+
+    /// The number by which the list shows an event.
+    pub fn event_number(&self, event: usize) -> usize {
+        let row = self.recording().map_or(0, |recording| recording.row_of(event));
+        1 + if self.playback.every_event { event } else { row }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backchat_core::json;
+
+    #[test]
+    fn long_values_are_shown_around_what_differs() {
+        let same = "x".repeat(5000);
+        let values = |end: &str| json::read(&format!(r#"{{"a": "{same}{end}", "b": [1, 2], "c": {end}}}"#)).unwrap();
+        let shortened = |mut one, mut other| {
+            shorten(&mut one, &mut other);
+            (one, other)
+        };
+        let (one, other) = shortened(values("1"), values("2"));
+        for (value, end) in [(one, '1'), (other, '2')] {
+            let text = value.get("a").and_then(Value::as_str).unwrap().to_owned();
+            assert!(text.starts_with("… 4800 equal characters … xxx") && text.ends_with(end), "{text}");
+            assert_eq!(value.get("b").unwrap().to_string(), "[1, 2]");
+            assert_eq!(value.get("c").unwrap().to_string(), end.to_string());
+        }
+        let list = |last: i64| Value::List((0..500).map(Value::from).chain([Value::from(last)]).collect());
+        let (one, other) = shortened(list(1), list(2));
+        assert_eq!(one.to_string(), r#"["… 500 equal elements …", 1]"#);
+        assert_eq!(other.to_string(), r#"["… 500 equal elements …", 2]"#);
+    }
+}
