@@ -11,7 +11,7 @@ use backchat::parser::Mode;
 use backchat::replay::{Recording, Run};
 use backchat::template::Template;
 use backchat_parser::parser::Chunks;
-use backchat_workbench::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
+use backchat_workbench::session::{Derived, Material, Outputs, Problem, Start, View};
 use backchat_workbench::tui::{App, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::Bencher;
@@ -120,14 +120,7 @@ impl Outputs for OneOutput {
 }
 
 fn open(text: String) -> App {
-    let start = Start {
-        output: 0,
-        at: None,
-        chunking: Some(Chunks::Every(CHUNK).into()),
-        showing: Showing::One(Mode::Stable),
-        notice: None,
-        typing: false,
-    };
+    let start = Start { chunking: Some(Chunks::Every(CHUNK).into()), ..Start::default() };
     App::new(Box::new(OneOutput { names: vec!["output.txt".to_owned()], text }), &start, Theme::Dark).ok().unwrap()
 }
 

@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 use crate::terminal::Session;
 use backchat::json::Object;
 
-use backchat_workbench::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
+use backchat_workbench::session::{Derived, Material, Outputs, Problem, Start, View};
 use backchat_workbench::tui::{App, Theme};
 
 const TEMPLATE: &str = r#"{
@@ -829,15 +829,8 @@ fn trapped_workbench() {
     if std::env::var_os("BACKCHAT_TEST_TRAP").is_none() {
         return;
     }
-    let start = Start {
-        output: 0,
-        at: None,
-        chunking: None,
-        showing: Showing::One(Default::default()),
-        notice: None,
-        typing: false,
-    };
-    let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start, Theme::Dark).ok().unwrap();
+    let mut app =
+        App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &Start::default(), Theme::Dark).ok().unwrap();
     backchat_workbench::tui::run(&mut app).unwrap();
 }
 

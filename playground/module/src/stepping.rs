@@ -93,7 +93,7 @@ pub fn steps(template_text: &str, prefix: &str, output: &str, tools_text: Option
         Run { template: &template, prefix, mode: Mode::Stable, tools: tools.clone(), recovery: Default::default() };
     let recording = Recording::new(&run, Chunks::Every(1).split(output)).ok()?;
     let side = Side { name: String::new(), recording };
-    Some(fragment::stepper(&Output { name: String::new(), sides: vec![side], expected: None, tools }))
+    Some(fragment(&Output { name: String::new(), sides: vec![side], expected: None, tools }))
 }
 
 #[cfg(test)]

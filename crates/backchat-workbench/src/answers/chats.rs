@@ -96,14 +96,7 @@ pub fn mask(
     let spans = masked.spans_of(wanted);
     let list = spans.iter().map(|(start, end)| Value::List(vec![(*start).into(), (*end).into()])).collect();
     answer.insert("assistant_spans", Value::List(list));
-    let parts = masked.parts.iter().map(|part| {
-        Value::from([
-            ("message", part.message.into()),
-            ("part", part.part.name().into()),
-            ("start", part.start.into()),
-            ("end", part.end.into()),
-        ])
-    });
+    let parts = masked.parts.iter().map(|part| span(part.message, part.part.name(), part.start, part.end));
     answer.insert("parts", Value::List(parts.collect()));
     if !masked.problems.is_empty() {
         let problems = masked.problems.iter().map(|problem| problem.as_str().into()).collect();
@@ -111,6 +104,11 @@ pub fn mask(
     }
     answer.insert("text", masked.text.into());
     Ok(answer)
+}
+
+/// Where a part of a message is in the text.
+fn span(message: usize, part: &str, start: usize, end: usize) -> Value {
+    Value::from([("message", message.into()), ("part", part.into()), ("start", start.into()), ("end", end.into())])
 }
 
 fn add_tokens(answer: &mut Object, ids: &[u32], mask: &[bool]) {
@@ -188,14 +186,7 @@ pub fn unrendered(chat: &Chat) -> Object {
     if !chat.variables.is_empty() {
         put("variables", Value::Object(chat.variables.clone()));
     }
-    let offsets = chat.offsets.iter().map(|offset| {
-        Value::from([
-            ("message", offset.message.into()),
-            ("part", offset.part.into()),
-            ("start", offset.start.into()),
-            ("end", offset.end.into()),
-        ])
-    });
+    let offsets = chat.offsets.iter().map(|offset| span(offset.message, offset.part, offset.start, offset.end));
     put("offsets", Value::List(offsets.collect()));
     put("exact", chat.exact.into());
     if let Some(at) = chat.differs_at {

@@ -1,9 +1,8 @@
 //! Inputs of commands other than templates: recorded outputs, and the special tokens of a model.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::input::{self, Problem};
-use backchat_chat::source;
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Value};
 use backchat_derive::derive::Sample;
@@ -54,14 +53,9 @@ pub fn samples(file: &str) -> Result<Vec<Sample>, Problem> {
 ///
 /// A tokenizer's file cannot be read.
 pub fn special_tokens(model: &str) -> Result<Vec<SpecialToken>, Problem> {
-    let path = Path::new(model);
-    let folder = match path.is_dir() {
-        true => Some(path.to_owned()),
-        false if source::is_cached_name(model) && !path.exists() => source::cached_folder(model).ok(),
-        false => None,
-    };
+    let folder = input::place(model).map(PathBuf::from).ok().filter(|folder| folder.is_dir());
     let files = folder.iter().flat_map(|folder| FILES.map(|name| folder.join(name)));
-    for file in files.filter(|file: &PathBuf| file.is_file()) {
+    for file in files.filter(|file| file.is_file()) {
         let tokens = special_tokens_of(&input::json(&file.display().to_string())?);
         if !tokens.is_empty() {
             return Ok(tokens);

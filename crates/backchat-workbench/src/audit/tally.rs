@@ -2,12 +2,12 @@
 //! tally has a bound, whatever is counted.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use indexmap::IndexMap;
 
-use super::cause::Cause;
-use super::example::Example;
-use backchat_parser::parser::{Problem, ProblemKind};
+use backchat_core::json::{self, Value};
+use backchat_parser::parser::{Policies, Problem, ProblemKind, RecoveryPolicy};
 
 /// How many causes are counted separately.
 const CAUSES: usize = 1_000;
@@ -20,6 +20,66 @@ const OTHERS: &str = "others";
 
 /// The name of a model or a server; empty if a row has none.
 type Group = String;
+
+/// Problems of one kind that the same policies would recover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cause {
+    /// The kind.
+    pub kind: ProblemKind,
+    /// The policies that together would recover it; empty if none would.
+    pub policies: Policies,
+}
+
+impl Cause {
+    /// The cause of a problem.
+    pub fn of(problem: &Problem) -> Self {
+        Self { kind: problem.kind, policies: problem.policies }
+    }
+
+    /// The names of its policies.
+    pub fn policy_names(&self) -> Vec<&'static str> {
+        self.policies.iter().map(RecoveryPolicy::as_str).collect()
+    }
+
+    /// A name for files: the kind and the policies, with hyphens between them.
+    pub fn slug(&self) -> String {
+        let names = self.policy_names();
+        std::iter::once(self.kind.as_str()).chain(names).collect::<Vec<_>>().join("-")
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.as_str())?;
+        match self.policies.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", self.policy_names().join(", ")),
+        }
+    }
+}
+
+/// The smallest output with a cause: a row of a log, as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The number of its line, from 1.
+    pub line: u64,
+    /// The length of its output, in bytes.
+    pub length: usize,
+    /// The line.
+    pub row: Box<[u8]>,
+}
+
+impl Example {
+    /// The row. One that was parsed is JSON.
+    pub fn value(&self) -> Value {
+        std::str::from_utf8(&self.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default()
+    }
+
+    /// Whether a row is a smaller example than this one. Of two outputs of one length it is the first in the log.
+    pub fn is_larger_than(&self, line: u64, length: usize) -> bool {
+        (length, line) < (self.length, self.line)
+    }
+}
 
 /// What is counted of one cause.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,8 +174,12 @@ impl Tally {
     /// Counts a row that was not read.
     pub fn fail(&mut self, line: u64, why: &str) {
         self.failed += 1;
+        self.note_failure(line, why.to_owned());
+    }
+
+    fn note_failure(&mut self, line: u64, why: String) {
         if self.first_failure.as_ref().is_none_or(|(first, _)| line < *first) {
-            self.first_failure = Some((line, why.to_owned()));
+            self.first_failure = Some((line, why));
         }
     }
 
@@ -131,10 +195,8 @@ impl Tally {
         for (kind, count) in other.kinds {
             *self.kinds.entry(kind).or_default() += count;
         }
-        if let Some((line, why)) = other.first_failure
-            && self.first_failure.as_ref().is_none_or(|(first, _)| line < *first)
-        {
-            self.first_failure = Some((line, why));
+        if let Some((line, why)) = other.first_failure {
+            self.note_failure(line, why);
         }
         for (cause, counted) in other.causes {
             let has_room = self.causes.len() < CAUSES;

@@ -21,7 +21,6 @@ use backchat_probe::chats::Unrenderer;
 #[derive(Debug)]
 pub struct Chat {
     template: Arc<ChatTemplate>,
-    /// The template for conversations with tools.
     for_tools: Option<Arc<ChatTemplate>>,
     special_tokens: Object,
     /// The wires found so far, by what they were found with.

@@ -96,7 +96,6 @@ impl<'r> Regions<'r> {
     }
 }
 
-/// Whether a message holds the value of a region.
 fn holds(message: &Object, field: &str, value: &Value) -> bool {
     message.get(field).is_some_and(|held| held == value || held.as_list().is_some_and(|items| items.contains(value)))
 }

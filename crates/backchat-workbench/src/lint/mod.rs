@@ -13,8 +13,6 @@
 //! # Ok::<(), backchat::LoadError>(())
 //! ```
 
-mod chat_templates;
-mod fix;
 mod rewrite;
 mod rule;
 mod rules;
@@ -24,8 +22,6 @@ mod subject;
 mod tests;
 mod trial_parse;
 
-pub use chat_templates::lint_chat_template;
-pub use fix::apply_fixes;
 pub use rewrite::offer_rewrite;
 pub use rule::{Page, Rule};
 pub use rules::RULES;
@@ -33,8 +29,10 @@ pub use subject::Subject;
 
 use std::collections::HashSet;
 
-use backchat_core::diagnostic::Diagnostic;
+use backchat_chat::ChatTemplate;
+use backchat_core::diagnostic::{Diagnostic, Edit, Place, with_edits};
 use backchat_legacy::schema::source::OpenedSchema;
+use backchat_probe::doctor::{Options, examine, traps};
 use rule::Source;
 
 /// The rule of an id or a name.
@@ -80,6 +78,18 @@ pub fn lint_schema(opened: &OpenedSchema) -> Vec<Diagnostic> {
     in_order(found)
 }
 
+/// All findings about a chat template: the traps that `doctor` finds in renders, in the order of the rules.
+pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str) -> Vec<Diagnostic> {
+    let rules = RULES.iter().filter(|rule| matches!(rule.source, Source::Doctor));
+    let found = traps(&examine(template, options));
+    rules
+        .flat_map(|rule| {
+            let of_rule = found.iter().filter(|trap| trap.id == rule.id);
+            of_rule.map(|trap| trap.clone().at(Place::file(file)))
+        })
+        .collect()
+}
+
 fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let start =
         |finding: &Diagnostic| finding.place.as_ref().and_then(|place| place.span.as_ref()).map(|span| span.start);
@@ -94,4 +104,21 @@ fn adopt(warning: &Diagnostic) -> Diagnostic {
         Some(rule) => Diagnostic { id: rule.id, severity: rule.severity, ..warning.clone() },
         None => warning.clone(),
     }
+}
+
+/// The text with the fixes of some findings, and how many were applied. Of fixes that touch the same bytes only the
+/// first is applied; the others are offered at the next run.
+pub fn apply_fixes(text: &str, findings: &[Diagnostic]) -> (String, usize) {
+    let mut edits: Vec<&Edit> = Vec::new();
+    let mut made = 0;
+    for fix in findings.iter().filter_map(|finding| finding.fix.as_ref()) {
+        let is_free = |edit: &Edit| {
+            edits.iter().all(|other| edit.span.end <= other.span.start || other.span.end <= edit.span.start)
+        };
+        if !fix.edits.is_empty() && fix.edits.iter().all(is_free) {
+            edits.extend(&fix.edits);
+            made += 1;
+        }
+    }
+    (with_edits(text, edits), made)
 }

@@ -27,7 +27,6 @@ impl<'s> SchemaSubject<'s> {
         text.unwrap_or("")
     }
 
-    /// The place of the value at a path.
     pub fn place(&self, path: &Path) -> Place {
         let text = self.text();
         let span = self.opened.places.at(path).map_or(0..0, |places| places.value.clone());

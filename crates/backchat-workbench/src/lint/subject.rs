@@ -59,7 +59,6 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The delimiter of a field on this side.
     pub fn delimiter(self, field: &Field) -> Option<&Delimiter> {
         match self {
             Side::Open => field.open.as_ref(),
@@ -187,12 +186,10 @@ impl<'t> Subject<'t> {
         })
     }
 
-    /// The path of a field.
     pub(super) fn path(field: &Field) -> Path {
         Path::root().key("fields").key(&field.name)
     }
 
-    /// The path of a delimiter.
     pub(super) fn delimiter_path(field: &Field, side: Side) -> Path {
         match side.delimiter(field) {
             Some(delimiter) => Self::path(field).key(side.key(delimiter)),
@@ -232,7 +229,6 @@ impl<'t> Subject<'t> {
         document.places.at(&path.below(document.base))?.key.clone()
     }
 
-    /// The template with a change of a field.
     pub(super) fn with_field(&self, field: &Field, change: impl FnOnce(&mut Object)) -> Option<Template> {
         let mut value = self.template.to_value();
         if let Value::Object(entries) = &mut value

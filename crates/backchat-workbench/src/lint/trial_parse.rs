@@ -29,7 +29,6 @@ thread_local! {
     pub(super) static FEEDS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Reads a text in chunks.
 pub(super) fn read<'c>(mut parser: Parser, chunks: impl IntoIterator<Item = &'c str>) -> Answer {
     let mut regions: Vec<(String, String)> = Vec::new();
     let mut note = |event: EventRef<'_>| match event {

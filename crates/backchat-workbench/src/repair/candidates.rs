@@ -9,7 +9,6 @@ pub(super) struct Candidate {
     pub place: Path,
     /// The change, in words.
     pub message: String,
-    /// The changed template.
     pub template: Value,
     /// The size of the change: 0 a value, 1 a field, 2 everything.
     pub size: u8,
@@ -124,7 +123,6 @@ fn with(object: &Object, key: &str, value: Value) -> Object {
     changed
 }
 
-/// The value of a template at a path.
 pub(super) fn value_at<'v>(template: &'v Value, place: &Path) -> Option<&'v Value> {
     place.steps().into_iter().try_fold(template, |value, step| match step {
         Step::Key(key) => value.get(key),

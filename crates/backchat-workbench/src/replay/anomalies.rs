@@ -216,7 +216,6 @@ fn is_close(one: &str, other: &str) -> bool {
         && strsim::damerau_levenshtein(one, other) <= most
 }
 
-/// The markers in a text.
 fn markers(text: &str) -> impl Iterator<Item = &str> {
     let starts = text.match_indices(['<', '[']);
     starts.filter_map(move |(at, open)| {

@@ -70,10 +70,9 @@ impl Recording {
                     (false, _) => format!("{} closed `{field}`", quoted(delimiter)),
                     (true, Some(next)) => format!("the opening of `{}` ended `{field}`", escape(next)),
                     (true, None) if self.is_unclosed(event) => {
-                        format!(
-                            "the output ended, and the close of `{field}` never came: {}",
-                            self.close_in_words(seen.field)
-                        )
+                        let close = self.field(seen.field).and_then(|field| field.close.as_ref());
+                        let close = close.map_or_else(String::new, delimiter_in_words);
+                        format!("the output ended, and the close of `{field}` never came: {close}")
                     }
                     (true, None) if seen.span.start == self.text.len() => {
                         format!("the end of the output closed `{field}`")
@@ -220,10 +219,6 @@ impl Recording {
                 count => format!("the message is complete, without {count} regions that gave no value"),
             },
         }
-    }
-
-    fn close_in_words(&self, field: usize) -> String {
-        self.field(field).and_then(|field| field.close.as_ref()).map_or_else(String::new, delimiter_in_words)
     }
 
     fn is_implicit(&self, field: usize) -> bool {

@@ -102,7 +102,6 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// The value, if there is one.
     pub fn value(&self) -> Option<&CompactValue> {
         self.value.as_ref().ok()
     }

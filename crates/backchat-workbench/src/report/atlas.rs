@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use indexmap::IndexSet;
+
 use super::html::Html;
 use super::page::{Head, Mood, Section, page};
 use backchat_core::diagnostic::{counted, shortened};
@@ -31,7 +33,8 @@ pub fn atlas(name: &str, charted: &[Charted]) -> String {
     let mood = charted.iter().map(|row| Mood::of(row.derivation.status)).max().unwrap_or(Mood::Good);
     let badge = format!("{proved} of {} proved", charted.len());
     let head = Head { title: "Atlas of", name, badge: (&badge, mood), line: &line, playground: None };
-    let titles = readers(charted);
+    let readers = charted.iter().flat_map(|row| &row.derivation.readers);
+    let titles: IndexSet<String> = readers.map(|reading| reading.reader.title()).collect();
     let mut sections = vec![Section::new("models", "Chat templates", |html| table(html, charted, &titles))];
     if !titles.is_empty() {
         sections.push(Section::new("readers", "Readers", |html| accepted(html, charted, &titles)));
@@ -39,18 +42,7 @@ pub fn atlas(name: &str, charted: &[Charted]) -> String {
     page(&head, sections)
 }
 
-/// The readers of any draft.
-fn readers(charted: &[Charted]) -> Vec<String> {
-    let mut titles: Vec<String> = Vec::new();
-    for title in charted.iter().flat_map(|row| &row.derivation.readers).map(|reading| reading.reader.title()) {
-        if !titles.contains(&title) {
-            titles.push(title);
-        }
-    }
-    titles
-}
-
-fn table(html: &mut Html, charted: &[Charted], titles: &[String]) {
+fn table(html: &mut Html, charted: &[Charted], titles: &IndexSet<String>) {
     html.element("div", &[("data-filter", "Filter the chat templates")], |_| {});
     let columns = ["chat template", "verdict", "conversations"].into_iter();
     let columns: Vec<&str> =
@@ -58,7 +50,7 @@ fn table(html: &mut Html, charted: &[Charted], titles: &[String]) {
     html.wide(&columns, |html| charted.iter().for_each(|row| one(html, row, titles)));
 }
 
-fn one(html: &mut Html, row: &Charted, titles: &[String]) {
+fn one(html: &mut Html, row: &Charted, titles: &IndexSet<String>) {
     let derivation = &row.derivation;
     let verdict = &derivation.verdict;
     let header = |html: &mut Html| html.link_or_text(row.page.as_deref(), &row.name);
@@ -112,7 +104,7 @@ fn notes(html: &mut Html, derivation: &Derivation) {
 }
 
 /// How many drafts each reader accepts.
-fn accepted(html: &mut Html, charted: &[Charted], titles: &[String]) {
+fn accepted(html: &mut Html, charted: &[Charted], titles: &IndexSet<String>) {
     html.wide(&["reader", "takes", "takes, with problems", "refuses"], |html| {
         for title in titles {
             let readings = || {

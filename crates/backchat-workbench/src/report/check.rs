@@ -108,7 +108,6 @@ fn table(html: &mut Html, groups: &[Group<'_>], in_full: &HashSet<usize>, all: u
     }
 }
 
-/// The cases of a group.
 fn rows(html: &mut Html, group: &Group<'_>, in_full: &HashSet<usize>) {
     html.wide(&["case", "file", "findings"], |html| {
         for (index, report) in &group.items {
@@ -160,7 +159,6 @@ fn findings(html: &mut Html, report: &Report<'_>) {
     }
 }
 
-/// A case in full.
 fn case(html: &mut Html, index: usize, report: &Report<'_>, link: Option<String>, is_open: bool) {
     let (class, sign, words) = mark(report.status);
     let summary = |html: &mut Html| {

@@ -7,7 +7,6 @@ use super::output::{Output, Side};
 use super::sides;
 use super::stepper::stepper;
 use crate::replay::{CutSearch, CutSearchResult, Recording, Run};
-use backchat_core::json::Value;
 use backchat_parser::content::coerce::Tools;
 use backchat_parser::parser::Mode;
 
@@ -57,8 +56,7 @@ pub(super) fn write(html: &mut Html, found: &Found) {
         html.prose("The stable mode of Backchat does not depend on cuts; `backchat lint` reports the pattern that causes this.");
     });
     if let [whole, cut] = found.output.sides.as_slice() {
-        let message = |side: &Side| Value::Object(side.recording.message(side.recording.end()));
-        sides::values(html, [&whole.name, &cut.name], &message(whole), &message(cut));
+        sides::values(html, [&whole.name, &cut.name], &whole.message(), &cut.message());
     }
     stepper(html, &found.output);
 }

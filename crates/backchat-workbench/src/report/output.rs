@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::page::Mood;
 use crate::replay::Recording;
-use backchat_core::json::Object;
+use backchat_core::json::{Object, Value};
 use backchat_parser::content::coerce::Tools;
 
 /// An output, read once, or twice to be compared.
@@ -29,13 +29,17 @@ pub struct Side {
     pub recording: Recording,
 }
 
+impl Side {
+    /// The message of the whole output.
+    pub(super) fn message(&self) -> Value {
+        Value::Object(self.recording.message(self.recording.end()))
+    }
+}
+
 impl Output {
     /// Whether its sides give different messages.
     pub(super) fn differs(&self) -> bool {
-        let message = |side: &Side| side.recording.message(side.recording.end());
-        self.sides
-            .split_first()
-            .is_some_and(|(first, others)| others.iter().any(|side| message(side) != message(first)))
+        self.sides.array_windows().any(|[one, other]| one.message() != other.message())
     }
 
     /// The result of the first parse: against the expected message or, without one, by the anomalies.

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+
 use super::colors::{self, color};
 use super::html::Html;
 use super::page::Mood;
@@ -90,11 +92,11 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
     );
     html.tag("p", "", &words);
     causes(html, verdict);
-    let mut columns: Vec<&str> = Vec::new();
-    let mut rows: Vec<&str> = Vec::new();
+    let (mut rows, mut columns) = (IndexSet::new(), IndexSet::new());
     let mut cells: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (index, shown) in proof.conversations.iter().enumerate() {
-        let cell = (position(&mut rows, &shown.conversation.said), position(&mut columns, &shown.conversation.after));
+        let Conversation { said, after, .. } = &shown.conversation;
+        let cell = (rows.insert_full(said.as_str()).0, columns.insert_full(after.as_str()).0);
         cells.entry(cell).or_default().push(index);
     }
     html.of_class("div", "wide", |html| {
@@ -113,14 +115,6 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
             }
         });
     });
-}
-
-/// The index of a word in a list, to which it is added if it is new.
-fn position<'w>(words: &mut Vec<&'w str>, word: &'w str) -> usize {
-    words.iter().position(|known| *known == word).unwrap_or_else(|| {
-        words.push(word);
-        words.len() - 1
-    })
 }
 
 fn mark(html: &mut Html, proof: &Proof, index: usize) {

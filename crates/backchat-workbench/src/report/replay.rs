@@ -2,15 +2,17 @@
 
 use std::cmp::Reverse;
 
+use super::cause::{FOLDED, groups};
 use super::cut;
 use super::html::Html;
 use super::output::{Output, Side};
-use super::outputs;
 use super::page::{Head, Mood, Section, page};
 use super::playground::Playground;
 use super::stepper::stepper;
+use crate::check::differences;
 use crate::replay::recovery_in_words;
 use backchat_core::diagnostic::shortened;
+use backchat_core::json::Value;
 
 /// How many outputs a page steps through, those with problems first.
 const OUTPUTS: usize = 40;
@@ -51,7 +53,7 @@ pub fn replay(name: &str, outputs: &[Output], playground: Option<&Playground>) -
         }
         _ => {
             sections.push(Section::new("outputs", "Outputs", move |html| {
-                outputs::list(html, outputs, |index| order.iter().any(|(stepped, _)| *stepped == index));
+                list(html, outputs, |index| order.iter().any(|(stepped, _)| *stepped == index));
             }));
             sections.push(Section::new("steps", "Step by step", move |html| {
                 for (at, (index, output)) in order.iter().enumerate() {
@@ -63,11 +65,46 @@ pub fn replay(name: &str, outputs: &[Output], playground: Option<&Playground>) -
     page(&head, sections)
 }
 
-/// The heading of the cut.
 const CUT: &str = "The cut that changes transformers' answer";
 
 fn found_cut(output: &Output) -> Option<cut::Found> {
     output.sides.first().and_then(|side| cut::find(&side.recording, output.tools.clone()))
+}
+
+/// A row for each output, the worst first; `is_stepped` says whether the page steps through it.
+fn list(html: &mut Html, outputs: &[Output], is_stepped: impl Fn(usize) -> bool) {
+    html.element("div", &[("data-filter", "Filter the outputs")], |_| {});
+    let whys: Vec<String> =
+        outputs.iter().map(|output| departure(output).unwrap_or_else(|| output.verdict())).collect();
+    let listed: Vec<(&Output, &String)> = outputs.iter().zip(&whys).collect();
+    for group in groups(&listed, |(output, why)| (output.mood(), (*why).clone()), |group| Reverse(group.kind)) {
+        let is_open = group.items.len() <= FOLDED && group.kind != Mood::Good;
+        let sign = match group.kind {
+            Mood::Good => "✓",
+            Mood::Doubtful => "!",
+            Mood::Bad => "✗",
+        };
+        let summary = |html: &mut Html| {
+            html.tag("strong", group.kind.class(), &format!("{sign} {}", group.items.len()));
+            html.text(" ");
+            html.prose(&group.cause);
+        };
+        html.folded(is_open, summary, |html| {
+            html.wide(&["output", "verdict"], |html| {
+                for (index, (output, why)) in &group.items {
+                    let address = is_stepped(*index).then(|| format!("#output{index}"));
+                    let header = |html: &mut Html| html.link_or_text(address.as_deref(), &output.name);
+                    html.row(header, |html| html.words("td", "", why));
+                }
+            });
+        });
+    }
+}
+
+/// The first difference of the message from the expected one.
+fn departure(output: &Output) -> Option<String> {
+    let expected = output.expected.clone().map(Value::Object)?;
+    differences(&expected, &output.sides.first()?.message()).first().map(ToString::to_string)
 }
 
 /// An output of many, step by step.

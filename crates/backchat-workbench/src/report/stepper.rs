@@ -46,9 +46,15 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
     });
     if let (Some(expected), Some(side), Mood::Bad) = (&output.expected, output.sides.first(), output.mood()) {
         html.tag("h3", "", "Differences from the expectation");
-        let got = Value::Object(side.recording.message(side.recording.end()));
-        sides::values(html, ["expected", "got"], &Value::Object(expected.clone()), &got);
+        sides::values(html, ["expected", "got"], &Value::Object(expected.clone()), &side.message());
     }
+}
+
+/// The same alone, for another page, which brings its own stylesheet and script.
+pub fn fragment(output: &Output) -> String {
+    let mut html = Html::default();
+    stepper(&mut html, output);
+    html.finish()
 }
 
 /// One parse of an output. `parted` says where it differs from the other one, and which steps show that.

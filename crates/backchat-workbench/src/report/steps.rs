@@ -41,7 +41,6 @@ impl Steps {
         Self { moments }
     }
 
-    /// The step that shows a moment.
     pub fn step_at(&self, moment: Moment) -> usize {
         self.moments.partition_point(|known| *known <= moment).saturating_sub(1)
     }

@@ -33,7 +33,6 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
         self.running.is_some()
     }
 
-    /// Whether it is or was about this.
     pub fn is_about(&self, of: &K) -> bool {
         self.of.as_ref() == Some(of)
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// How the output is cut into chunks: by a rule, and at extra positions that were found or requested.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunking {
     pub rule: ChunkRule,
     /// Additional cuts, in characters of the output, in order.
@@ -17,9 +17,10 @@ pub struct Chunking {
 }
 
 /// The rule that most of the chunks follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChunkRule {
     /// As the output was cut when it was recorded.
+    #[default]
     Recorded,
     Asked(Chunks),
 }

@@ -24,6 +24,9 @@ const AFTER: usize = 2000;
 /// The longest list shown whole, and how many elements are shown from the first that differs on.
 const MOST: usize = 400;
 
+/// The notice about the stable mode.
+pub(super) const STABLE: &str = "stable: one answer however the output is cut";
+
 impl Session {
     /// Whether the answer differs from the expectation here: in the last event, or in the whole message at its end.
     pub fn departs(&self) -> bool {
@@ -123,9 +126,9 @@ impl Session {
         if self.playback.sides.len() > 1 {
             self.show_difference();
         } else {
-            self.notice = Some(match self.playback.showing.mode() {
-                Mode::Stable => "stable: one answer however the output is cut".to_owned(),
-                Mode::Reference => "reference: transformers' answer for these chunks".to_owned(),
+            self.say(match self.playback.showing.mode() {
+                Mode::Stable => STABLE,
+                Mode::Reference => "reference: transformers' answer for these chunks",
             });
         }
     }
@@ -186,9 +189,9 @@ impl Session {
             self.set_moment(|recording, _| recording.end());
             self.say("every event is as expected, but an expected one is missing");
         } else {
-            self.notice = Some(match self.verdict() {
-                Some(_) => "the message is as expected".to_owned(),
-                None => "no event looks wrong; there is no expected message".to_owned(),
+            self.say(match self.verdict() {
+                Some(_) => "the message is as expected",
+                None => "no event looks wrong; there is no expected message",
             });
         }
     }

@@ -8,6 +8,7 @@ use crate::input::Problem;
 use crate::replay::{CLOSE_KEYS, Kind, OPEN_KEYS, Outcome};
 use backchat_core::diagnostic::line_column;
 use backchat_core::json::{self, Value};
+use backchat_core::text::slice;
 use backchat_parser::parser::Mode;
 use std::path::PathBuf;
 
@@ -47,8 +48,7 @@ impl Session {
             return Some((material.template_file.clone().into(), line));
         }
         let place = self.library.outputs.place(self.library.output);
-        let nowhere = "an editor can open neither the template nor the output: they are not in files";
-        place.or_else(|| self.refuse(nowhere))
+        place.or_else(|| self.refuse("an editor can open neither the template nor the output: they are not in files"))
     }
 
     /// The byte of the template's file at which to fix the last event: its cause, not its symptom.
@@ -201,11 +201,10 @@ impl Session {
     /// Appends the failing conversations to the outputs and opens the first; returns its index.
     pub fn open_failures(&mut self) -> Option<usize> {
         let Some(proof) = self.proof() else {
-            self.notice = Some(match self.library.prover.is_running() {
-                true => "the proof is still running".to_owned(),
-                false => "nothing to prove with: name the chat template with --chat-template SOURCE".to_owned(),
+            return self.refuse(match self.library.prover.is_running() {
+                true => "the proof is still running",
+                false => "nothing to prove with: name the chat template with --chat-template SOURCE",
             });
-            return None;
         };
         if proof.failures.is_empty() {
             return self.refuse(format!("all {} conversations parse back exactly", proof.cases));
@@ -235,13 +234,11 @@ impl Session {
 
     /// Whether an operation has to wait for the end of the output; shows a notice if so.
     pub(super) fn awaits_more(&mut self) -> bool {
-        self.notice = match self.library.percent_read() {
-            Some(percent) => Some(format!("{percent} % of this output was read; that has to wait for its end")),
-            None if self.library.is_awaited => {
-                Some("more of this output may arrive; that has to wait for its end".to_owned())
-            }
-            None => self.notice.take(),
-        };
+        if let Some(percent) = self.library.percent_read() {
+            self.say(format!("{percent} % of this output was read; that has to wait for its end"));
+        } else if self.library.is_awaited {
+            self.say("more of this output may arrive; that has to wait for its end");
+        }
         self.library.is_partial()
     }
 
@@ -284,13 +281,7 @@ impl Session {
         let output = &self.library.material.output;
         let mut start = 0;
         let ends = self.playback.chunking.ends(output, self.library.material.chunks.as_deref());
-        let lengths = ends.map(|end| {
-            let chunk = output.get(start..end);
-            debug_assert!(chunk.is_some(), "chunks end on the borders of characters, one after another");
-            start = end;
-            chunk.map_or(0, |chunk| chunk.chars().count())
-        });
-        lengths.collect()
+        ends.map(|end| slice(output, std::mem::replace(&mut start, end)..end).chars().count()).collect()
     }
 
     /// Records the output again, with its chunks as typed.

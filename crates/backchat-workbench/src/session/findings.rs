@@ -1,6 +1,7 @@
 //! Findings of lint and the proof about the open output's template, their repairs, and navigation through problems.
 
 use super::background::{Background, Task};
+use super::differences::STABLE;
 use super::outputs::{Finding, Material, PROOF, RepairTask};
 use super::{Session, Showing};
 use crate::input::Problem;
@@ -66,7 +67,6 @@ impl Session {
         inspection.lint.is_running() || inspection.repairs.is_running() || self.library.prover.is_running()
     }
 
-    /// The findings at an event.
     pub fn findings_at(&self, event: usize) -> impl Iterator<Item = &Finding> {
         self.findings().iter().filter(move |finding| finding.event == Some(event))
     }
@@ -79,11 +79,11 @@ impl Session {
         let repaired = findings.iter().position(|finding| is_here(finding) && finding.fix().is_some());
         let any = || findings.iter().position(is_here);
         let before = || {
-            let earlier = |(_, finding): &(usize, &Finding)| finding.fix().is_some() && finding.event < here;
-            let earlier = findings.iter().enumerate().filter(earlier);
-            earlier.rev().filter(|(_, finding)| finding.event.is_some()).max_by_key(|(_, finding)| finding.event)
+            let is_earlier =
+                |finding: &Finding| finding.fix().is_some() && finding.event.is_some() && finding.event < here;
+            let earlier = findings.iter().enumerate().rev().filter(|(_, finding)| is_earlier(finding));
+            earlier.max_by_key(|(_, finding)| finding.event).map(|(index, _)| index)
         };
-        let before = || before().map(|(index, _)| index);
         repaired.or_else(any).or_else(before).or_else(|| (!findings.is_empty()).then_some(0))
     }
 
@@ -138,6 +138,8 @@ impl Session {
         let mut findings = std::mem::take(&mut self.library.inspection.findings);
         // A growing output is not parsed again for every repair.
         let is_still = !self.library.is_partial() && !self.editing.is_typing;
+        let is_wrong =
+            self.library.material.expected.is_some() && !self.recording().is_none_or(|now| self.is_expected(now));
         for (index, finding) in findings.iter_mut().enumerate() {
             let may_try = is_still && index < MOST && self.recording().is_some_and(|now| now.text().len() <= LONGEST);
             let repaired = finding.fix().filter(|_| may_try).and_then(|fix| self.recorded_with(fix));
@@ -145,7 +147,7 @@ impl Session {
                 Some(repaired) => self.first_change(repaired),
                 None => self.event_of(finding),
             };
-            finding.settles = repaired.is_some_and(|repaired| self.is_wrong_now() && self.is_expected(&repaired));
+            finding.settles = repaired.is_some_and(|repaired| is_wrong && self.is_expected(&repaired));
         }
         self.library.inspection.findings = findings;
         self.library.inspection.of = Some(self.playback.generation);
@@ -179,11 +181,6 @@ impl Session {
         };
         let wrong = self.playback.wrong.iter().copied().find(is_about);
         wrong.or_else(|| (0..recording.event_count()).find(is_about))
-    }
-
-    /// Whether the open output gives another message than expected.
-    fn is_wrong_now(&self) -> bool {
-        self.recording().is_some_and(|now| self.library.material.expected.is_some() && !self.is_expected(now))
     }
 
     fn is_expected(&self, recording: &Recording) -> bool {
@@ -333,7 +330,7 @@ impl Session {
         if self.playback.showing == Showing::Recovery {
             self.playback.showing = Showing::One(Mode::Stable);
             self.record();
-            return self.say("stable: one answer however the output is cut");
+            return self.say(STABLE);
         }
         self.playback.showing = Showing::Recovery;
         self.record();

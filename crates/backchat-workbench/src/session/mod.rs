@@ -40,7 +40,7 @@ pub use self::search::{Hit, Query, Search};
 pub use crate::input::Problem;
 pub use crate::repair::Effect;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Start {
     /// The output, counted from 0.
     pub output: usize,
@@ -83,7 +83,13 @@ impl Session {
         let is_cut_as_asked = asked.is_some();
         let chunking = asked.unwrap_or_else(|| material.default_chunking());
         let mut session = Self {
-            playback: Playback::new(chunking, is_cut_as_asked, start),
+            playback: Playback {
+                chunking,
+                is_cut_as_asked,
+                showing: start.showing,
+                opening_at: start.at,
+                ..Playback::default()
+            },
             library: Library {
                 verdicts: vec![None; count],
                 outputs,
@@ -173,7 +179,6 @@ impl Session {
         self.playback.clock.wait(now).into_iter().chain(piece).min()
     }
 
-    /// The files that are shown.
     pub fn files(&self) -> Vec<PathBuf> {
         self.library.outputs.files(self.library.output)
     }
@@ -199,7 +204,6 @@ pub struct Library {
     pub problem: Option<Problem>,
     /// The verdict on each output, in stable mode, as far as they were judged.
     pub verdicts: Vec<Option<Verdict>>,
-    /// The verdict on the answer that is shown.
     shown_verdict: Option<Verdict>,
     prover: Background<Template, Proof>,
     inspection: Inspection,
@@ -241,6 +245,7 @@ pub fn mode_name(mode: Mode) -> &'static str {
 }
 
 /// The recordings of an output, and the position in them.
+#[derive(Default)]
 pub struct Playback {
     pub chunking: Chunking,
     /// Whether the user chose the chunking, rather than left it to the default.
@@ -269,29 +274,6 @@ pub struct Playback {
     opening_at: Option<Position>,
 }
 
-impl Playback {
-    /// Nothing recorded yet.
-    fn new(chunking: Chunking, is_cut_as_asked: bool, start: &Start) -> Self {
-        Self {
-            chunking,
-            is_cut_as_asked,
-            showing: start.showing,
-            sides: Vec::new(),
-            difference: None,
-            wrong: Vec::new(),
-            every_event: false,
-            stops: Vec::new(),
-            search: None,
-            clock: Clock::default(),
-            cut_search: None,
-            generation: 0,
-            moves: 0,
-            target: None,
-            opening_at: start.at,
-        }
-    }
-}
-
 pub struct Side {
     /// Its name if there are two.
     pub name: String,
@@ -308,6 +290,12 @@ pub enum Showing {
     Templates(Mode),
     /// Without recovery policies and with all of them, side by side.
     Recovery,
+}
+
+impl Default for Showing {
+    fn default() -> Self {
+        Self::One(Mode::Stable)
+    }
 }
 
 impl Showing {

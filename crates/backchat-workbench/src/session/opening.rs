@@ -17,7 +17,6 @@ impl Session {
             Ok(material) => {
                 let notice = self.notice.take();
                 let is_same = self.is_same(&material);
-                self.library.problem = None;
                 self.take(material);
                 self.set_verdict_notice();
                 match (notice, is_same) {
@@ -26,9 +25,7 @@ impl Session {
                     _ if self.editing.edits.contains_key(&self.library.output) => {
                         self.say("read again; what was typed is kept, u undoes it");
                     }
-                    _ if self.notice.is_none() && !is_same => {
-                        self.say("read again: nothing looks wrong");
-                    }
+                    _ if self.notice.is_none() && !is_same => self.say("read again: nothing looks wrong"),
                     _ => {}
                 }
             }
@@ -70,14 +67,12 @@ impl Session {
             return self.library.is_awaited != was_awaited;
         }
         let follows = self.side().is_none_or(|side| side.moment >= side.recording.before_end());
-        let is_default = !self.playback.is_cut_as_asked;
         match self.read(self.library.output) {
             Ok(material) => {
-                if is_default {
+                if !self.playback.is_cut_as_asked {
                     self.playback.chunking = material.default_chunking();
                 }
                 self.library.is_awaited = self.library.outputs.arrival(self.library.output) != Arrival::Whole;
-                self.library.problem = None;
                 self.take(material);
                 if follows {
                     self.set_moment(|recording, _| recording.end());
@@ -135,7 +130,7 @@ impl Session {
     }
 
     fn take(&mut self, material: Material) {
-        self.library.material = material;
+        (self.library.material, self.library.problem) = (material, None);
         if self.playback.chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
             self.playback.chunking = self.library.material.default_chunking();
         }
@@ -160,15 +155,14 @@ impl Session {
             true => self.library.output.saturating_add(count).min(self.library.names().len().saturating_sub(1)),
             false => self.library.output.saturating_sub(count),
         };
-        if wanted == self.library.output {
-            let which = if forward { "last" } else { "first" };
-            self.notice = Some(match self.library.names().len() {
-                0 | 1 => "there is only one output".to_owned(),
-                _ => format!("this is the {which} output"),
-            });
-            return;
+        if wanted != self.library.output {
+            return self.open(wanted);
         }
-        self.open(wanted);
+        self.say(match (self.library.names().len(), forward) {
+            (0 | 1, _) => "there is only one output",
+            (_, true) => "this is the last output",
+            (_, false) => "this is the first output",
+        });
     }
 
     pub fn open(&mut self, output: usize) {
@@ -177,7 +171,6 @@ impl Session {
         self.playback.target = None;
         match self.read(output) {
             Ok(material) => {
-                self.library.problem = None;
                 self.playback.sides.clear();
                 // Cuts belong to the output they were made in.
                 self.playback.chunking.cuts.clear();
@@ -216,10 +209,7 @@ impl Session {
             return None;
         }
         let output = self.library.verdicts.iter().position(Option::is_none)?;
-        let verdict = match self.library.outputs.material(output) {
-            Ok(material) => judge(&material),
-            Err(_) => Verdict::Broken,
-        };
+        let verdict = self.library.outputs.material(output).map_or(Verdict::Broken, |material| judge(&material));
         if let Some(slot) = self.library.verdicts.get_mut(output) {
             *slot = Some(verdict);
         }

@@ -1,9 +1,15 @@
 //! Emoji of several code points, which a screen shows as one: flags, skin tones, and those that are joined.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 /// Joins two pictographs. Alone, or between other characters, it would be invisible.
 const JOINER: char = '\u{200d}';
+
+const SKIN_TONES: RangeInclusive<char> = '\u{1f3fb}'..='\u{1f3ff}';
+
+/// The flag that tags after it make the flag of a region.
+const FLAG: char = '\u{1f3f4}';
 
 /// No emoji has more code points than this.
 const LONGEST: usize = 12;
@@ -22,7 +28,7 @@ pub fn rest_of(base: char, text: &str, combines: impl Fn(char) -> bool) -> usize
     let mut characters = text.chars().take(LONGEST).peekable();
     while let Some(c) = characters.next() {
         let joined = (c == JOINER).then(|| characters.next_if(|next| is_pictograph(*next))).flatten();
-        let belongs = combines(c) || is_skin_tone(c) || (is_flag(base) && is_tag(c)) || joined.is_some();
+        let belongs = combines(c) || SKIN_TONES.contains(&c) || (base == FLAG && is_tag(c)) || joined.is_some();
         if !belongs {
             break;
         }
@@ -33,8 +39,7 @@ pub fn rest_of(base: char, text: &str, combines: impl Fn(char) -> bool) -> usize
 
 /// A text with control characters escaped by `escape`, except for those that join emoji.
 pub fn escaped<'t>(text: &'t str, escape: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
-    let is_plain = !text.contains(|c: char| c == JOINER || is_tag(c));
-    if is_plain {
+    if !text.contains(|c: char| c == JOINER || is_tag(c)) {
         return match escape(text) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
             Cow::Owned(safe) => Cow::Owned(safe),
@@ -64,15 +69,6 @@ fn is_pictograph(c: char) -> bool {
 
 fn is_regional(c: char) -> bool {
     matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
-}
-
-fn is_skin_tone(c: char) -> bool {
-    matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
-}
-
-/// The flag that tags after it make the flag of a region.
-fn is_flag(c: char) -> bool {
-    c == '\u{1f3f4}'
 }
 
 fn is_tag(c: char) -> bool {

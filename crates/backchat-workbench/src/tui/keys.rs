@@ -67,7 +67,6 @@ pub struct Binding {
     /// The keys, any of which triggers it.
     pub keys: &'static [Key],
     pub action: Action,
-    /// Its group in the help.
     pub group: Group,
     /// Its label in the bottom bar; empty if it is not shown there.
     pub short: &'static str,

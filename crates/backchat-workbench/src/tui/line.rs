@@ -42,7 +42,6 @@ pub struct Cluster<'t> {
     /// The byte of the text at which it begins.
     pub at: usize,
     pub base: char,
-    /// The marks that combine with it.
     pub marks: &'t str,
     pub width: usize,
 }
@@ -78,7 +77,6 @@ pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_
 }
 
 impl Cluster<'_> {
-    /// It as it is in its text.
     pub fn text<'t>(&self, text: &'t str) -> &'t str {
         slice(text, self.at..self.at + self.base.len_utf8() + self.marks.len())
     }

@@ -1,8 +1,8 @@
 //! The main loop: wait, handle the next event, draw the changes.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use crossterm::event::{self, Event};
@@ -96,7 +96,7 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) ->
         Effect::Edit { file, line } => {
             let editor = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| std::env::var(name).ok());
             let editor = editor.into_iter().find(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
-            let mut command: Command = editor::command(&editor, &file, line);
+            let mut command = editor::command(&editor, &file, line);
             if let Some(terminal) = own_terminal() {
                 command.stdin(terminal);
             }
@@ -113,15 +113,8 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) ->
 }
 
 /// The terminal as the standard input of another program. `None` if standard input is the terminal already.
-#[cfg(unix)]
-fn own_terminal() -> Option<std::fs::File> {
-    use std::io::IsTerminal;
-    if io::stdin().is_terminal() { None } else { std::fs::File::open("/dev/tty").ok() }
-}
-
-#[cfg(not(unix))]
-fn own_terminal() -> Option<std::fs::File> {
-    None
+fn own_terminal() -> Option<File> {
+    if cfg!(unix) && !io::stdin().is_terminal() { File::open("/dev/tty").ok() } else { None }
 }
 
 /// When files were last changed, and how long they are.

@@ -13,36 +13,26 @@ pub struct Signals {
     resumed: Arc<AtomicBool>,
 }
 
-#[cfg(unix)]
-impl Signals {
-    pub fn install() -> io::Result<Self> {
-        use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
-        let signals = Self::none();
-        for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
-            signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
-        }
-        // The request is recorded before the process stops. If the signal's thread recorded it after continuing, the
-        // main thread might already have dropped the input meant for the program that had the terminal.
-        signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
-        // A signal that stops the program with the terminal stops the one that waits for it, or the shell waits
-        // forever.
-        signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
-        signal_hook::flag::register(SIGCONT, signals.resumed.clone())?;
-        Ok(signals)
-    }
-}
-
-#[cfg(not(unix))]
 impl Signals {
     /// Handles the signals from here on.
     pub fn install() -> io::Result<Self> {
-        Ok(Self::none())
-    }
-}
-
-impl Signals {
-    fn none() -> Self {
-        Self { lent: Arc::default(), end: Arc::default(), suspend: Arc::default(), resumed: Arc::default() }
+        let signals =
+            Self { lent: Arc::default(), end: Arc::default(), suspend: Arc::default(), resumed: Arc::default() };
+        #[cfg(unix)]
+        {
+            use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+            for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
+                signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
+            }
+            // The request is recorded before the process stops. If the signal's thread recorded it after continuing,
+            // the main thread might already have dropped the input meant for the program that had the terminal.
+            signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
+            // A signal that stops the program with the terminal stops the one that waits for it, or the shell waits
+            // forever.
+            signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
+            signal_hook::flag::register(SIGCONT, signals.resumed.clone())?;
+        }
+        Ok(signals)
     }
 
     /// Runs another program in the terminal, which gets the user's interrupts.
@@ -76,12 +66,8 @@ impl Signals {
 }
 
 /// Suspends the process as the terminal would, until the shell continues it.
-#[cfg(unix)]
 pub fn suspend() -> io::Result<()> {
-    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)
-}
-
-#[cfg(not(unix))]
-pub fn suspend() -> io::Result<()> {
+    #[cfg(unix)]
+    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
     Ok(())
 }

@@ -18,11 +18,11 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::session::{
     Chunking, Conversation, Derived, Finding, Hit, Material, OtherTemplate, Outputs, Position, Problem, Proof,
-    ProofTask, RepairTask, Showing, Start, Verdict, View,
+    ProofTask, RepairTask, Start, Verdict, View,
 };
 use backchat_core::diagnostic::{Diagnostic, Place};
 use backchat_core::json::{self, Object, Value};
-use backchat_parser::parser::{Chunks, Mode};
+use backchat_parser::parser::Chunks;
 use backchat_parser::template::Template;
 
 const TEMPLATE: &str = r#"{
@@ -163,7 +163,7 @@ struct Bench {
 }
 
 fn start() -> Start {
-    Start { output: 0, at: None, chunking: None, showing: Showing::One(Mode::Stable), notice: None, typing: false }
+    Start::default()
 }
 
 fn bench(outputs: &[&'static str], start: &Start) -> Bench {

@@ -32,7 +32,9 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         found.push(match new {
             Some(new) => {
                 let help = format!("rename it to `{new}`");
-                let edits = subject.rename_key(&place, new).filter(|_| !has_default(subject, name));
+                // A new name of the field would not rename its default.
+                let has_default = name.is_some_and(|name| subject.template.defaults().contains_key(name));
+                let edits = subject.rename_key(&place, new).filter(|_| !has_default);
                 let finding = finding.help(help.clone());
                 match edits {
                     Some(edits) => finding.fix(help, edits),
@@ -49,9 +51,4 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         found.iter_mut().for_each(|finding| finding.fix = None);
     }
     found
-}
-
-/// Whether a field also has a default, which a new name of the field would not rename.
-fn has_default(subject: &Subject<'_>, name: Option<&String>) -> bool {
-    name.is_some_and(|name| subject.template.defaults().contains_key(name))
 }

@@ -229,21 +229,21 @@ pub fn is_recorded(name: &str) -> bool {
     read.is_some() && json::read(&line).is_ok_and(|row| row.get("after_ms").is_some())
 }
 
-/// The chunks of a file of rows `{"after_ms", "text"}`.
-pub fn recorded(path: &str) -> Result<Vec<String>, Problem> {
-    let text = input::text(path)?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let chunks = lines.map(|(number, line)| {
+/// The output in a file of rows `{"after_ms", "text"}`, and the lengths of its chunks, in characters.
+pub fn recorded(path: &str) -> Result<(String, Vec<usize>), Problem> {
+    let (mut output, mut lengths) = (String::new(), Vec::new());
+    for (number, line) in input::text(path)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let row = json::read(line).ok();
-        let chunk = row.as_ref().and_then(|row| row.get("text")).and_then(Value::as_str).map(str::to_owned);
-        chunk.ok_or_else(|| {
+        let chunk = row.as_ref().and_then(|row| row.get("text")).and_then(Value::as_str).ok_or_else(|| {
             let place = Place { line_column: Some((number + 1, 1)), ..Place::file(path) };
             Diagnostic::error("bad-recording", "this row is not a chunk of a recorded output")
                 .at(place)
                 .help("a chunk is {\"after_ms\": milliseconds, \"text\": the text that arrived}")
-        })
-    });
-    Ok(chunks.collect::<Result<_, _>>()?)
+        })?;
+        output.push_str(chunk);
+        lengths.push(chunk.chars().count());
+    }
+    Ok((output, lengths))
 }
 
 #[cfg(test)]

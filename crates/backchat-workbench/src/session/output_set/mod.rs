@@ -100,16 +100,15 @@ pub struct OutputSet {
     read: RefCell<HashMap<PathBuf, Read>>,
 }
 
-const NO_OUTPUT: &str = "there is no output";
-
 /// A file of cases, and the modification times of it and the prompt when it was read.
 type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
 
 enum OutputSource {
-    /// A text; `-` is standard input.
-    Text(String),
-    /// One output, chunk by chunk as it was recorded.
-    Recorded(String),
+    /// A text, or one output chunk by chunk as it was recorded; `-` is standard input.
+    Text {
+        path: String,
+        is_recorded: bool,
+    },
     Case(CaseName),
     /// A row of the file that is followed.
     Row(RowPlace),
@@ -139,29 +138,24 @@ impl OutputSet {
         match (asked.output.as_ref().or(asked.follow.as_ref()), template_is_cases) {
             (Some(followed), false) if asked.output.is_none() => set.followed = Some(Followed::open(followed)?),
             (None, true) => set.add_cases(&asked.template)?,
-            (Some(output), false) if is_recorded(output) => {
-                set.names.push(output.clone());
-                set.items.push(OutputSource::Recorded(output.clone()));
-            }
-            (Some(output), false) if holds_cases(output) => set.add_cases(output)?,
+            (Some(output), false) if holds_cases(output) && !is_recorded(output) => set.add_cases(output)?,
             (output, false) => {
+                let path = output.cloned().unwrap_or_else(|| "-".to_owned());
                 // Nothing is piped in: the user types the output on the screen.
-                let output = output.cloned().unwrap_or_else(|| "-".to_owned());
-                set.is_typed = output == "-" && stdin == Stdin::Shown && io::stdin().is_terminal();
-                let name = if set.is_typed { "typed output" } else { input::name(&output) };
+                set.is_typed = path == "-" && stdin == Stdin::Shown && io::stdin().is_terminal();
+                let name = if set.is_typed { "typed output" } else { input::name(&path) };
                 set.names.push(name.to_owned());
-                set.items.push(OutputSource::Text(output));
+                set.items.push(OutputSource::Text { is_recorded: is_recorded(&path), path });
             }
             (Some(output), true) => {
                 let message =
                     format!("`{}` already contains outputs, and `{output}` was given as well", asked.template);
-                return Err(Diagnostic::error("two-outputs", message)
-                    .help("name the response template first and the output after it, or only the fixtures")
-                    .into());
+                let help = "name the response template first and the output after it, or only the fixtures";
+                return Err(problem("two-outputs", message, help));
             }
         }
         let Request { prefix, tools, other, .. } = asked;
-        let is_output = set.items.iter().any(|item| matches!(item, OutputSource::Text(path) if path == "-"));
+        let is_output = set.items.iter().any(|item| matches!(item, OutputSource::Text { path, .. } if path == "-"));
         let output = is_output.then_some("-");
         let inputs = [set.template.as_deref(), prefix.as_deref(), tools.as_deref(), other.as_deref(), output];
         let help = "name a file for all inputs but one; the output is read from standard input if it is left out";
@@ -197,7 +191,7 @@ impl OutputSet {
 
     /// Whether an output has no prompt unless the command line names one.
     pub fn takes_prefix(&self) -> bool {
-        self.items.iter().any(|item| matches!(item, OutputSource::Text(_) | OutputSource::Recorded(_)))
+        self.items.iter().any(|item| matches!(item, OutputSource::Text { .. }))
     }
 
     /// Adds the cases of a file or a folder, or the named one only.
@@ -244,13 +238,9 @@ impl OutputSet {
         {
             return read.clone();
         }
-        let read = Rc::new(self.read_cases(path));
+        let read = Rc::new(fixture::read_with(path, |shared| self.standing_in(shared)));
         self.read.borrow_mut().insert(path.to_owned(), (changed, read.clone()));
         read
-    }
-
-    fn read_cases(&self, path: &Path) -> FixtureFile {
-        fixture::read_with(path, |shared| self.standing_in(shared))
     }
 
     /// The defaults of a folder, with the template and the prompt of the command line for cases that have none.
@@ -262,7 +252,7 @@ impl OutputSet {
 
     /// A row of the file that is followed, if it is still the one of that name.
     fn row(&self, index: usize, row: RowPlace) -> Result<Case, Problem> {
-        let Some(followed) = &self.followed else { return Err(Diagnostic::error("no-output", NO_OUTPUT).into()) };
+        let Some(followed) = &self.followed else { return Err(no_output()) };
         let case = followed
             .case(row, |shared| self.standing_in(shared))
             .map_err(|broken| Problem { diagnostics: broken.diagnostics, sources: Sources::none() })?;
@@ -397,11 +387,21 @@ impl OutputSet {
         variables.extend(self.asked.variables.iter().cloned());
         match self.asked.chat_template.clone().or(own).or_else(|| self.template.clone()) {
             Some(name) if name != "-" => Ok((name, variables)),
-            _ => Err(Diagnostic::error("no-chat-template", "the chat template is not known")
-                .help("name it with --chat-template SOURCE, or in the fixture's header")
-                .into()),
+            _ => {
+                let help = "name it with --chat-template SOURCE, or in the fixture's header";
+                Err(problem("no-chat-template", "the chat template is not known", help))
+            }
         }
     }
+}
+
+fn no_output() -> Problem {
+    Diagnostic::error("no-output", "there is no output").into()
+}
+
+/// A problem without a place.
+fn problem(id: &'static str, message: impl Into<String>, help: &str) -> Problem {
+    Diagnostic::error(id, message).help(help).into()
 }
 
 /// The name of a case in every report.

@@ -10,7 +10,7 @@ use super::super::outputs::{
     Arrival, Conversation, Derived, Finding, Material, Outputs, Proof, ProofTask, RepairTask, View,
 };
 use super::arriving::{Followed, recorded};
-use super::{OutputSet, OutputSource, Request, derived};
+use super::{OutputSet, OutputSource, Request, derived, no_output, problem};
 use crate::check::Reading;
 use crate::check::fixture::{self, Actual, Case, TemplateSource};
 use crate::input::{self, Problem, path_from};
@@ -32,17 +32,13 @@ impl Outputs for OutputSet {
 
     fn material(&self, index: usize) -> Result<Material, Problem> {
         match self.items.get(index) {
-            Some(OutputSource::Text(path)) => {
-                let output = self.text(path)?;
+            Some(OutputSource::Text { path, is_recorded }) => {
+                let (output, chunks) = match is_recorded {
+                    true => recorded(path).map(|(output, lengths)| (output, Some(lengths)))?,
+                    false => (self.text(path)?, None),
+                };
                 let given = Conversation { output, prefix: self.prefix()?, ..Conversation::default() };
-                self.material(self.template_of(None)?, given, None)
-            }
-            Some(OutputSource::Recorded(path)) => {
-                let chunks = recorded(path)?;
-                let lengths = chunks.iter().map(|chunk| chunk.chars().count()).collect();
-                let (output, prefix) = (chunks.concat(), self.prefix()?);
-                let given = Conversation { output, prefix, ..Conversation::default() };
-                self.material(self.template_of(None)?, given, Some(lengths))
+                self.material(self.template_of(None)?, given, chunks)
             }
             Some(OutputSource::Case(name)) => self.of_case(self.case(name)?.0),
             Some(OutputSource::Row(row)) => self.of_case(self.row(index, *row)?),
@@ -51,13 +47,13 @@ impl Outputs for OutputSet {
                 self.material(opened, given.conversation.clone(), None)
             }
             Some(OutputSource::Failing { of, conversation }) => self.failing(*of, conversation),
-            None => Err(Diagnostic::error("no-output", super::NO_OUTPUT).into()),
+            None => Err(no_output()),
         }
     }
 
     fn arrival(&self, index: usize) -> Arrival {
         match (self.items.get(index), &self.piped) {
-            (Some(OutputSource::Text(path)), Some(piped)) if path == "-" => piped.arrival(),
+            (Some(OutputSource::Text { path, .. }), Some(piped)) if path == "-" => piped.arrival(),
             _ => Arrival::Whole,
         }
     }
@@ -89,7 +85,7 @@ impl Outputs for OutputSet {
         let Request { prefix, tools, other, .. } = &self.asked;
         self.template.iter().chain(prefix).chain(tools).chain(other).for_each(|path| add(path));
         match self.items.get(index) {
-            Some(OutputSource::Text(path) | OutputSource::Recorded(path)) => add(path),
+            Some(OutputSource::Text { path, .. }) => add(path),
             Some(OutputSource::Case(name)) => {
                 add(&name.file.display().to_string());
                 if let Ok((case, _)) = self.case(name)
@@ -107,7 +103,7 @@ impl Outputs for OutputSet {
 
     fn place(&self, index: usize) -> Option<(PathBuf, usize)> {
         match self.items.get(index)? {
-            OutputSource::Text(path) | OutputSource::Recorded(path) => (path != "-").then(|| (PathBuf::from(path), 1)),
+            OutputSource::Text { path, .. } => (path != "-").then(|| (PathBuf::from(path), 1)),
             OutputSource::Case(name) => {
                 let line = self.case(name).map_or(1, |(case, read)| line_column(&read.text, case.span.start).0);
                 Some((name.file.clone(), line))
@@ -132,34 +128,23 @@ impl Outputs for OutputSet {
             Some(OutputSource::Case(name)) => {
                 let (case, read) = self.case(name)?;
                 if case.output != material.output {
-                    return Err(Diagnostic::error(
-                        "other-output",
-                        "this is the message of the typed output, not of the case's output",
-                    )
-                    .at(Place::file(read.file.clone()))
-                    .help("undo what was typed (u), or write a separate case")
-                    .into());
+                    let message = "this is the message of the typed output, not of the case's output";
+                    let problem = Diagnostic::error("other-output", message).at(Place::file(read.file.clone()));
+                    return Err(problem.help("undo what was typed (u), or write a separate case").into());
                 }
                 let actual = actual(material)?;
-                let text = fixture::rewrite(&read, &[(&case, actual)], &[]);
-                write(&name.file, &text)?;
+                write(&name.file, &fixture::rewrite(&read, &[(&case, actual)], &[]))?;
                 Ok(format!("blessed: {} holds this message now", case.id))
             }
-            Some(OutputSource::Text(path) | OutputSource::Recorded(path)) if path != "-" => {
+            Some(OutputSource::Text { path, .. }) if path != "-" => {
                 let file = Path::new(path).with_extension(fixture::EXTENSION);
                 if file.exists() {
                     let message = format!("the fixture {} exists already", file.display());
-                    return Err(Diagnostic::error("fixture-exists", message)
-                        .help("replay the fixture itself, and bless there")
-                        .into());
+                    return Err(problem("fixture-exists", message, "replay the fixture itself, and bless there"));
                 }
                 let Some(template) = self.template.as_deref().filter(|template| *template != "-") else {
-                    return Err(Diagnostic::error(
-                        "no-template-file",
-                        "the template was piped in: a fixture cannot name it",
-                    )
-                    .help("save the template, and replay with its file")
-                    .into());
+                    let message = "the template was piped in: a fixture cannot name it";
+                    return Err(problem("no-template-file", message, "save the template, and replay with its file"));
                 };
                 let tools = self.named_tools()?;
                 let template = path_from(file.parent().unwrap_or(Path::new("")), Path::new(template));
@@ -167,12 +152,10 @@ impl Outputs for OutputSet {
                 write(&file, &fixture::write_case(&template, prefix, tools.as_ref(), output, message))?;
                 Ok(format!("blessed: wrote {}", file.display()))
             }
-            _ => Err(Diagnostic::error(
-                "no-fixture",
-                "a fixture is written next to the output's file, and this output has none",
-            )
-            .help("save it, and replay the file")
-            .into()),
+            _ => {
+                let message = "a fixture is written next to the output's file, and this output has none";
+                Err(problem("no-fixture", message, "save it, and replay the file"))
+            }
         }
     }
 
@@ -198,10 +181,8 @@ impl Outputs for OutputSet {
     fn write_template(&self, file: &Path, before: &str, after: &str) -> Result<(), Problem> {
         let name = file.display().to_string();
         if input::text(&name)? != before {
-            return Err(Diagnostic::error("file-changed", "the file changed since it was read; nothing was written")
-                .at(Place::file(name))
-                .help("look at it again as it is now")
-                .into());
+            let problem = Diagnostic::error("file-changed", "the file changed since it was read; nothing was written");
+            return Err(problem.at(Place::file(name)).help("look at it again as it is now").into());
         }
         write(file, after)
     }
@@ -225,10 +206,10 @@ impl Outputs for OutputSet {
         let mut words = vec!["backchat".to_owned(), "replay".to_owned()];
         words.extend(self.template.iter().map(|template| shell_word(template)));
         match self.items.get(index) {
-            Some(OutputSource::Text(_)) if self.is_typed => {
+            Some(OutputSource::Text { .. }) if self.is_typed => {
                 return Err("no command shows an output that is typed; save it, and replay the file".to_owned());
             }
-            Some(OutputSource::Text(path) | OutputSource::Recorded(path)) => words.push(shell_word(path)),
+            Some(OutputSource::Text { path, .. }) => words.push(shell_word(path)),
             Some(OutputSource::Case(_) | OutputSource::Row(_)) => {
                 words.extend(self.names.get(index).map(|name| shell_word(name)))
             }

@@ -125,7 +125,7 @@ impl App {
             _ => return,
         };
         if let Some(Overlay::Outputs(picker) | Overlay::Palette(picker)) = &mut self.layout.overlay {
-            picker.move_by(rows, count);
+            picker.selected = picker.selected.saturating_add_signed(rows).min(count.saturating_sub(1));
         }
     }
 }

@@ -174,7 +174,7 @@ impl App {
             A::Type => self.session.start_typing(),
             A::Findings => self.show_findings(),
             A::Repair => self.repair_here(),
-            A::Undo => self.undo(),
+            A::Undo => self.attempt("Undo", Session::undo),
             A::Edit => return self.session.place_to_edit().map(|(file, line)| Effect::Edit { file, line }),
             A::Derive => self.derive(),
             A::Failures => self.show_failures(),
@@ -220,20 +220,15 @@ impl App {
                 }
                 let Some((pane, _)) = self.layout.panes.at(place) else { return false };
                 self.layout.panes.focus = pane;
-                match pane {
-                    Pane::Stream => {
-                        if let Some(byte) = self.layout.drawn.byte_at(place) {
-                            self.session.playback.clock.stop();
-                            self.session.set_moment(|recording, _| recording.moment_at(byte));
-                        }
-                    }
-                    Pane::Events => {
-                        if let Some(event) = self.layout.drawn.event_at(place) {
-                            self.session.playback.clock.stop();
-                            self.session.set_moment(|recording, _| recording.moment_of_event(event));
-                        }
-                    }
-                    Pane::Message | Pane::Template => {}
+                let drawn = &self.layout.drawn;
+                let clicked = self.session.recording().and_then(|recording| match pane {
+                    Pane::Stream => drawn.byte_at(place).map(|byte| recording.moment_at(byte)),
+                    Pane::Events => drawn.event_at(place).map(|event| recording.moment_of_event(event)),
+                    Pane::Message | Pane::Template => None,
+                });
+                if let Some(moment) = clicked {
+                    self.session.playback.clock.stop();
+                    self.session.set_moment(|_, _| moment);
                 }
                 true
             }
@@ -253,12 +248,12 @@ impl App {
 
     /// Brings the pane of the match into view.
     fn look_at_match(&mut self) {
-        match self.session.hit() {
-            Some(Hit::Output(_)) => self.layout.panes.focus = Pane::Stream,
-            Some(Hit::Event(_)) => self.layout.panes.focus = Pane::Events,
-            Some(Hit::Template(_)) => self.layout.panes.focus = Pane::Template,
-            None => {}
-        }
+        self.layout.panes.focus = match self.session.hit() {
+            Some(Hit::Output(_)) => Pane::Stream,
+            Some(Hit::Event(_)) => Pane::Events,
+            Some(Hit::Template(_)) => Pane::Template,
+            None => return,
+        };
     }
 
     fn scroll(&mut self, pane: Pane, rows: isize) {

@@ -6,7 +6,7 @@ use ratatui::layout::Position as Cell;
 use super::super::keys::moved;
 use super::picker::Picker;
 use super::{App, Effect};
-use crate::session::{ChunkRule, Chunking, Departure};
+use crate::session::{ChunkRule, Chunking, Departure, Session};
 use backchat_parser::parser::Chunks;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl App {
             Overlay::Outputs(picker) => self.outputs_key(picker, key),
             Overlay::Palette(picker) => return self.palette_key(picker, key),
             Overlay::Stops { selected } => self.stops_key(selected, key.code),
-            Overlay::Bless { .. } if key.code == KeyCode::Char('y') => self.bless(),
+            Overlay::Bless { .. } if key.code == KeyCode::Char('y') => self.attempt("Bless", Session::bless),
             Overlay::Bless { .. } if matches!(key.code, KeyCode::Char('n' | 'q')) => {
                 self.session.say("nothing was written");
             }

@@ -42,8 +42,4 @@ impl Picker {
         self.typed.push_str(text);
         self.selected = 0;
     }
-
-    pub fn move_by(&mut self, rows: isize, count: usize) {
-        self.selected = self.selected.saturating_add_signed(rows).min(count.saturating_sub(1));
-    }
 }

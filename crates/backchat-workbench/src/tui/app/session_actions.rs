@@ -6,7 +6,7 @@ use super::overlay::Overlay;
 use super::picker::Picker;
 use super::{App, Effect};
 use crate::replay::{Recording, quoted};
-use crate::session::{Finding, Problem};
+use crate::session::{Finding, Problem, Session};
 use backchat_core::diagnostic::{Format, counted, escape, render};
 use backchat_core::json::Value;
 use backchat_probe::diff::unified;
@@ -15,8 +15,7 @@ impl App {
     pub(super) fn derive(&mut self) {
         match self.session.derive() {
             Ok(Some(change)) => {
-                let lines = difference(&change.old, &change.new);
-                self.layout.overlay = Some(Overlay::text(change.title, lines));
+                self.layout.overlay = Some(Overlay::text(change.title, difference(&change.old, &change.new)));
             }
             Ok(None) => {}
             Err(problem) => self.show_problem("Derive", &problem),
@@ -31,11 +30,6 @@ impl App {
         }
     }
 
-    pub(super) fn bless(&mut self) {
-        let done = self.session.bless();
-        self.show_failure("Bless", done);
-    }
-
     /// Lists the conversations that the proof fails on.
     pub(super) fn show_failures(&mut self) {
         if let Some(selected) = self.session.open_failures() {
@@ -46,8 +40,7 @@ impl App {
     pub(super) fn copy_command(&mut self) -> Option<Effect> {
         let text = self.session.command()?;
         // Some terminals refuse to write the clipboard; then the text can be selected by hand.
-        let lines = vec![escape(&text).into_owned()];
-        self.layout.overlay = Some(Overlay::text("Copied", lines));
+        self.layout.overlay = Some(Overlay::text("Copied", vec![safe(&text)]));
         Some(Effect::Copy(text))
     }
 
@@ -117,13 +110,7 @@ impl App {
     }
 
     fn apply(&mut self, index: usize) {
-        let done = self.session.repair(index);
-        self.show_failure("Repair", done);
-    }
-
-    pub(super) fn undo(&mut self) {
-        let done = self.session.undo();
-        self.show_failure("Undo", done);
+        self.attempt("Repair", |session| session.repair(index));
     }
 
     fn go_to_finding(&mut self, index: usize) {
@@ -136,17 +123,17 @@ impl App {
     /// A finding in lines that are safe to show: its message, its position, the effect and the diff of its repair.
     pub(in super::super) fn finding_in_full(&self, finding: &Finding) -> Vec<String> {
         let material = &self.session.library.material;
-        let mut lines = vec![escape(&finding.line()).into_owned()];
+        let mut lines = vec![safe(&finding.line())];
         if let Some(place) = &finding.said.place {
             let file = place.file.as_deref().unwrap_or(&material.template_file);
             let line = place.line_column.map_or_else(String::new, |(line, _)| format!(":{line}"));
             let path = place.path.as_deref().map_or_else(String::new, |path| format!("  {path}"));
-            lines.push(escape(&format!("{file}{line}{path}")).into_owned());
+            lines.push(safe(&format!("{file}{line}{path}")));
         }
         if let Some(event) = finding.event {
             lines.push(format!("it shows at event {}", self.session.event_number(event)));
         }
-        lines.extend(finding.said.help.iter().map(|help| escape(help).into_owned()));
+        lines.extend(finding.said.help.iter().map(|help| safe(help)));
         let Some(fix) = finding.fix() else { return lines };
         lines.push(String::new());
         lines.push(match (finding.effect, self.session.is_inspecting()) {
@@ -164,53 +151,55 @@ impl App {
             lines.push("with it, this output gives the expected message".to_owned());
         }
         if !finding.is_proof() {
-            lines.push(escape(&fix.message).into_owned());
+            lines.push(safe(&fix.message));
         }
         let before = &material.template_text;
         lines.extend(difference(before, &fix.apply(before)));
         lines
     }
 
-    pub(super) fn show_failure(&mut self, title: &str, done: Result<(), Problem>) {
-        if let Err(problem) = done {
+    /// Runs an operation, and shows the problem if it fails.
+    pub(super) fn attempt(&mut self, title: &str, run: impl FnOnce(&mut Session) -> Result<(), Problem>) {
+        if let Err(problem) = run(&mut self.session) {
             self.show_problem(title, &problem);
         }
     }
 
     fn show_problem(&mut self, title: &str, problem: &Problem) {
         let text = render(&problem.diagnostics, Format::Full, &problem.sources, false);
-        let lines = text.lines().map(|line| escape(line).into_owned()).collect();
-        self.layout.overlay = Some(Overlay::text(title, lines));
+        self.layout.overlay = Some(Overlay::text(title, safe_lines(&text)));
     }
 }
 
 /// The changes from one text to another, in lines that are safe to show.
 pub(super) fn difference(old: &str, new: &str) -> Vec<String> {
-    unified(old, new, 3, None).lines().map(|line| escape(line).into_owned()).collect()
+    safe_lines(&unified(old, new, 3, None))
+}
+
+fn safe_lines(text: &str) -> Vec<String> {
+    text.lines().map(safe).collect()
+}
+
+fn safe(text: &str) -> String {
+    escape(text).into_owned()
 }
 
 /// The details of an event, in lines that are safe to show.
 fn event_in_full(recording: &Recording, event: usize) -> Vec<String> {
     let Some(seen) = recording.event(event) else { return Vec::new() };
-    let safe = |text: &str| escape(text).into_owned();
     let mut lines = vec![recording.event_in_words(event), String::new()];
     let (start, end) = (recording.offset_of(seen.span.start), recording.offset_of(seen.span.end));
     lines.push(format!("characters {start} to {end} of the output"));
     for capture in seen.captures {
-        lines.push(format!(
-            "captured {} = {}",
-            safe(&capture.name),
-            safe(&Value::from(capture.text.as_str()).to_string())
-        ));
+        let text = Value::from(capture.text.as_str());
+        lines.push(safe(&format!("captured {} = {text}", capture.name)));
     }
     if seen.value.is_some() {
-        lines.push(String::new());
-        lines.push("the body, raw:".to_owned());
-        lines.push(safe(&Value::from(recording.slice(seen.body.clone())).to_string()));
+        let body = safe(&Value::from(recording.slice(seen.body.clone())).to_string());
+        lines.extend([String::new(), "the body, raw:".to_owned(), body]);
     }
     if let Some(value) = recording.event_value(event) {
-        lines.push(String::new());
-        lines.push("the event as transformers writes it:".to_owned());
+        lines.extend([String::new(), "the event as transformers writes it:".to_owned()]);
         lines.extend(value.to_pretty("  ").lines().map(safe));
     }
     lines

@@ -128,17 +128,16 @@ impl Review<'_> {
     /// Goes on to the next case that is undecided.
     pub(super) fn go_on(&mut self) {
         // After going back, later cases are already decided; the rest is before.
-        while let Some(index) = self.next_open().or_else(|| self.decisions.iter().position(Option::is_none)) {
+        let is_open = |decisions: &[Option<Decision>], index: usize| decisions.get(index) == Some(&None);
+        let count = self.decisions.len();
+        while let Some(index) = (self.index..count).chain(0..self.index).find(|index| is_open(&self.decisions, *index))
+        {
             self.index = index;
             if self.show() {
                 return;
             }
         }
         self.is_over = true;
-    }
-
-    fn next_open(&self) -> Option<usize> {
-        (self.index..self.decisions.len()).find(|index| self.decisions.get(*index) == Some(&None))
     }
 
     /// Records a decision; returns the previous one.

@@ -205,15 +205,11 @@ impl<'d> Review<'d> {
                 KeyCode::Char('o') if self.docket.can_open(self.index) => return Some(ReviewEffect::Open(self.index)),
                 KeyCode::Char('o') => self.notify("the workbench shows outputs, not rendered chats".to_owned()),
                 KeyCode::Char('d') => self.side_by_side = Some(!self.side_by_side.unwrap_or(self.is_wide)),
-                code => self.scroll(code),
+                code => self.top = moved(self.top, code, self.page).unwrap_or(self.top).min(self.last),
             },
             _ => {}
         }
         None
-    }
-
-    fn scroll(&mut self, code: KeyCode) {
-        self.top = moved(self.top, code, self.page).unwrap_or(self.top).min(self.last);
     }
 
     fn scroll_by(&mut self, rows: isize) {

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::super::diff;
 use super::super::line::{fit, fit_end, wrap};
-use super::super::view::cells::put_line;
+use super::super::view::cells::{put_fitted, put_line};
 use super::{Change, Decision, Review};
 use backchat_core::diagnostic::{Format, escape, render};
 
@@ -29,6 +29,10 @@ const KEYS: [(&str, &str); 10] = [
     ("d", "side by side or lines"),
     ("j k", "scroll"),
 ];
+
+/// The decisions of the user, in words.
+const MADE: [(Decision, &str); 3] =
+    [(Decision::Accepted, "accepted"), (Decision::Rejected, "rejected"), (Decision::Skipped, "skipped")];
 
 /// The keys once every case is decided.
 const LAST_KEYS: [(&str, &str); 3] = [("enter", "leave"), ("u", "undo"), ("b", "back")];
@@ -59,9 +63,8 @@ impl Review<'_> {
         self.is_wide = area.width >= WIDE;
         let side_by_side = self.side_by_side.unwrap_or(self.is_wide);
         let rows = match &self.shown {
-            _ if self.is_over => Vec::new(),
-            Ok(change) => sections(change, width, side_by_side, self),
-            Err(_) => Vec::new(),
+            Ok(change) if !self.is_over => sections(change, width, side_by_side, self),
+            _ => Vec::new(),
         };
         self.page = usize::from(body.height.saturating_sub(1).max(1));
         self.last = rows.len().saturating_sub(usize::from(body.height));
@@ -79,15 +82,10 @@ impl Review<'_> {
         if self.is_over {
             return Vec::new();
         }
-        let decided = match self.decisions.get(self.index).copied().flatten() {
-            Some(Decision::Accepted) => Some("accepted"),
-            Some(Decision::Rejected) => Some("rejected"),
-            Some(Decision::Skipped) => Some("skipped"),
-            Some(Decision::Settled) | None => None,
-        };
-        let alike = self.alike();
-        let more = alike.iter().any(|index| *index != self.index);
-        let more = more.then(|| format!("A accepts all {} with this difference", alike.len()));
+        let decision = self.decisions.get(self.index).copied().flatten();
+        let decided = MADE.iter().find(|(made, _)| Some(*made) == decision).map(|(_, word)| *word);
+        let alike = self.alike().len();
+        let more = (alike > 1).then(|| format!("A accepts all {alike} with this difference"));
         decided.map(|word| format!("decided: {word}")).into_iter().chain(more).map(|line| fit(&line, width)).collect()
     }
 
@@ -108,8 +106,7 @@ impl Review<'_> {
 fn header(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
     let names = review.docket.names();
     let count = |decision| review.decisions.iter().filter(|made| **made == Some(decision)).count();
-    let made = [(Decision::Accepted, "accepted"), (Decision::Rejected, "rejected"), (Decision::Skipped, "skipped")];
-    let made = made.map(|(decision, word)| (count(decision), word)).into_iter().filter(|(count, _)| *count > 0);
+    let made = MADE.map(|(decision, word)| (count(decision), word)).into_iter().filter(|(count, _)| *count > 0);
     let made = made.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ");
     let head = match review.is_over {
         true => format!(" {} ", names.len()),
@@ -164,18 +161,14 @@ fn sections(change: &Change, width: usize, side_by_side: bool, review: &Review<'
 
 /// The keys, as many as fit; or a notice.
 fn bar(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
+    let asked = review.asks.then(|| match review.decisions.iter().filter(|made| made.is_none()).count() {
+        0 => "leave the review? y leaves, any other key stays".to_owned(),
+        left => format!("leave the review, {left} undecided? y leaves, any other key stays"),
+    });
+    if let Some(text) = asked.as_ref().or(review.notice.as_ref()) {
+        return put_fitted(buffer, area, 0, text, review.theme.strong());
+    }
     let width = usize::from(area.width);
-    if review.asks {
-        let left = review.decisions.iter().filter(|made| made.is_none()).count();
-        let question = match left {
-            0 => "leave the review? y leaves, any other key stays".to_owned(),
-            left => format!("leave the review, {left} undecided? y leaves, any other key stays"),
-        };
-        return put_line(buffer, area, 0, &Line::styled(fit(&question, width), review.theme.strong()));
-    }
-    if let Some(notice) = &review.notice {
-        return put_line(buffer, area, 0, &Line::styled(fit(notice, width), review.theme.strong()));
-    }
     let place = match review.last {
         0 => String::new(),
         last => format!("{}%", review.top * 100 / last),

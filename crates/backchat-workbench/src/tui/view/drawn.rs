@@ -37,7 +37,6 @@ impl Drawn {
         Some(list.top + usize::from(place.y - list.area.y)).filter(|row| *row < list.count)
     }
 
-    /// The event at a place of the screen.
     pub fn event_at(&self, place: Position) -> Option<usize> {
         let list = self.events.iter().find(|list| list.area.contains(place))?;
         list.events.get(usize::from(place.y - list.area.y)).copied()

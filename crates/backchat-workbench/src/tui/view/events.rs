@@ -100,15 +100,16 @@ impl Shown<'_> {
         let theme = self.app.layout.theme;
         let recording = &self.side.recording;
         let Some(event) = recording.event(row.start) else { return Line::default() };
+        let session = &self.app.session;
         let is_future = row.start >= self.side.moment.event;
         let is_initial = row.end <= recording.initial_count();
         let mark = match () {
             () if self.differs => "≠",
-            () if self.is_wrong(row) && self.app.session.library.material.expected.is_some() => "✗",
+            () if self.is_wrong(row) && session.library.material.expected.is_some() => "✗",
             () if self.is_wrong(row) => "!",
-            () if row.clone().any(|event| self.has_finding(event)) => "◆",
+            () if self.is_first() && row.clone().any(|event| session.findings_at(event).next().is_some()) => "◆",
             () if self.is_current => "▶",
-            () if recording.stops_at(&self.app.session.playback.stops, row.start) => "●",
+            () if recording.stops_at(&session.playback.stops, row.start) => "●",
             () if is_initial => "»",
             () => " ",
         };
@@ -139,8 +140,7 @@ impl Shown<'_> {
             }
         };
         let text = count + &text;
-        let search = self.app.session.playback.search.as_ref();
-        let is_found = search.is_some_and(|search| search.has_event_in(row));
+        let is_found = session.playback.search.as_ref().is_some_and(|search| search.has_event_in(row));
         let found = if is_found { theme.found() } else { Style::new() };
         let mut line = Line::from(vec![
             Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }).patch_style(found),
@@ -172,10 +172,6 @@ impl Shown<'_> {
     /// Whether the message is another than expected because of the row.
     fn is_wrong(&self, row: &Row) -> bool {
         self.is_first() && self.app.session.playback.wrong.binary_search(&row.start).is_ok()
-    }
-
-    fn has_finding(&self, event: usize) -> bool {
-        self.is_first() && self.app.session.findings_at(event).next().is_some()
     }
 
     fn is_first(&self) -> bool {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
@@ -11,7 +12,7 @@ use super::super::app::App;
 use super::super::keys::{Action, KEYS};
 use super::super::line::{fit, fit_end};
 use super::super::panes::Pane;
-use super::cells::{halves, letters, put};
+use super::cells::{halves, letters, put, put_fitted};
 use super::words;
 use crate::session::{Showing, Verdict, mode_name};
 use backchat_core::diagnostic::counted;
@@ -217,33 +218,35 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
     if area.is_empty() {
         return;
     }
-    let theme = app.layout.theme;
-    let width = usize::from(area.width);
-    if let Some(running) = &app.session.playback.cut_search {
-        let (tried, possible) = running.search.progress();
-        let left = running.remaining(Instant::now()).map_or_else(String::new, |left| format!(", {}", about(left)));
-        let text = format!("trying cuts, near markers first: {tried} of {possible}{left}; esc stops");
-        return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.strong());
-    }
-    if let Some(notice) = &app.session.notice {
-        let hint = if has_repair(app) { "  ◆ f: repair" } else { "" };
-        let hint = if notice.width() + hint.width() <= width { hint } else { "" };
-        return put(buffer, area.x, area.y, area.width, &(fit(notice, width) + hint), theme.strong());
-    }
-    if let Some(problem) = &app.session.library.problem {
-        let text = format!("✗ {}  (enter: all of it, e: edit)", problem.line());
-        return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.bad());
-    }
-    if app.session.editing.is_typing {
-        let text = "type or paste the output; each key is a chunk; esc ends";
-        return put(buffer, area.x, area.y, area.width, &fit(text, width), theme.strong());
-    }
-    if let Some(count) = app.layout.count {
-        return put(buffer, area.x, area.y, area.width, &count.to_string(), theme.strong());
+    if let Some((text, style)) = notice(app, usize::from(area.width)) {
+        return put_fitted(buffer, area, 0, &text, style);
     }
     let keys = keys(app);
     let proved = proof(buffer, area, app, keys.least());
     keys.draw(buffer, Rect { x: area.x + proved, width: area.width - proved, ..area });
+}
+
+/// What the user has to know before the keys.
+fn notice(app: &App, width: usize) -> Option<(String, Style)> {
+    let theme = app.layout.theme;
+    if let Some(running) = &app.session.playback.cut_search {
+        let (tried, possible) = running.search.progress();
+        let left = running.remaining(Instant::now()).map_or_else(String::new, |left| format!(", {}", about(left)));
+        let text = format!("trying cuts, near markers first: {tried} of {possible}{left}; esc stops");
+        return Some((text, theme.strong()));
+    }
+    if let Some(notice) = &app.session.notice {
+        let hint = if has_repair(app) { "  ◆ f: repair" } else { "" };
+        let hint = if notice.width() + hint.width() <= width { hint } else { "" };
+        return Some((format!("{notice}{hint}"), theme.strong()));
+    }
+    if let Some(problem) = &app.session.library.problem {
+        return Some((format!("✗ {}  (enter: all of it, e: edit)", problem.line()), theme.bad()));
+    }
+    if app.session.editing.is_typing {
+        return Some(("type or paste the output; each key is a chunk; esc ends".to_owned(), theme.strong()));
+    }
+    app.layout.count.map(|count| (count.to_string(), theme.strong()))
 }
 
 /// Whether a repair is known at the event that happened last.
