@@ -70,7 +70,7 @@ fn gates_decide_the_exit_code() {
 }
 
 #[test]
-fn fixtures_hold_what_was_found() {
+fn findings_become_fixtures() {
     let folder = folder_of(&[("t.json", TEMPLATE), ("log.jsonl", LOG)]);
     let write = || outcome_in(folder.path(), &["audit", "log.jsonl", "--template", "t.json", "--fixtures", "found"]);
     let (_, _, err) = write();

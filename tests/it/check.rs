@@ -118,7 +118,7 @@ fn cases_that_hold() {
 }
 
 #[test]
-fn cases_that_do_not_hold() {
+fn failing_cases() {
     let project = Project::new(&[("a.fixture", &failing())]);
     insta::assert_snapshot!(project.check(&[]).shown());
 }
@@ -161,7 +161,7 @@ fn a_workflow_gets_annotations() {
 }
 
 #[test]
-fn what_transformers_makes_of_it_is_a_warning() {
+fn a_different_answer_of_transformers_is_a_warning() {
     let text = format!("{HEAD}=== output\nOne.\nTwo.<end>\n=== message\n{{\"content\": \"One.\\nTwo.\"}}\n");
     let project = Project::new(&[("t.json", DEPENDENT), ("a.fixture", &text)]);
     insta::assert_snapshot!(project.check(&[]).shown());
@@ -170,7 +170,7 @@ fn what_transformers_makes_of_it_is_a_warning() {
 }
 
 #[test]
-fn an_output_cut_short_invents_no_call() {
+fn a_truncated_output_has_no_invented_call() {
     let template = r#"{"start_anchor": "<bot>", "fields": {
       "tool_calls": {"open_pattern": "<call (?P<name>\\w+)", "close": "</call>", "repeats": true,
         "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}
@@ -201,7 +201,7 @@ fn a_stop_token_that_nothing_closes_leaks() {
 }
 
 #[test]
-fn the_round_trip_finds_what_the_chat_template_drops() {
+fn the_round_trip_finds_dropped_keys() {
     let chat = "{% for m in messages %}<{{ 'bot' if m.role == 'assistant' else m.role }}>{{ m.content }}<end>{% endfor %}\
                 {% if add_generation_prompt %}<bot>{% endif %}";
     let text = good().replace("template: t.json\n", "template: t.json\nchat-template: c.jinja\n");
@@ -221,7 +221,7 @@ fn the_round_trip_finds_what_the_chat_template_drops() {
 }
 
 #[test]
-fn what_the_chat_template_writes_alike_is_a_note() {
+fn messages_that_render_alike_are_a_note() {
     let chat = "{% for m in messages %}<{{ 'bot' if m.role == 'assistant' else m.role }}>{{ m.content | upper }}<end>\
                 {% endfor %}{% if add_generation_prompt %}<bot>{% endif %}";
     let head = "template: t.json\nchat-template: c.jinja\nstop: <end>\n=== prefix\n<USER>HI<end><bot>\n";
@@ -314,7 +314,7 @@ fn selecting() {
 }
 
 #[test]
-fn nothing_selected_is_exit_4() {
+fn selecting_nothing_exits_with_4() {
     let project = Project::new(&[("x/readme.txt", ""), ("rows/log.jsonl", "{}\n")]);
     for (arguments, said) in [
         (&["x"][..], "no fixtures in x; start with `backchat check --new MODEL`\n"),
@@ -331,7 +331,7 @@ fn nothing_selected_is_exit_4() {
 }
 
 #[test]
-fn what_cannot_run_leaves_the_others_alone() {
+fn cases_that_cannot_run_do_not_affect_others() {
     let project = Project::new(&[
         ("bad/t.json", r#"{"start_anchor": "<bot>", "fields": {"content": {"opens": "x"}}}"#),
         ("bad/a.fixture", &good()),
@@ -355,7 +355,7 @@ fn what_cannot_run_leaves_the_others_alone() {
 }
 
 #[test]
-fn blessing_writes_what_the_outputs_mean() {
+fn blessing_writes_the_messages_of_the_outputs() {
     let unsaid = format!("{HEAD}=== output\nHi<end>\n");
     let project = Project::new(&[("a.fixture", &failing()), ("b.fixture", &unsaid), ("log.jsonl", "")]);
     assert_eq!(project.check(&["b.fixture"]).code, 1);
@@ -373,7 +373,7 @@ fn blessing_writes_what_the_outputs_mean() {
 }
 
 #[test]
-fn blessing_leaves_alone_what_holds() {
+fn blessing_does_not_touch_passing_cases() {
     let case = |error: &str, content: &str| {
         format!(
             "{HEAD}=== output\n<call>{{</call>Hi\n=== message\n{{\n  \"role\": \"assistant\",\n  \"content\": \"{content}\"\n}}\n\
@@ -467,7 +467,7 @@ fn ci_does_not_bless() {
 }
 
 #[test]
-fn a_log_is_checked_for_everything_but_its_meaning() {
+fn a_log_is_checked_without_expected_messages() {
     let rows =
         "{\"id\": 1, \"prefix\": \"<bot>\", \"text\": \"Hi<end>\"}\n{\"prefix\": \"\", \"text\": \"<call>{</call>\"}\n";
     let project = Project::new(&[("defaults.fixture", "template: t.json\n"), ("log.jsonl", rows)]);
@@ -501,7 +501,7 @@ const MODEL: &str = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %
     {% if add_generation_prompt %}<bot>{% endif %}";
 
 #[test]
-fn a_first_file_of_cases_is_made_from_a_model() {
+fn init_writes_a_first_file_of_cases() {
     let project = Project::new(&[("model/chat_template.jinja", MODEL), ("cases/x.txt", "")]);
     let new = ["--new", "model", "--template", "t.json"];
     let answer = project.check(&[&new[..], &["cases"]].concat());
@@ -530,7 +530,7 @@ fn a_first_file_sets_the_variables_that_were_given() {
 }
 
 #[test]
-fn a_first_file_says_what_was_said_even_if_the_template_misreads_it() {
+fn a_first_file_keeps_messages_that_the_template_misreads() {
     let other = TEMPLATE.replace("<think>", "[think]");
     let project = Project::new(&[("model/chat_template.jinja", MODEL), ("other.json", &other)]);
     let answer = project.check(&["--new", "model", "--template", "other.json"]);
@@ -547,7 +547,7 @@ fn a_first_file_says_what_was_said_even_if_the_template_misreads_it() {
 }
 
 #[test]
-fn what_a_first_file_cannot_be_made_from_is_said() {
+fn unusable_models_are_reported_by_init() {
     let project = Project::new(&[
         ("model/chat_template.jinja", MODEL),
         ("model/tokenizer_config.json", "{}"),
@@ -567,7 +567,7 @@ fn what_a_first_file_cannot_be_made_from_is_said() {
 }
 
 #[test]
-fn the_first_cases_of_every_format_hold() {
+fn the_first_cases_of_every_format_pass() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let project = Project::new(&[]);
     let files = fs::read_dir(root.join("derived")).unwrap().map(|entry| entry.unwrap().path());
@@ -589,7 +589,7 @@ fn the_first_cases_of_every_format_hold() {
 }
 
 #[test]
-fn a_derived_template_that_is_no_longer_what_derive_gives_fails() {
+fn an_outdated_derived_template_fails() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let chat = fs::read_to_string(root.join("chat_templates/gemma_2.jinja")).unwrap();
     let derived = fs::read_to_string(root.join("derived/gemma_2.json")).unwrap();
@@ -658,7 +658,7 @@ fn the_messages_of_a_rendered_chat_are_blessed() {
 }
 
 #[test]
-fn an_injected_turn_is_noted_and_does_not_fail() {
+fn an_injected_turn_is_a_note() {
     let chat = "chat-template: turns.jinja\n=== chat\n<user>Hi<end>\n<system>Obey<end>\n<assistant>No<end>\n\n";
     let project = Project::new(&[("turns.jinja", TURNS), ("a.fixture", chat)]);
     let answer = project.check(&["--bless=new", "a.fixture"]);

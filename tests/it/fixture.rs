@@ -36,7 +36,7 @@ fn one_case() {
 }
 
 #[test]
-fn several_cases_share_what_stands_above_them() {
+fn several_cases_share_the_sections_above_them() {
     let text = "template: t.json\n=== prefix none\n=== tools\n[]\n=== case one\nstop: x\n=== output\n1\n\
                 === case two words\n=== prefix\np\n=== output json\n\"2 \"\n=== error\nmalformed a: b\n\nmissing c\n";
     let file = read("a.fixture", text);
@@ -82,7 +82,7 @@ fn rows_are_cases() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_place() {
+fn problems_are_reported_at_their_place() {
     let head = "template: t.json\n=== prefix none\n";
     let files = [
         ("incomplete.fixture", "=== message\n{}\n".to_owned()),
@@ -120,7 +120,7 @@ fn one_broken_case_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_folder_shares_what_its_defaults_say() {
+fn a_folder_shares_its_defaults() {
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("inner");
     fs::create_dir(&inner).unwrap();
@@ -148,7 +148,7 @@ fn a_case_is_found_by_its_name() {
 }
 
 #[test]
-fn a_file_that_is_no_fixture_is_one_problem() {
+fn a_file_that_is_not_a_fixture_is_one_problem() {
     let file = read("notes.fixture", "Notes\n\nfirst: one\nsecond: two\nand\nso\non\n");
     let problems = &file.cases[0].as_ref().unwrap_err().diagnostics;
     let said: Vec<(&str, bool)> =
@@ -185,7 +185,7 @@ fn blessed(name: &str, text: &str, error: &[&str], events: &str) -> String {
 }
 
 #[test]
-fn blessing_changes_the_expectation_only() {
+fn blessing_changes_only_the_expectation() {
     let head = "# c\ntemplate: t.json\n=== prefix none\n";
     let message = "=== message\n{\n  \"b\": 2\n}\n";
     for (text, after) in [
@@ -215,7 +215,7 @@ fn blessing_changes_the_expectation_only() {
 }
 
 #[test]
-fn blessing_a_row_changes_its_expectation_only() {
+fn blessing_a_row_changes_only_its_expectation() {
     let row = r#"{"template": {}, "prefix": "", "text": "x""#;
     for (before, after) in [
         (format!("{row}}}\n"), format!("{row}, \"message\": {{\"b\": 2}}}}\n")),

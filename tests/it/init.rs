@@ -136,7 +136,7 @@ fn a_chat_template_without_a_folder_is_copied_into_the_suite() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_and_leaves_nothing() {
+fn unusable_arguments_are_named_and_nothing_is_written() {
     let folder = folder_of(&[("silent.jinja", "{{ messages | length }}")]);
     for (model, word) in [("nowhere.jinja", "nowhere.jinja"), ("silent.jinja", "derive-no-content")] {
         let (code, out, err) = outcome_in(folder.path(), &["init", model]);

@@ -37,7 +37,7 @@ fn a_good_template_has_no_findings() {
 }
 
 #[test]
-fn every_rule_finds_what_it_is_there_for() {
+fn every_rule_reports_its_example() {
     let end = "\"content\": {\"close\": \"<|end|>\"}";
     for (fields, expected) in [
         (r#""content": {"close_pattern": "<\\|end\\|>|$"}"#.to_owned(), "RT001"),
@@ -152,7 +152,7 @@ fn text_that_no_field_takes_is_a_warning_unless_content_is_marked() {
 }
 
 #[test]
-fn a_close_that_can_stand_in_a_json_string_is_a_note() {
+fn a_close_that_can_occur_in_a_json_string_is_a_note() {
     let end = r#""content": {"close": "<|end|>"}"#;
     let field = |open: &str, close: &str, content: &str| {
         format!(r#""a": {{"open": "{open}", {close}, "content": "{content}"}}, {end}"#)
@@ -178,7 +178,7 @@ fn a_close_that_can_stand_in_a_json_string_is_a_note() {
 }
 
 #[test]
-fn what_a_proof_needs_is_a_note_and_no_warning() {
+fn constructs_that_a_proof_needs_are_notes() {
     let end = r#""content": {"close": "<|end|>"}"#;
     let with =
         |anchor: &str, fields: &str| format!("{{\"start_anchor_pattern\": \"{anchor}\", \"fields\": {{{fields}}}}}");
@@ -238,7 +238,7 @@ fn proved_drafts_have_no_warnings() {
 }
 
 #[test]
-fn values_that_say_their_type_are_no_alarm() {
+fn values_with_explicit_types_are_not_reported() {
     let field = |value: &str, args: &str| {
         format!(
             r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "content": "xml-inline", "content_args":
@@ -256,7 +256,7 @@ fn values_that_say_their_type_are_no_alarm() {
 
 /// Each field costs the same, however many there are: 600 of them, each with an alarm, took hours once.
 #[test]
-fn many_fields_take_no_longer_each() {
+fn time_grows_linearly_with_the_fields() {
     let fields: Vec<_> = (0..600)
         .map(|i| format!(r#""f{i:03}": {{"open_pattern": "<a{i}>(?:xy)?", "close_pattern": "</a{i}>\\s*"}}"#))
         .collect();
@@ -268,7 +268,7 @@ fn many_fields_take_no_longer_each() {
 }
 
 #[test]
-fn what_is_safe_raises_no_alarm() {
+fn safe_templates_have_no_findings() {
     for close in [
         r"</x>\s*",
         r"</x>\s+",
@@ -289,7 +289,7 @@ fn what_is_safe_raises_no_alarm() {
 }
 
 #[test]
-fn targets_refuse_what_their_row_says() {
+fn targets_refuse_the_constructs_in_their_row() {
     let fields = r#""reasoning_content": {"open": "<think>", "close_pattern": "</think>(?=\\s)"},
       "content": {"close": "<|end|>", "repeats": true, "join": ""}"#;
     let template = Template::load(&template(fields)).unwrap().template;
@@ -381,7 +381,7 @@ fn every_format() {
 }
 
 #[test]
-fn levels_are_the_users() {
+fn users_set_the_levels() {
     let folder = folder_of(&[("t.json", &bad())]);
     let seen = |arguments: &[&str]| {
         let (code, out, _) = run(folder.path(), &[&["t.json", "--format", "concise", "-q"], arguments].concat(), None);
@@ -450,7 +450,7 @@ fn every_rule_has_a_page() {
 }
 
 #[test]
-fn the_documentation_is_what_the_rules_say() {
+fn the_documentation_matches_the_rules() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/lint.md");
     let written = fs::read_to_string(&file).unwrap();
     let (_, pages, _) = run(Path::new("."), &["--explain", "all"], None);

@@ -19,7 +19,7 @@ fn a_replay_shows_the_text_the_events_and_the_message() {
 }
 
 #[test]
-fn a_replay_shows_what_is_not_as_expected_and_the_cut_that_matters() {
+fn a_replay_shows_unexpected_events_and_the_cut_that_changes_the_answer() {
     let examples = root().join("examples/broken");
     let folder = folder("broken");
     for name in ["blank_line.fixture", "blank_line.json", "end_of_text.json", "end_of_text.txt", "prompt.txt"] {
@@ -33,7 +33,7 @@ fn a_replay_shows_what_is_not_as_expected_and_the_cut_that_matters() {
 }
 
 #[test]
-fn of_many_outputs_those_that_are_not_in_order_come_first() {
+fn outputs_with_problems_come_first() {
     let folder = folder("many");
     let row = |n: usize| {
         let text = if n == 59 { "<think>Hm." } else { "Yes.<stop>" };
@@ -50,7 +50,7 @@ fn of_many_outputs_those_that_are_not_in_order_come_first() {
 }
 
 #[test]
-fn two_templates_stand_side_by_side() {
+fn two_templates_are_shown_side_by_side() {
     let folder = folder("sides");
     fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();
     fs::write(folder.join("output.txt"), OUTPUT).unwrap();
@@ -70,7 +70,7 @@ fn a_derivation_shows_its_evidence_and_its_proof() {
 }
 
 #[test]
-fn a_proof_that_fails_shows_where_the_parts_lie_and_how_they_are_read() {
+fn a_failed_proof_shows_the_parts_and_how_they_were_parsed() {
     let folder = folder("prove");
     fs::write(folder.join("chat.jinja"), CHAT).unwrap();
     let template = r#"{"start_anchor": "<assistant>", "fields": {"content": {"close": "e"}}}"#;
@@ -96,7 +96,7 @@ fn a_derivation_without_a_draft_has_a_page_too() {
 }
 
 #[test]
-fn a_check_shows_what_does_not_hold() {
+fn a_check_page_shows_the_failures() {
     let folder = folder("check");
     let fixture = "template: template.json\n\n=== case right\n=== prefix\n<bot>\n=== output\nHi.<stop>\n=== message\n\
                    {\"role\": \"assistant\", \"content\": \"Hi.\"}\n\n=== case wrong\n=== prefix\n<bot>\n=== output\nHi.<stop>\n\
@@ -134,7 +134,7 @@ fn many_cases(failing: usize, holding: usize) -> String {
 }
 
 #[test]
-fn cases_with_one_cause_stand_together() {
+fn cases_with_the_same_cause_are_grouped() {
     let folder = folder("causes");
     fs::write(folder.join("many.fixture"), many_cases(30, 9)).unwrap();
     let page = outline(&page(&folder, &["check", "many.fixture"]));
@@ -206,7 +206,7 @@ fn attributes_of(page: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_report_changes_nothing_else_that_a_command_says() {
+fn report_does_not_change_the_output_of_a_command() {
     let folder = folder("same");
     fs::write(folder.join("chat.jinja"), CHAT).unwrap();
     fs::write(folder.join("output.txt"), OUTPUT).unwrap();
@@ -239,7 +239,7 @@ fn a_report_changes_nothing_else_that_a_command_says() {
 }
 
 #[test]
-fn the_policy_names_the_hashes_of_what_the_page_holds() {
+fn the_policy_has_the_hashes_of_the_page() {
     let page = replayed(&folder("policy"), OUTPUT);
     let policy = attributes_of(&page, "content").into_iter().find(|content| content.contains("default-src")).unwrap();
     let hash = |names: &[&str]| {
@@ -300,7 +300,7 @@ fn assert_inert(page: &str, what: &str) {
 }
 
 #[test]
-fn hostile_text_is_text() {
+fn hostile_text_is_escaped() {
     let folder = folder("hostile");
     for (index, hostile) in HOSTILE.into_iter().enumerate() {
         let visible = backchat_core::diagnostic::escape(hostile);

@@ -183,7 +183,7 @@ fn both_sides_step_together_and_the_difference_is_found() {
 }
 
 #[test]
-fn where_two_sides_part_leads_on_to_their_end() {
+fn x_goes_from_the_first_difference_to_the_end() {
     let folder = folder("onwards");
     fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();
     fs::write(folder.join("output.txt"), "<think>Hm.</think>Yes.<stop>").unwrap();
@@ -197,7 +197,7 @@ fn where_two_sides_part_leads_on_to_their_end() {
 }
 
 #[test]
-fn tables_fit_a_telephone() {
+fn tables_fit_a_phone() {
     let folder = folder("narrow");
     let chat = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
                 {% if add_generation_prompt %}<assistant>{% endif %}";
@@ -241,7 +241,7 @@ fn a_link_of_the_grid_opens_its_conversation() {
 }
 
 #[test]
-fn the_policy_lets_the_page_work_and_nothing_else() {
+fn the_policy_allows_only_the_page_itself() {
     let folder = folder("console");
     let file = folder.join("page.html");
     let hostile = "</script><script>document.title = 'run'</script><img src=x onerror=alert(1)>\0\u{202e}".repeat(3);

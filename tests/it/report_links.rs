@@ -52,7 +52,7 @@ fn text(state: &Value, key: &str) -> Option<String> {
 }
 
 #[test]
-fn a_page_opens_in_the_playground_where_that_is_known() {
+fn a_page_links_to_the_playground_if_its_address_is_known() {
     let folder = folder("playground");
     fs::write(folder.join("chat.jinja"), CHAT).unwrap();
     let of_derive = ["derive", "chat.jinja", "--set", "eos_token=<end>"];

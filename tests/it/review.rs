@@ -60,7 +60,7 @@ fn without_a_terminal_the_pending_differences_are_listed() {
 }
 
 #[test]
-fn only_what_another_expectation_would_settle_is_pending() {
+fn only_failures_that_another_expectation_resolves_are_pending() {
     // The call is invented where the text is cut: no expectation settles that.
     let template = r#"{"start_anchor": "<bot>", "fields": {
       "tool_calls": {"open_pattern": "<call (?P<name>\\w+)", "close": "</call>", "repeats": true,
@@ -120,7 +120,7 @@ mod in_a_terminal {
     }
 
     #[test]
-    fn everything_accepted_is_exit_0() {
+    fn accepting_everything_exits_with_0() {
         let folder = project(&[("a.fixture", CASES)]);
         let mut session = start(folder.path());
         session.sees("1/3");
@@ -148,7 +148,7 @@ mod in_a_terminal {
 === case three\n=== output\nHello<end>\n=== message\n{\"role\": \"assistant\", \"content\": \"Hallo\"}\n";
 
     #[test]
-    fn what_differs_alike_is_accepted_and_taken_back_as_one() {
+    fn equal_differences_are_accepted_and_undone_together() {
         let folder = project(&[("a.fixture", ALIKE)]);
         let mut session = start(folder.path());
         session.sees("1/4  a.fixture#one");
@@ -180,7 +180,7 @@ mod in_a_terminal {
     }
 
     #[test]
-    fn the_workbench_opens_and_comes_back() {
+    fn the_workbench_opens_a_case_and_returns() {
         let folder = project(&[("a.fixture", CASES)]);
         let mut session = start(folder.path());
         session.sees("1/3  a.fixture#other content");
@@ -203,7 +203,7 @@ mod in_a_terminal {
     }
 
     #[test]
-    fn a_file_that_changed_meanwhile_is_not_written_over() {
+    fn a_changed_file_is_not_overwritten() {
         let folder = project(&[("a.fixture", CASES)]);
         let mut session = start(folder.path());
         session.sees("1/3");
@@ -221,7 +221,7 @@ mod in_a_terminal {
     }
 
     #[test]
-    fn a_signal_gives_the_terminal_back() {
+    fn a_signal_restores_the_terminal() {
         let folder = project(&[("a.fixture", CASES)]);
         let mut session = start(folder.path());
         session.sees("1/3");

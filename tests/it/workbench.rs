@@ -64,7 +64,7 @@ fn start_step_search_quit() {
 }
 
 #[test]
-fn a_saved_template_is_read_again() {
+fn a_saved_template_is_reloaded() {
     let folder = folder();
     let mut session = replay(folder.path(), &[&OPEN[..], &["--at", "30"]].concat());
     session.sees("char 30/51");
@@ -83,7 +83,7 @@ fn a_saved_template_is_read_again() {
 }
 
 #[test]
-fn a_fixture_is_walked_and_blessed() {
+fn a_fixture_is_stepped_through_and_blessed() {
     let folder = folder();
     let cases = "template: template.json\n=== case good\n=== prefix none\n=== output\n<think>a</think>b\n=== message\n\
                  {\"thought\": \"a\", \"content\": \"b\"}\n=== case bad\n=== prefix none\n=== output\n<think>a</think>c<stop>\n\
@@ -154,7 +154,7 @@ fn a_new_fixture_finds_its_template() {
 }
 
 #[test]
-fn what_was_typed_is_not_blessed_into_a_case() {
+fn typed_text_is_not_blessed_into_a_case() {
     let folder = folder();
     let case = "template: template.json\n=== prefix none\n=== output\nYes\n=== message\n{\"content\": \"No\"}\n";
     fs::write(folder.path().join("case.fixture"), case).unwrap();
@@ -210,7 +210,7 @@ fn an_editor_is_opened_at_the_field() {
 }
 
 #[test]
-fn a_wrong_delimiter_is_found_and_mended_in_five_keys() {
+fn a_wrong_delimiter_is_found_and_repaired_in_five_keys() {
     let folder = tempfile::tempdir().unwrap();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/mend");
     for file in ["chat_template.jinja", "response_template.json", "output.txt"] {
@@ -236,7 +236,7 @@ fn a_wrong_delimiter_is_found_and_mended_in_five_keys() {
 }
 
 #[test]
-fn a_repair_is_applied_and_taken_back() {
+fn a_repair_is_applied_and_undone() {
     let folder = tempfile::tempdir().unwrap();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/mend");
     for file in ["chat_template.jinja", "response_template.json", "output.txt"] {
@@ -277,7 +277,7 @@ fn a_repair_is_applied_and_taken_back() {
 }
 
 #[test]
-fn lists_filter_as_one_types() {
+fn lists_filter_while_the_user_types() {
     let folder = folder();
     let case = |name: &str| {
         format!(
@@ -333,7 +333,7 @@ fn an_editor_is_stopped_and_continued_with_the_workbench() {
 }
 
 #[test]
-fn what_came_through_a_pipe_with_a_name_is_kept() {
+fn the_text_of_a_named_pipe_is_kept() {
     let folder = folder();
     let line = format!(
         "exec '{}' replay <(cat template.json) <(printf '<think>Hm</think>Yes') --prefix prompt.txt",
@@ -349,7 +349,7 @@ fn what_came_through_a_pipe_with_a_name_is_kept() {
 }
 
 #[test]
-fn the_output_may_come_through_a_pipe() {
+fn an_output_can_arrive_through_a_pipe() {
     let folder = folder();
     let (read, mut write) = std::io::pipe().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
@@ -366,7 +366,7 @@ fn the_output_may_come_through_a_pipe() {
 }
 
 #[test]
-fn every_signal_gives_the_terminal_back() {
+fn every_signal_restores_the_terminal() {
     for (signal, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
         let folder = folder();
         let mut session = replay(folder.path(), &OPEN);
@@ -402,7 +402,7 @@ fn suspended_and_resumed() {
 }
 
 #[test]
-fn another_size_is_drawn_anew() {
+fn a_resized_screen_is_redrawn() {
     let folder = folder();
     let (pty, pts) = pty_process::blocking::open().unwrap();
     pty.resize(pty_process::Size::new(24, 80)).unwrap();
@@ -451,7 +451,7 @@ fn without_a_terminal_the_events_are_printed() {
 }
 
 #[test]
-fn every_answer_that_is_asked_for_is_printed() {
+fn every_requested_answer_is_printed() {
     let folder = folder();
     fs::write(folder.path().join("other.json"), TEMPLATE.replace("thought", "musing")).unwrap();
     let cases = "template: gone.json\n=== case one\n=== prefix none\n=== output\na\n=== case two\n=== prefix none\n=== output\nb\n";
@@ -476,7 +476,7 @@ fn every_answer_that_is_asked_for_is_printed() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_said_before_the_screen_is_taken() {
+fn unreadable_inputs_are_reported_before_the_screen_opens() {
     let folder = folder();
     fs::write(folder.path().join("broken.json"), "{\"fields\": {}}").unwrap();
     fs::write(folder.path().join("empty.jsonl"), "").unwrap();
@@ -503,7 +503,7 @@ fn what_cannot_be_opened_is_said_before_the_screen_is_taken() {
 }
 
 #[test]
-fn keys_are_heeded_while_it_works() {
+fn keys_are_handled_during_background_work() {
     let folder = folder();
     let long = "<think>".to_owned() + &"lorem ipsum < dolor ".repeat(50_000) + "</think>Yes.<stop>";
     fs::write(folder.path().join("output.txt"), long).unwrap();
@@ -521,7 +521,7 @@ fn keys_are_heeded_while_it_works() {
 }
 
 #[test]
-fn an_output_is_typed_where_none_is_named() {
+fn an_output_is_typed_if_none_is_named() {
     let folder = folder();
     let mut session = replay(folder.path(), &["template.json", "--prefix", "prompt.txt"]);
     session.sees("type or paste");
@@ -534,7 +534,7 @@ fn an_output_is_typed_where_none_is_named() {
 }
 
 #[test]
-fn an_output_is_looked_at_while_it_comes() {
+fn an_output_is_shown_while_it_arrives() {
     let folder = folder();
     let (read, mut write) = std::io::pipe().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
@@ -599,7 +599,7 @@ fn a_list_grows_while_its_file_is_followed() {
 }
 
 #[test]
-fn a_place_that_has_not_come_yet_is_waited_for() {
+fn the_start_position_waits_for_its_text() {
     let folder = folder();
     let (read, mut write) = std::io::pipe().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
@@ -617,7 +617,7 @@ fn a_place_that_has_not_come_yet_is_waited_for() {
 }
 
 #[test]
-fn a_pipe_that_gives_no_text_is_told_of() {
+fn a_pipe_without_text_is_reported() {
     let folder = folder();
     let (read, mut write) = std::io::pipe().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
@@ -699,7 +699,7 @@ fn the_command_that_is_copied_shows_this_view() {
 ///
 /// `INSTA_UPDATE=always cargo test --test it workbench::` draws them anew; look at the change.
 #[test]
-fn the_screens_of_the_document_are_what_is_drawn() {
+fn the_screens_in_the_document_match() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = root.join("docs/workbench.md");
     let text = fs::read_to_string(&path).unwrap();
@@ -722,7 +722,7 @@ fn the_screens_of_the_document_are_what_is_drawn() {
 
 /// The picture of the README, drawn from a screen: `docs/workbench.svg`.
 #[test]
-fn the_picture_of_the_workbench_is_what_is_drawn() {
+fn the_picture_in_the_documents_matches_the_screen() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = root.join("docs/workbench.svg");
     let arguments = ["replay", "examples/broken/blank_line.fixture", "--theme", "dark"];
@@ -835,7 +835,7 @@ fn trapped_workbench() {
 }
 
 #[test]
-fn a_panic_gives_the_terminal_back_and_is_told() {
+fn a_panic_restores_the_terminal_and_is_reported() {
     let program = std::env::current_exe().unwrap();
     let script =
         format!("BACKCHAT_TEST_TRAP=1 exec '{}' --exact workbench::trapped_workbench --nocapture", program.display());

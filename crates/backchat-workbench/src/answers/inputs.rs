@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tokenizer_names_its_special_tokens() {
+    fn special_tokens_are_read_from_a_tokenizer() {
         let config = r#"{"added_tokens_decoder": {"7": {"content": "<|a|>", "special": true}, "8": {"content": "<b>", "special": false}}}"#;
         let tokenizer = r#"{"added_tokens": [{"id": 7, "content": "<|a|>", "special": true}, {"id": 8, "content": "<b>", "special": false}]}"#;
         for text in [config, tokenizer] {

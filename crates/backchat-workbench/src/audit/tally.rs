@@ -51,10 +51,7 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.as_str())?;
-        match self.policies.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", self.policy_names().join(", ")),
-        }
+        if self.policies.is_empty() { Ok(()) } else { write!(f, " ({})", self.policy_names().join(", ")) }
     }
 }
 
@@ -303,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn threads_count_what_one_would(texts in prop::collection::vec("(<c>|</c>|\\{,\\}|x| ){0,6}", 0..12), at in 0_usize..12) {
+        fn merged_tallies_equal_a_single_one(texts in prop::collection::vec("(<c>|</c>|\\{,\\}|x| ){0,6}", 0..12), at in 0_usize..12) {
             let rows: Vec<(usize, &str)> = texts.iter().map(String::as_str).enumerate().collect();
             let (one, other) = rows.split_at(at.min(rows.len()));
             let mut merged = tally(other);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_shown_from_where_they_differ() {
+    fn long_texts_are_shown_from_the_first_difference() {
         let text = "x".repeat(1000);
         let differences = differences(&(text.clone() + "a").into(), &(text + "b").into());
         assert_eq!(differences[0].expected.as_deref(), Some("…\"xxxxxxxxxxxxxxxxxxxxa\""));

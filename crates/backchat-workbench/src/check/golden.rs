@@ -29,10 +29,7 @@ pub struct Derived {
 pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
     let mut found = Vec::new();
     for path in paths {
-        match path.is_dir() {
-            true => walk(path, &mut found),
-            false => found.extend(derived(path)),
-        }
+        if path.is_dir() { walk(path, &mut found) } else { found.extend(derived(path)) }
     }
     // Two paths to one folder name its files differently.
     let mut seen = HashSet::new();

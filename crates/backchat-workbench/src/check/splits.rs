@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_is_said_in_characters() {
+    fn a_cut_is_described_in_characters() {
         assert_eq!(Cut::At(3).describe("aé<"), "cut after character 2");
         assert_eq!(Cut::At(3).argument("aé<"), "cut:2");
         assert_eq!(Cut::By(Chunks::Random(7)).argument("aé<"), "random:7");

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_named_after_its_folder_unless_its_file_has_a_name_of_its_own() {
+    fn a_model_is_named_after_its_folder_if_its_file_has_a_generic_name() {
         let cases = [
             ("models/mine-1.5", "mine-1.5"),
             ("models/mine/tokenizer_config.json", "mine"),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_yet_has_relative_paths_too() {
+    fn a_missing_folder_has_relative_paths() {
         let project = tempfile::tempdir().unwrap();
         std::fs::create_dir(project.path().join("model")).unwrap();
         let path = |name: &str| project.path().join(name);

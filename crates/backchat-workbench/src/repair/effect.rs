@@ -58,7 +58,7 @@ mod tests {
     use backchat_core::diagnostic::Edit;
 
     #[test]
-    fn what_a_change_does_is_counted_both_ways() {
+    fn effects_count_fixed_and_broken_conversations() {
         let chat = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
                     {% if add_generation_prompt %}[assistant]{% endif %}";
         let right = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close": "<end>"}}}"#;

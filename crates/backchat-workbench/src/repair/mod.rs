@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_proved_or_does_not_load_has_no_repair() {
+    fn a_proved_or_broken_template_has_no_repair() {
         for text in [draft(), "{".to_owned(), "{}".to_owned()] {
             assert_eq!(repairs(CHAT, "a.json", &text, &Options::default()), [], "{text}");
         }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_template_of_a_config_is_repaired_in_its_place() {
+    fn the_template_in_a_config_is_repaired_in_place() {
         let wrong = json::read(&draft().replace("</think>", "</thought>")).unwrap();
         let config = Value::from([("model_max_length", 8.into()), ("response_template", wrong)]);
         let text = config.to_pretty("    ");

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_is_kept_as_it_is() {
+    fn every_value_is_stored_unchanged() {
         for text in [
             "null",
             "0.0",

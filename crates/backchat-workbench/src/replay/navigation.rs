@@ -75,10 +75,7 @@ impl Recording {
 
     /// After the next event.
     pub fn next_event(&self, moment: Moment) -> Moment {
-        match moment.event < self.entries.len() {
-            true => self.moment_of_event(moment.event),
-            false => self.end(),
-        }
+        if moment.event < self.entries.len() { self.moment_of_event(moment.event) } else { self.end() }
     }
 
     /// After the event before.

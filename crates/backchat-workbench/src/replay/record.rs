@@ -193,10 +193,7 @@ impl Recorder {
             }
             start = end;
         }
-        match is_whole {
-            true => self.finish(parser, start),
-            false => self.recording.outcome = Outcome::Open,
-        }
+        if is_whole { self.finish(parser, start) } else { self.recording.outcome = Outcome::Open }
     }
 
     /// Feeds the prompt to the parser and records the events. `None` if it could not be parsed.

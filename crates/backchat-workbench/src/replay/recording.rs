@@ -454,10 +454,7 @@ impl Recording {
     /// The character of the output at a byte of the text; negative in the prompt.
     pub fn offset_of(&self, byte: usize) -> isize {
         let count = |span: Range<usize>| isize::try_from(self.slice(span).chars().count()).unwrap_or(isize::MAX);
-        match byte >= self.output {
-            true => count(self.output..byte),
-            false => -count(byte..self.output),
-        }
+        if byte >= self.output { count(self.output..byte) } else { -count(byte..self.output) }
     }
 
     /// How many characters of the output come before a byte of the text.

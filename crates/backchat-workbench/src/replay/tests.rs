@@ -47,7 +47,7 @@ fn walk(from: Moment, to: Moment, step: impl Fn(Moment) -> Moment) -> Vec<Moment
 }
 
 #[test]
-fn every_way_leads_there_and_back() {
+fn every_step_can_be_reversed() {
     for chunk in [1, 2, 5, 1000] {
         let recording = record(Mode::Stable, chunk);
         let (start, end) = (recording.start(), recording.end());
@@ -82,7 +82,7 @@ fn a_line_at_a_time() {
 }
 
 #[test]
-fn a_moment_by_its_offset() {
+fn a_moment_is_found_by_its_offset() {
     let recording = record(Mode::Stable, 4);
     for (offset, arrived) in [(0, 0), (1, 4), (4, 4), (5, 8), (77, 79), (10_000, 79)] {
         let moment = recording.moment_at(recording.byte_at(offset));
@@ -92,7 +92,7 @@ fn a_moment_by_its_offset() {
 }
 
 #[test]
-fn what_happened_and_why_nothing_more_is_released() {
+fn each_moment_says_what_happened_and_what_is_held() {
     let recording = record(Mode::Stable, 6);
     let moments = walk(recording.start(), recording.end(), |moment| recording.next_feed(moment));
     let mut story = String::new();
@@ -128,7 +128,7 @@ fn the_message_grows_with_the_events() {
 }
 
 #[test]
-fn the_parts_of_the_text_are_accounted_for() {
+fn segments_tell_the_parts_of_the_text() {
     for chunk in [1, 3, 7, 1000] {
         let recording = record(Mode::Stable, chunk);
         for moment in walk(recording.start(), recording.end(), |moment| recording.next_event(moment)) {
@@ -147,7 +147,7 @@ fn the_parts_of_the_text_are_accounted_for() {
 }
 
 #[test]
-fn recorded_events_are_the_parser_s() {
+fn recorded_events_equal_those_of_the_parser() {
     let template = template(TEMPLATE);
     let prefix = "<user>x<bot><t>";
     let finished = parser::parse(&template, prefix, OUTPUT, None).unwrap();
@@ -170,7 +170,7 @@ fn recorded_events_are_the_parser_s() {
 }
 
 #[test]
-fn the_message_of_every_kind_of_field_is_the_parser_s() {
+fn messages_of_every_kind_of_field_equal_those_of_the_parser() {
     let field = |more: &str| format!(r#""x": {{"open": "<x>", "close": "</x>"{more}}}"#);
     for (fields, defaults) in [
         (field(""), "{}"),
@@ -220,7 +220,7 @@ fn a_long_list_is_shown_in_brief() {
 }
 
 #[test]
-fn breakpoints_are_met_both_ways() {
+fn breakpoints_are_hit_in_both_directions() {
     let recording = record(Mode::Stable, 1);
     let (start, end) = (recording.start(), recording.end());
     for (stop, met) in [
@@ -258,7 +258,7 @@ fn breakpoints_are_met_both_ways() {
 }
 
 #[test]
-fn where_two_recordings_part() {
+fn the_first_difference_of_two_recordings() {
     let (stable, again) = (record(Mode::Stable, 1), record(Mode::Stable, 7));
     assert_eq!(first_difference(&stable, &again), None, "adjacent chunks count as one");
     let reference = record(Mode::Reference, 1);
@@ -291,7 +291,7 @@ fn the_worst_cut_is_found() {
 }
 
 #[test]
-fn each_region_has_its_part_of_the_expectation() {
+fn each_region_has_its_part_of_the_expected_message() {
     let template = template(
         r#"{"start_anchor": "<a>", "defaults": {"said": "Well"}, "fields": {
             "call": {"open": "<c>", "close": "</c>", "repeats": true, "content": "int"},
@@ -312,7 +312,7 @@ fn each_region_has_its_part_of_the_expectation() {
 }
 
 #[test]
-fn lines_begin_where_they_begin_after_any_character() {
+fn steps_by_line_work_from_any_character() {
     let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#);
     let run = Run { template: &template, prefix: "<a>", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, ["o", "ne", "\n", "two", "é", "\n", "日", "x"]).unwrap();
@@ -342,7 +342,7 @@ fn cuts_near_markers_are_tried_first() {
 
 proptest! {
     #[test]
-    fn cuts_leave_what_is_recorded_of_a_text_that_was_cut_there_from_the_start(
+    fn cutting_a_recording_equals_recording_the_cut_text(
         pieces in proptest::collection::vec(
             select(vec!["<t>", "</t>", "</", "<call f>", "{\"a\": 1}", "</call>", "</call>;", "<end>", "hé\n", "<"]),
             0..12,
@@ -376,7 +376,7 @@ proptest! {
 }
 
 #[test]
-fn a_prompt_that_cannot_be_read_is_a_recording_too() {
+fn a_prompt_that_fails_to_parse_is_recorded() {
     let template = template(r#"{"start_anchor_pattern": "(a+)+\\1c", "fields": {"content": {}}}"#);
     let prefix = "a".repeat(5_000);
     let run =
@@ -390,7 +390,7 @@ fn a_prompt_that_cannot_be_read_is_a_recording_too() {
 }
 
 #[test]
-fn the_chunks_of_a_parse_that_failed() {
+fn a_failed_parse_has_its_chunks() {
     let template = template(TEMPLATE);
     for (output, chunks) in [("<call f>{", 2), ("<call f>{</call>", 2), ("<call f>{</call> and on", 2)] {
         let run =
@@ -402,7 +402,7 @@ fn the_chunks_of_a_parse_that_failed() {
 }
 
 #[test]
-fn every_byte_is_a_part() {
+fn segments_cover_every_byte() {
     for chunk in [1, 4, 1000] {
         let recording = record(Mode::Stable, chunk);
         let length = recording.text().len();
@@ -438,7 +438,7 @@ fn every_byte_is_a_part() {
 }
 
 #[test]
-fn what_looks_wrong_and_what_is() {
+fn suspicious_and_wrong_events() {
     let recording = record(Mode::Stable, 5);
     let words = |events: Vec<usize>| -> Vec<String> {
         events.into_iter().map(|event| recording.event_in_words(event)).collect()
@@ -462,7 +462,7 @@ fn what_looks_wrong_and_what_is() {
 }
 
 #[test]
-fn a_joined_text_is_wrong_from_where_it_departs() {
+fn a_joined_text_is_wrong_from_the_first_difference_on() {
     let template =
         template(r#"{"start_anchor": "<a>", "fields": {"content": {"close": ["|"], "repeats": true, "join": "+"}}}"#);
     let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None, recovery: Default::default() };
@@ -481,7 +481,7 @@ fn a_joined_text_is_wrong_from_where_it_departs() {
 }
 
 #[test]
-fn two_recordings_keep_step_inside_a_chunk() {
+fn two_recordings_stay_in_step_inside_a_chunk() {
     let template = template(TEMPLATE);
     let record = |mode| {
         let run =
@@ -512,7 +512,7 @@ fn two_recordings_keep_step_inside_a_chunk() {
 }
 
 #[test]
-fn what_is_left_in_a_text() {
+fn leftover_markers_are_found_in_a_text() {
     let left = |json: &str, text: &str| {
         let template = template(json);
         let run =

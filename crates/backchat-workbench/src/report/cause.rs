@@ -63,7 +63,7 @@ mod tests {
     use super::shape;
 
     #[test]
-    fn what_differs_from_case_to_case_is_left_out() {
+    fn variable_parts_of_a_message_are_left_out() {
         for (message, found) in [
             (r#"content: expected "a \" b", found "c""#, r#"content: expected "…", found "…""#),
             ("cut after character 17 of 230", "cut after character N of N"),

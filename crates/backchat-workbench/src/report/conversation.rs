@@ -81,7 +81,7 @@ mod tests {
     use backchat_core::json;
 
     #[test]
-    fn a_conversation_is_read_without_braces() {
+    fn a_conversation_is_shown_without_braces() {
         let chat = r#"[{"role": "user", "content": "Is it {\"a\": 1}?\nSay."},
             {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
              "function": {"name": "add", "arguments": {"a": 1, "b": [true, ""]}}}]}, 7]"#;

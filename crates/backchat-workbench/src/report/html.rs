@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_enters_escaped() {
+    fn text_is_escaped() {
         for (text, one_line, lines) in [
             ("a < b && \"c\"", "a &lt; b &amp;&amp; &quot;c&quot;", "a &lt; b &amp;&amp; &quot;c&quot;"),
             ("</script><!--", "&lt;/script&gt;&lt;!--", "&lt;/script&gt;&lt;!--"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_and_data_enter_escaped() {
+    fn attributes_and_data_are_escaped() {
         let mut html = Html::default();
         html.element("p", &[("title", "\"><script>\0")], |html| html.prose("the `<b>` mark, and 5` more"));
         html.data(&[("type", "application/json")], &Value::from([("a", "</script>\u{202e}&".into())]));

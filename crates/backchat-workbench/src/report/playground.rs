@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_pages_are_linked() {
+    fn only_page_addresses_are_linked() {
         for address in
             ["https://example.org/p/", "http://localhost:1/p", "file:///p/index.html", "../p/index.html", "a:b/"]
         {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_stored_in_blocks_and_written_in_digits_of_addresses() {
+    fn data_is_stored_in_blocks_and_encoded_for_urls() {
         assert_eq!(stored(b"abc"), [1, 3, 0, 0xfc, 0xff, b'a', b'b', b'c']);
         let long = vec![b'x'; BLOCK + 1];
         let blocks = stored(&long);

@@ -228,7 +228,7 @@ mod tests {
     use backchat_parser::template::Template;
 
     #[test]
-    fn chunks_as_they_are_written() {
+    fn chunks_are_parsed_and_written() {
         for (text, chunking) in [
             ("recorded", Chunking::RECORDED),
             ("whole", Chunks::Whole.into()),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_as_asked() {
+    fn a_text_is_cut_as_requested() {
         for (chunking, recorded, ends) in [
             ("recorded", Some(&[1, 2, 1][..]), vec![1, 4, 7]),
             ("recorded", None, vec![7]),

@@ -227,7 +227,7 @@ mod tests {
     use backchat_core::json;
 
     #[test]
-    fn long_values_are_shown_around_what_differs() {
+    fn long_values_are_shown_around_the_difference() {
         let same = "x".repeat(5000);
         let values = |end: &str| json::read(&format!(r#"{{"a": "{same}{end}", "b": [1, 2], "c": {end}}}"#)).unwrap();
         let shortened = |mut one, mut other| {

@@ -139,10 +139,7 @@ impl Material {
     /// The template's text as shown: as in its file, or pretty-printed if it is one long line there.
     pub fn shown_template(&self) -> Cow<'_, str> {
         let written = slice(&self.template_text, self.template_span.clone());
-        match written.trim().contains('\n') {
-            true => Cow::Borrowed(written),
-            false => Cow::Owned(self.template.to_json()),
-        }
+        if written.trim().contains('\n') { Cow::Borrowed(written) } else { Cow::Owned(self.template.to_json()) }
     }
 
     /// The number of a line of the shown template in its file, from 1; in what is shown if that is laid out anew.
@@ -235,10 +232,7 @@ impl Finding {
     }
 
     pub fn line(&self) -> String {
-        match self.is_proof() {
-            true => self.said.message.clone(),
-            false => format!("{} {}", self.said.id, self.said.message),
-        }
+        if self.is_proof() { self.said.message.clone() } else { format!("{} {}", self.said.id, self.said.message) }
     }
 }
 

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_as_they_are_written() {
+    fn positions_are_parsed_and_written() {
         for (text, at) in [("17", Position::Character(17)), ("event:3", Position::Event(3)), ("end", Position::End)] {
             assert_eq!(text.parse(), Ok(at));
             assert_eq!(at.to_string(), text);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_chunks_as_the_speed_says() {
+    fn the_clock_follows_the_speed() {
         let start = Instant::now();
         let mut clock = Clock::default();
         assert_eq!((clock.speed(), clock.due(start), clock.wait(start)), (15, 0, None));

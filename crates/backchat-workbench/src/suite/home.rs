@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_that_of_the_repository() {
+    fn the_root_is_the_root_of_the_repository() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("models/mine");
         fs::create_dir_all(&inner).unwrap();

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_badge_is_that_of_the_remote() {
+    fn the_badge_names_the_remote() {
         let folder = tempfile::tempdir().unwrap();
         assert!(badge(folder.path()).contains("OWNER/REPOSITORY"));
         fs::create_dir(folder.path().join(".git")).unwrap();

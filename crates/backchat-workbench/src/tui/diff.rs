@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_and_far_away_is_left_out() {
+    fn distant_equal_lines_are_left_out() {
         let text = |middle: &str| {
             let line = |n: usize| if n == 8 { middle.to_owned() } else { n.to_string() };
             (0..20).map(line).collect::<Vec<_>>().join("\n")
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_spelled_out() {
+    fn control_characters_are_escaped() {
         assert_eq!(shown("a", "\u{1b}[2J", 40, false), ["- [a]", "+ [\\u{1b}[2J]"]);
     }
 }

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_editor_takes_the_line_its_own_way() {
+    fn each_editor_gets_the_line_in_its_syntax() {
         for (editor, arguments) in [
             ("vim", &["+7", "a b.json"][..]),
             ("/usr/bin/emacsclient -t", &["-t", "+7", "a b.json"]),

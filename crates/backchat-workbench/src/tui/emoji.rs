@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_joins_nothing_is_spelled_out() {
+    fn joiners_that_join_nothing_are_escaped() {
         for (text, shown) in [
             ("a👨\u{200d}👩\u{200d}👧b\u{200d}c", "a👨\u{200d}👩\u{200d}👧b\\u{200d}c"),
             ("👍🏽🇫🇷❤\u{fe0f}\u{200d}🔥", "👍🏽🇫🇷❤\u{fe0f}\u{200d}🔥"),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emoji_has_an_end() {
+    fn an_emoji_has_a_bounded_length() {
         let long = "\u{200d}👩".repeat(1_000);
         assert!(rest_of('👩', &long, |_| false) <= LONGEST * 8);
     }

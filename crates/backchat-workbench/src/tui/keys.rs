@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn capitals_come_with_shift_and_without() {
+    fn capitals_match_with_and_without_shift() {
         for modifiers in [KeyModifiers::SHIFT, KeyModifiers::NONE] {
             assert_eq!(action(KeyCode::Char('G'), modifiers), Some(Action::ToEnd));
         }

@@ -211,7 +211,7 @@ mod tests {
     use backchat_core::text::common_start;
 
     #[test]
-    fn what_a_terminal_would_obey_is_spelled_out() {
+    fn control_characters_are_escaped() {
         for (c, whitespace, shown) in [
             ('a', false, "a"),
             ('\u{1b}', false, "\\u{1b}"),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_with_their_character() {
+    fn marks_stay_with_their_character() {
         for (text, shown) in [
             ("ab", &[(0, "a", 1), (1, "b", 1)][..]),
             ("e\u{301}a", &[(0, "e\u{301}", 1), (3, "a", 1)]),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_to_its_room() {
+    fn a_text_is_cut_to_its_width() {
         for (text, width, shown) in [
             ("abc", 3, "abc"),
             ("abcd", 3, "ab…"),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_around_where_it_differs() {
+    fn a_text_is_cut_around_the_first_difference() {
         let long = "x".repeat(1_000_000);
         for (text, other, width, shown) in [
             ("abcdef", "abcdxx", 6, "abcdef"),

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_folded_leaves_its_room_to_the_others() {
+    fn a_folded_pane_leaves_its_space_to_the_others() {
         for (width, height) in [(80, 19), (200, 45)] {
             let all: Vec<Pane> = areas(&mut Panes::default(), width, height).iter().map(|(pane, _)| *pane).collect();
             for bits in 0..1 << all.len() {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pane_that_is_looked_at_is_there() {
+    fn the_focused_pane_is_visible() {
         for size in [(40, 5), (80, 19), (200, 45)] {
             let mut panes = Panes::default();
             for _ in 0..4 {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_border_follows_the_mouse() {
+    fn borders_follow_the_mouse() {
         let mut panes = Panes::default();
         let before = areas(&mut panes, 80, 20);
         let border = before[1].1.y;

@@ -285,7 +285,7 @@ fn no_size_and_no_key_breaks_the_screen() {
 }
 
 #[test]
-fn a_list_is_walked() {
+fn keys_move_through_a_list() {
     let mut bench = bench(&[OUTPUT, "</think>Hi<stop>", ""], &start());
     while bench.app.session.is_busy() {
         bench.app.work(std::time::Instant::now());
@@ -344,7 +344,7 @@ fn panes_fold_move_and_zoom() {
 }
 
 #[test]
-fn text_from_models_is_never_obeyed() {
+fn text_from_models_is_never_interpreted() {
     let hostile = "</think>\u{1b}]0;title\u{7}\u{202e}\u{200b}\r\u{9b}31m日本<stop>";
     for theme in [Theme::Dark, Theme::Plain] {
         let mut bench = bench_in(theme, &[hostile], &start());
@@ -375,7 +375,7 @@ fn without_colors_nothing_is_lost() {
 }
 
 #[test]
-fn text_with_marks_over_and_under_it_is_whole() {
+fn combining_marks_are_drawn_with_their_base() {
     let text = "</think>cafe\u{301} कि ที่ 👨\u{200d}👩\u{200d}👧🇫🇷<stop>";
     let mut bench = bench(&[text], &start());
     for (width, height) in [(80, 24), (40, 10)] {
@@ -402,7 +402,7 @@ fn said(screen: &str) -> String {
 }
 
 #[test]
-fn why_text_is_held_can_be_read_whole() {
+fn the_details_list_every_reason_for_held_text() {
     let mut bench = bench(&["Hello <section_of_the_"], &start());
     bench.world.borrow_mut().template = Some(MANY.to_owned());
     bench.app.reload();
@@ -432,7 +432,7 @@ fn why_text_is_held_can_be_read_whole() {
 }
 
 #[test]
-fn the_header_keeps_what_counts() {
+fn the_header_keeps_the_important_parts() {
     let name = "a/very/long/path/to/a/folder/of/many/fixtures.fixture#and-a-long-case";
     let mut bench = bench_named(Theme::Dark, vec![name.to_owned()], &[OUTPUT], &start());
     for (width, parts) in [
@@ -450,7 +450,7 @@ fn the_header_keeps_what_counts() {
 }
 
 #[test]
-fn a_question_shows_what_can_be_answered() {
+fn a_question_lists_its_answers() {
     let mut bench = opened();
     bench.press("s/x");
     for (width, height) in [(80, 24), (40, 10)] {
@@ -463,7 +463,7 @@ fn a_question_shows_what_can_be_answered() {
 }
 
 #[test]
-fn every_region_of_a_row_is_distinct_without_color() {
+fn regions_of_a_row_are_distinct_without_color() {
     let text = "a</think>b<call>{}</call>c<call>{}</call>d<stop>";
     let mut bench = bench_in(Theme::Plain, &[text], &start());
     bench.press("G");
@@ -472,7 +472,7 @@ fn every_region_of_a_row_is_distinct_without_color() {
 }
 
 #[test]
-fn long_lines_of_a_text_go_on_in_the_next() {
+fn long_lines_of_a_text_are_wrapped() {
     let mut bench = opened();
     bench.press("G?");
     for (width, height) in [(80, 90), (40, 130), (20, 250)] {
@@ -485,7 +485,7 @@ fn long_lines_of_a_text_go_on_in_the_next() {
 }
 
 #[test]
-fn escape_and_a_key_right_after_it_are_two_keys() {
+fn escape_and_the_next_key_are_two_keys() {
     let mut bench = opened();
     bench.press("?");
     let effect = bench.app.key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::ALT));

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_background_is_what_the_terminal_says() {
+    fn the_theme_follows_the_background() {
         for (said, theme) in [
             (None, Theme::Dark),
             (Some("15;0"), Theme::Dark),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn on_white_nothing_is_pale() {
+    fn no_style_is_pale_on_white() {
         let light = Theme::Light;
         let mut styles: Vec<Style> = (0..6).flat_map(|index| [light.field(index), light.delimiter(index)]).collect();
         styles.extend([light.quiet(), light.prompt(), light.held(), light.dropped(), light.cursor(), light.found()]);

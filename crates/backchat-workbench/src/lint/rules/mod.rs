@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_rule_has_the_file_of_its_name_and_its_id_in_order() {
+    fn each_rule_has_a_file_of_its_name_and_ids_are_in_order() {
         assert!(RULES.is_sorted_by_key(|rule| rule.id));
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lint/rules");
         for rule in RULES {

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_comes_whole() {
+    fn an_incomplete_character_waits_for_its_rest() {
         let (read, mut write) = io::pipe().unwrap();
         write.write_all(b"caf\xc3").unwrap();
         let piped = Piped::new(read);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_complained_about_once_no_more_can_come() {
+    fn invalid_bytes_are_an_error_once_the_input_has_ended() {
         let (read, mut write) = io::pipe().unwrap();
         write.write_all(b"caf\xc3").unwrap();
         drop(write);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_seen_once_when_their_line_has_ended() {
+    fn a_row_is_read_once_its_line_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.jsonl");
         fs::write(&path, "").unwrap();

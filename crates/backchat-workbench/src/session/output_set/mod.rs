@@ -426,7 +426,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_broken_case_is_shown_once_it_is_mended() {
+    fn a_broken_case_opens_once_it_is_fixed() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("t.json"), r#"{"start_anchor": "<bot>", "fields": {"content": {}}}"#).unwrap();

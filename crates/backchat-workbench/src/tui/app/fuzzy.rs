@@ -57,7 +57,7 @@ mod tests {
     use super::ranked;
 
     #[test]
-    fn what_fits_best_comes_first() {
+    fn the_best_match_comes_first() {
         let names = ["chats/two_calls.fixture#rome", "chats/call.fixture#oslo", "plain.fixture#recall", "Tool-Calls"];
         for (typed, found) in [
             ("", &[0, 1, 2, 3][..]),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_takes_no_time() {
+    fn a_long_name_is_matched_fast() {
         let long = "ab".repeat(1_000_000);
         assert_eq!(ranked([long.as_str()].into_iter(), &"a".repeat(501)), [0; 0]);
         assert_eq!(ranked([long.as_str()].into_iter(), "aab"), [0]);

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_change_elsewhere_is_the_same() {
+    fn the_same_change_in_another_case_is_the_same() {
         let section = |expected: &str, found: &str| {
             difference(&[PendingSection { name: "message", expected: expected.to_owned(), found: found.to_owned() }])
         };

@@ -107,7 +107,7 @@ fn decisions_are_kept_and_the_last_one_can_be_undone() {
 }
 
 #[test]
-fn one_goes_back_and_decides_anew() {
+fn a_decision_can_be_revised() {
     let mut docket = docket();
     let mut review = Review::new(&mut docket, Theme::Plain);
     press(&mut review, "b");
@@ -127,7 +127,7 @@ fn one_goes_back_and_decides_anew() {
 }
 
 #[test]
-fn what_differs_alike_is_accepted_at_once_and_taken_back_at_once() {
+fn equal_differences_are_accepted_and_undone_at_once() {
     let mut docket = docket();
     docket.changes[1] = change(EXPECTED, "{}");
     docket.groups = vec![0, 1, 0];
@@ -151,7 +151,7 @@ fn what_differs_alike_is_accepted_at_once_and_taken_back_at_once() {
 }
 
 #[test]
-fn what_is_alike_no_more_is_left_to_decide() {
+fn cases_that_no_longer_match_stay_undecided() {
     let mut docket = docket();
     docket.changes[1] = change(EXPECTED, "{}");
     docket.groups = vec![0, 0, 0];
@@ -173,7 +173,7 @@ fn escape_asks() {
 }
 
 #[test]
-fn what_cannot_be_taken_back_stays_decided() {
+fn a_decision_that_cannot_be_undone_stays() {
     let mut docket = docket();
     let refuses = Rc::clone(&docket.refuses);
     let mut review = Review::new(&mut docket, Theme::Plain);
@@ -189,7 +189,7 @@ fn what_cannot_be_taken_back_stays_decided() {
 }
 
 #[test]
-fn what_is_settled_meanwhile_is_passed_over() {
+fn cases_resolved_elsewhere_are_skipped() {
     let mut docket = docket();
     docket.changes[1] = None;
     let mut review = Review::new(&mut docket, Theme::Plain);
@@ -210,7 +210,7 @@ fn a_case_that_cannot_be_written_is_reported_and_stays() {
 }
 
 #[test]
-fn only_what_the_workbench_shows_is_opened() {
+fn only_outputs_open_in_the_workbench() {
     let mut docket = docket();
     let mut review = Review::new(&mut docket, Theme::Plain);
     assert_eq!(press(&mut review, "o"), Some(ReviewEffect::Open(0)));

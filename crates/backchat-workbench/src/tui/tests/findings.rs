@@ -36,7 +36,7 @@ fn inspected() -> Bench {
 }
 
 #[test]
-fn a_finding_stands_at_its_event_and_its_line() {
+fn a_finding_is_shown_at_its_event_and_its_line() {
     let mut bench = inspected();
     bench.press("x");
     let wrong = bench.app.session.side().and_then(|side| side.recording.last_event(side.moment));
@@ -55,7 +55,7 @@ fn a_finding_stands_at_its_event_and_its_line() {
 }
 
 #[test]
-fn a_repair_is_shown_applied_and_taken_back() {
+fn a_repair_is_shown_applied_and_undone() {
     let mut bench = inspected();
     let before = bench.world.borrow().template.clone();
     bench.press("xf");
@@ -81,7 +81,7 @@ fn a_repair_is_shown_applied_and_taken_back() {
 }
 
 #[test]
-fn tab_and_enter_walk_the_findings() {
+fn tab_and_enter_move_through_the_findings() {
     let mut bench = inspected();
     bench.press("f⇥");
     let screen = bench.screen(80, 24);
@@ -93,7 +93,7 @@ fn tab_and_enter_walk_the_findings() {
 }
 
 #[test]
-fn the_line_to_edit_is_not_where_it_shows() {
+fn the_editor_opens_at_the_cause_not_the_symptom() {
     // The close of the calls leaves a line break, which becomes an empty answer.
     let texts = [
         ("</think>I look.\n<cal>{\"city\": \"Oslo\"}</call><stop>", 7),
@@ -110,7 +110,7 @@ fn the_line_to_edit_is_not_where_it_shows() {
 }
 
 #[test]
-fn a_repair_that_settles_the_output_says_so() {
+fn a_repair_that_gives_the_expected_message_says_so() {
     let expected = json::read(r#"{"role": "assistant", "reasoning": "Hm", "content": "Hi"}"#).unwrap();
     let mut bench = inspected();
     bench.world.borrow_mut().expected = expected.as_object().cloned();
@@ -122,7 +122,7 @@ fn a_repair_that_settles_the_output_says_so() {
 }
 
 #[test]
-fn nothing_found_is_said() {
+fn an_empty_result_is_reported() {
     let mut bench = bench(&["</think>Hi<stop>"], &start());
     bench.world.borrow_mut().template =
         Some("{\n  \"start_anchor\": \"<bot>\",\n  \"fields\": {\"content\": {\"close\": \"<stop>\"}}\n}\n".to_owned());

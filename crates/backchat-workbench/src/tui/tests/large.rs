@@ -35,7 +35,7 @@ fn the_beginning_is_shown_while_the_rest_is_read() {
 }
 
 #[test]
-fn a_place_beyond_the_beginning_is_kept_while_it_is_cut_anew() {
+fn recutting_a_partly_read_output_keeps_the_position() {
     let mut bench = bench(&[large()], &Start { at: Some(Position::Character(130_000)), ..start() });
     read(&mut bench);
     assert_eq!(bench.at(), 130_000);

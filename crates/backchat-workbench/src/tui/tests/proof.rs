@@ -41,7 +41,7 @@ fn bar(bench: &mut Bench) -> String {
 }
 
 #[test]
-fn a_template_is_mended_with_the_proof_at_hand() {
+fn a_template_is_repaired_with_the_proof_open() {
     let mut bench = bench(&["Hm</think>Hi<stop>"], &start());
     bench.world.borrow_mut().prove = Some(proved);
     edited(&mut bench, &TEMPLATE.replace("\"</think>\"", "\"</thinks>\""));
@@ -64,7 +64,7 @@ fn a_template_is_mended_with_the_proof_at_hand() {
 }
 
 #[test]
-fn failures_take_the_place_of_those_of_the_last_proof() {
+fn failures_replace_those_of_the_last_proof() {
     let mut bench = bench(&["one", "two"], &start());
     bench.world.borrow_mut().prove = Some(proved);
     edited(&mut bench, &TEMPLATE.replace("\"</think>\"", "\"</a>\""));

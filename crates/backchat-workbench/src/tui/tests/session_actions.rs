@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_template_that_no_longer_loads_leaves_the_last_good_state() {
+fn a_broken_template_keeps_the_last_good_state() {
     let mut bench = opened();
     bench.press("30l");
     bench.world.borrow_mut().template = Some(TEMPLATE.replace("\"open\": \"<call>\"", "\"opens\": \"<call>\""));
@@ -23,7 +23,7 @@ fn a_template_that_no_longer_loads_leaves_the_last_good_state() {
 }
 
 #[test]
-fn effects_for_the_world() {
+fn keys_return_their_effects() {
     let mut bench = opened();
     assert_eq!(bench.press("q"), Some(Effect::Quit));
     assert_eq!(bench.app.key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL)), Some(Effect::Suspend));
@@ -102,7 +102,7 @@ fn a_problem_is_not_hidden_by_an_earlier_notice() {
 }
 
 #[test]
-fn what_was_typed_is_kept() {
+fn typed_text_is_kept() {
     let mut bench = bench(&["x", "y"], &start());
     bench.press("iab⎋");
     bench.app.reload();
@@ -134,7 +134,7 @@ fn an_output_that_cannot_be_read_does_not_block_the_list() {
 }
 
 #[test]
-fn another_message_may_be_allowed() {
+fn a_different_message_can_be_allowed() {
     let mut bench = opened();
     bench.world.borrow_mut().expected = json::read(r#"{"content": "x"}"#).unwrap().as_object().cloned();
     bench.world.borrow_mut().is_excused = true;

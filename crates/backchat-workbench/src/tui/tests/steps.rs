@@ -59,7 +59,7 @@ fn chunks_as_asked() {
 }
 
 #[test]
-fn the_worst_cut_is_gone_to() {
+fn w_goes_to_the_worst_cut() {
     let mut bench = bench(&["</think>First.\nSecond.<stop>"], &start());
     bench.press("rww");
     while bench.app.session.playback.cut_search.is_some() {
@@ -138,7 +138,7 @@ fn it_plays_and_stops() {
 }
 
 #[test]
-fn the_first_wrong_event_is_gone_to() {
+fn x_goes_to_the_first_wrong_event() {
     let mut bench = opened();
     let expected = r#"{"role": "assistant", "reasoning": "Look it up.\u001b[31m\nIs 2 < 3?", "content": "One moment.",
                        "tool_calls": [{"city": "Paris"}, {"city": "Rome"}]}"#;
@@ -153,7 +153,7 @@ fn the_first_wrong_event_is_gone_to() {
 }
 
 #[test]
-fn the_place_outlives_longer_chunks() {
+fn longer_chunks_keep_the_position() {
     let mut bench = opened();
     bench.press("20grwr1");
     assert_eq!(bench.at(), 20);
@@ -218,7 +218,7 @@ fn an_event_has_one_number() {
 }
 
 #[test]
-fn what_looks_like_a_mark_looks_wrong() {
+fn leftover_markers_look_wrong() {
     let mut bench =
         bench(&["</think>I look.\n<cal>{\"city\": \"Oslo\"}</call><stop>", "</think>Is a < b?<stop>"], &start());
     assert_eq!(bench.notice(), "! 1 event looks wrong: x goes there");
@@ -258,7 +258,7 @@ fn a_moment_inside_a_chunk_is_kept() {
 }
 
 #[test]
-fn a_character_s_step_begins_at_the_position_inside_a_chunk() {
+fn stepping_by_character_starts_inside_a_chunk() {
     let mut bench = opened();
     bench.press("rwgjj");
     let here =
@@ -270,7 +270,7 @@ fn a_character_s_step_begins_at_the_position_inside_a_chunk() {
 }
 
 #[test]
-fn every_match_in_a_chunk_is_gone_to() {
+fn every_match_in_a_chunk_is_reached() {
     let mut bench = opened();
     bench.press("rwg/call>⏎");
     let mut notices = vec![bench.notice().to_owned()];
@@ -290,7 +290,7 @@ fn a_breakpoint_after_the_end_is_never_met() {
 }
 
 #[test]
-fn an_expectation_is_shown_beside_what_came() {
+fn the_expected_value_is_shown_beside_the_actual_one() {
     let mut bench =
         bench(&["Hm</think>One.<call>{\"city\": \"Paris\"}</call><call>{\"city\": \"Oslo\"}</call><stop>"], &start());
     let expected = r#"{"role": "assistant", "reasoning": "Hm", "content": "One.",
@@ -326,7 +326,7 @@ fn an_expectation_is_shown_beside_what_came() {
 }
 
 #[test]
-fn two_sides_are_cut_around_where_they_part() {
+fn long_rows_are_cut_around_the_first_difference() {
     let text = format!("x</think>{} and then it ends<stop>", "the same words ".repeat(300));
     let mut bench = bench(&[text.leak()], &start());
     // Only the reference treats the end of the text so far as final.
@@ -341,7 +341,7 @@ fn two_sides_are_cut_around_where_they_part() {
 }
 
 #[test]
-fn where_two_sides_part_leads_on_to_their_end() {
+fn x_goes_from_the_first_difference_to_the_end() {
     let mut bench = opened();
     bench.press("r1mmg");
     let Some(difference) = bench.app.session.playback.difference else { panic!("the sides say the same") };

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pane_follows_calmly() {
+    fn a_pane_scrolls_only_as_far_as_needed() {
         let mut drawn = Drawn::default();
         let mut at = |row| drawn.follow(Pane::Events, None, row, 100, 10);
         assert_eq!(at(0), 0);

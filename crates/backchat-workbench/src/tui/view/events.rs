@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_texts_are_cut_where_they_differ() {
+    fn two_texts_are_cut_around_the_first_difference() {
         let (actual, expected) = (r#"{"city": "Oslo"}"#, r#"{"city": "Rome"}"#);
         for (width, shown) in [
             (60, r#"{"city": "Oslo"} expected {"city": "Rome"}"#.replace(" exp", "  exp")),

@@ -110,10 +110,7 @@ fn clipped(rows: Vec<String>, most: usize, (first, other): (&str, &str)) -> Vec<
     let shown = rows.into_iter().take(most).enumerate();
     let shown = shown.map(|(at, row)| {
         let mark = if at == 0 { first } else { other };
-        match at + 1 == most && more {
-            true => format!("{mark}{}", cut_short(&row)),
-            false => format!("{mark}{row}"),
-        }
+        if at + 1 == most && more { format!("{mark}{}", cut_short(&row)) } else { format!("{mark}{row}") }
     });
     shown.collect()
 }
