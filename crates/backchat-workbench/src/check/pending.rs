@@ -40,7 +40,7 @@ impl<'f> Report<'f> {
     /// The expectation the case would get, if it is another than the one it has.
     pub fn pending(&self, which: Which) -> Option<Pending<'f>> {
         if self.diagnostics.iter().any(|found| found.id == OUT_OF_TIME) {
-            // Nobody has seen whether another chunking gives another message.
+            // It is not known whether another chunking gives another message.
             return None;
         }
         match (self.entry, self.meaning.as_ref()?) {

@@ -49,16 +49,12 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
             Source::Check(check) => found.extend(check(subject, rule)),
             Source::Run(run) if parts.is_empty() => found.extend(run(subject, rule)),
             Source::Run(run) => {
+                let parts = parts.iter().filter_map(|part| subject.part(part));
+                let mut of_parts: Vec<_> = parts.flat_map(|part| run(&part, rule)).collect();
                 // The field without `open` is in every part, and its findings are reported once.
                 let mut places = HashSet::new();
-                for finding in
-                    parts.iter().filter_map(subject::PartialTemplate::subject).flat_map(|part| run(&part, rule))
-                {
-                    let path = finding.place.as_ref().and_then(|place| place.path.clone());
-                    if places.insert(path) {
-                        found.push(finding);
-                    }
-                }
+                of_parts.retain(|finding| places.insert(finding.place.as_ref().and_then(|place| place.path.clone())));
+                found.extend(of_parts);
             }
             Source::Loader(_) | Source::Doctor | Source::Schema(_) => {}
         }

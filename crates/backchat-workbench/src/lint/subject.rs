@@ -31,12 +31,6 @@ pub struct Subject<'t> {
 /// More fields than this are run in parts. Real templates have up to six.
 const FIELDS: usize = 16;
 
-/// Some fields of a template, as a template of their own.
-pub(super) struct PartialTemplate<'s> {
-    whole: &'s Subject<'s>,
-    template: Template,
-}
-
 /// Texts that the delimiters of a field match as a whole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Markers {
@@ -77,26 +71,6 @@ impl Side {
     }
 }
 
-impl PartialTemplate<'_> {
-    /// The part to lint, with places in the whole file.
-    pub(super) fn subject(&self) -> Option<Subject<'_>> {
-        let whole = self.whole;
-        let known = |field: &Field| {
-            let at = whole.template.fields().iter().position(|other| other.name == field.name)?;
-            whole.markers.get(at).cloned()
-        };
-        Some(Subject {
-            template: &self.template,
-            targets: &[],
-            stop: whole.stop.clone(),
-            tokens: None,
-            warnings: &[],
-            markers: self.template.fields().iter().map(known).collect::<Option<_>>()?,
-            document: whole.document.clone(),
-        })
-    }
-}
-
 impl Markers {
     fn of(field: &Field) -> Self {
         let markers = |delimiter: &Option<Delimiter>| delimiter.as_ref().map(whole_matches).unwrap_or_default();
@@ -125,8 +99,8 @@ impl<'t> Subject<'t> {
         subject
     }
 
-    /// The fields in parts of bounded size, each with the field without `open`; none if one part is enough.
-    pub(super) fn parts(&self) -> Vec<PartialTemplate<'_>> {
+    /// The fields in templates of bounded size, each with the field without `open`; none if one is enough.
+    pub(super) fn parts(&self) -> Vec<Template> {
         let opened: Vec<&Field> = self.template.fields().iter().filter(|field| field.open.is_some()).collect();
         if opened.len() <= FIELDS {
             return Vec::new();
@@ -135,9 +109,26 @@ impl<'t> Subject<'t> {
             let fields = fields.iter().copied().chain(self.template.implicit_field());
             let written: Object = fields.map(|field| (field.name.clone(), field.to_value())).collect();
             let template = Value::from([("start_anchor", "\u{1}".into()), ("fields", Value::Object(written))]);
-            Some(PartialTemplate { whole: self, template: Template::from_value(&template).ok()?.template })
+            Some(Template::from_value(&template).ok()?.template)
         };
         opened.chunks(FIELDS).filter_map(part).collect()
+    }
+
+    /// One of these parts to lint, with places in the whole file.
+    pub(super) fn part<'p>(&'p self, template: &'p Template) -> Option<Subject<'p>> {
+        let known = |field: &Field| {
+            let at = self.template.fields().iter().position(|other| other.name == field.name)?;
+            self.markers.get(at).cloned()
+        };
+        Some(Subject {
+            template,
+            targets: &[],
+            stop: self.stop.clone(),
+            tokens: None,
+            warnings: &[],
+            markers: template.fields().iter().map(known).collect::<Option<_>>()?,
+            document: self.document.clone(),
+        })
     }
 
     /// The readers of the template, each once.

@@ -1,4 +1,4 @@
-//! Work on threads of its own, whose result is collected without waiting.
+//! Background work on its own thread; its result is polled.
 
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
@@ -24,7 +24,7 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
         self.done.as_ref()
     }
 
-    /// Takes the result away.
+    /// Takes the result.
     pub fn take(&mut self) -> Option<T> {
         self.done.take()
     }
@@ -48,8 +48,8 @@ impl<K: PartialEq, T: Send + 'static> Background<K, T> {
         *self = Self { of: Some(of), running, done: None };
     }
 
-    /// Collects the result once it is ready; true if it just arrived.
-    pub fn hear(&mut self) -> bool {
+    /// Checks for the result; true if it just arrived.
+    pub fn poll(&mut self) -> bool {
         let Some(running) = &self.running else { return false };
         let done = match running.try_recv() {
             Err(TryRecvError::Empty) => return false,

@@ -176,7 +176,7 @@ impl Session {
     }
 
     /// Continues the search for a while; true if the screen changes.
-    pub fn go_on_searching(&mut self, now: Instant) -> bool {
+    pub fn continue_cut_search(&mut self, now: Instant) -> bool {
         let Some(running) = &mut self.playback.cut_search else { return false };
         let deadline = now + PATIENCE;
         let found = loop {

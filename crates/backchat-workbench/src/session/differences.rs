@@ -1,4 +1,4 @@
-//! Finds where two sides, or an answer and the expectation, differ, and goes there.
+//! Finds where two sides differ, or where the message is not the expected one, and goes there.
 
 use super::recording::Verdict;
 use super::{Session, Showing};
@@ -6,9 +6,9 @@ use crate::replay::{Recording, quoted};
 use backchat_core::json::Value;
 use backchat_parser::parser::Mode;
 
-/// An expected value and the actual one, as lines of JSON that differ.
+/// An expected value and the actual one, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Departure {
+pub struct Mismatch {
     pub title: String,
     /// The expected value; empty if nothing is expected.
     pub expected: String,
@@ -28,8 +28,8 @@ const MOST: usize = 400;
 pub(super) const STABLE: &str = "stable: one answer however the output is cut";
 
 impl Session {
-    /// Whether the answer differs from the expectation here: in the last event, or in the whole message at its end.
-    pub fn departs(&self) -> bool {
+    /// Whether the last event is not as expected; at the end, whether the message is not.
+    pub fn is_mismatch(&self) -> bool {
         let Some(side) = self.side().filter(|_| self.library.material.expected.is_some()) else { return false };
         match side.recording.has_ended(side.moment) {
             true => matches!(self.verdict(), Some(Verdict::Failed | Verdict::Excused)),
@@ -41,31 +41,31 @@ impl Session {
     }
 
     /// The expected and the actual value here. `None` if nothing differs.
-    pub fn departure(&self) -> Option<Departure> {
-        let expected = self.library.material.expected.as_ref().filter(|_| self.departs())?;
+    pub fn mismatch(&self) -> Option<Mismatch> {
+        let expected = self.library.material.expected.as_ref().filter(|_| self.is_mismatch())?;
         let side = self.side()?;
         let recording = &side.recording;
         if recording.has_ended(side.moment) {
             let actual = Value::Object(recording.message(side.moment));
-            return Some(departure("the message", Some(Value::Object(expected.clone())), Some(actual)));
+            return Some(mismatch("the message", Some(Value::Object(expected.clone())), Some(actual)));
         }
         let index = recording.last_event(side.moment)?;
         let event = recording.event(index)?;
         let title = format!("`{}`", recording.field_name(event.field));
         let actual = event.value.map(|value| value.map_or_else(|reason| reason.into(), |value| value.read()));
-        Some(departure(&title, recording.expected_value(expected, index), actual))
+        Some(mismatch(&title, recording.expected_value(expected, index), actual))
     }
 }
 
-fn departure(title: &str, mut expected: Option<Value>, mut actual: Option<Value>) -> Departure {
+fn mismatch(title: &str, mut expected: Option<Value>, mut actual: Option<Value>) -> Mismatch {
     if let (Some(expected), Some(actual)) = (&mut expected, &mut actual) {
         shorten(expected, actual);
     }
     let text = |value: Option<Value>| value.map_or_else(String::new, |value| value.to_pretty("  "));
-    Departure { title: title.to_owned(), expected: text(expected), actual: text(actual) }
+    Mismatch { title: title.to_owned(), expected: text(expected), actual: text(actual) }
 }
 
-/// Takes most of what two values have in common out of both, if they are long.
+/// Shortens the common parts of two long values.
 fn shorten(one: &mut Value, other: &mut Value) {
     match (one, other) {
         (Value::String(one), Value::String(other)) if one.len().max(other.len()) > LONGEST => {
@@ -98,7 +98,7 @@ fn shorten(one: &mut Value, other: &mut Value) {
     }
 }
 
-/// The part of a text around the character from which it differs.
+/// The part of a text around the first difference.
 fn around(text: &str, from: usize) -> String {
     let start = from.saturating_sub(BEFORE);
     let mut shown: String = text.chars().skip(start).take(BEFORE + AFTER).collect();
@@ -112,7 +112,7 @@ fn around(text: &str, from: usize) -> String {
 }
 
 impl Session {
-    /// Shows the next of: stable, reference, both; and two templates, if there are two.
+    /// Shows the next of: stable, reference, both, and two templates if there are two.
     pub fn switch_mode(&mut self) {
         let templates = self.library.material.other.is_some();
         self.playback.showing = match self.playback.showing {

@@ -189,8 +189,8 @@ impl Session {
     }
 
     /// Takes the proof once it is finished; true if the screen changes.
-    pub(super) fn hear_proof(&mut self) -> bool {
-        let is_news = self.library.prover.hear();
+    pub(super) fn poll_proof(&mut self) -> bool {
+        let is_news = self.library.prover.poll();
         if is_news {
             // The result is shown where notices are.
             self.notice = self.proof_of_repair();
@@ -232,12 +232,12 @@ impl Session {
         self.say("type or paste; each key is a chunk, esc ends");
     }
 
-    /// Whether an operation has to wait for the end of the output; shows a notice if so.
+    /// Whether more of the output may arrive; shows a notice if so.
     pub(super) fn awaits_more(&mut self) -> bool {
         if let Some(percent) = self.library.percent_read() {
-            self.say(format!("{percent} % of this output was read; that has to wait for its end"));
+            self.say(format!("only {percent} % of this output was read so far; wait for its end"));
         } else if self.library.is_awaited {
-            self.say("more of this output may arrive; that has to wait for its end");
+            self.say("this output is still arriving; wait for its end");
         }
         self.library.is_partial()
     }
@@ -262,7 +262,7 @@ impl Session {
     pub fn append(&mut self, text: &str) {
         let lengths = self.lengths().into_iter().chain([text.chars().count()]).collect();
         self.library.material.output.push_str(text);
-        self.retype(lengths);
+        self.record_typed(lengths);
     }
 
     pub fn take_back(&mut self) {
@@ -273,7 +273,7 @@ impl Session {
                 _ => drop(lengths.pop()),
             }
         }
-        self.retype(lengths);
+        self.record_typed(lengths);
     }
 
     /// The lengths of the chunks, in characters.
@@ -284,8 +284,8 @@ impl Session {
         ends.map(|end| slice(output, std::mem::replace(&mut start, end)..end).chars().count()).collect()
     }
 
-    /// Records the output again, with its chunks as typed.
-    fn retype(&mut self, lengths: Vec<usize>) {
+    /// Records the output with the typed chunks.
+    fn record_typed(&mut self, lengths: Vec<usize>) {
         self.editing
             .edits
             .insert(self.library.output, Edit { text: self.library.material.output.clone(), lengths: lengths.clone() });
@@ -296,12 +296,12 @@ impl Session {
         self.set_moment(|recording, _| recording.before_end());
     }
 
-    /// Undoes typing: shows the output of the file.
-    pub(super) fn untype(&mut self) {
+    /// Undoes typing: shows the output as its file has it.
+    pub(super) fn undo_typing(&mut self) {
         match self.editing.edits.remove(&self.library.output) {
             Some(_) => {
                 self.open(self.library.output);
-                self.say("what was typed is undone");
+                self.say("typing undone");
             }
             None => self.say("nothing was typed"),
         }

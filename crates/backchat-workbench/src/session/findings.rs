@@ -15,7 +15,7 @@ use backchat_parser::template::source;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A template as its file has it: the file and its text.
+/// The file of a template and its text.
 type TemplateFile = (String, String);
 
 /// The findings about the template of the open output.
@@ -35,7 +35,7 @@ pub(super) struct Inspection {
 #[derive(Clone, Debug)]
 pub struct Applied {
     pub file: PathBuf,
-    /// Its text before and after.
+    /// The text before and after.
     pub before: String,
     pub after: String,
     /// The change in words.
@@ -100,10 +100,10 @@ impl Session {
     }
 
     /// Collects findings, and continues with repairs once lint and proof are done; true if the screen changes.
-    pub(super) fn go_on_inspecting(&mut self) -> bool {
+    pub(super) fn continue_inspection(&mut self) -> bool {
         let library = &mut self.library;
-        let is_linted = library.inspection.lint.hear();
-        let is_repaired = library.inspection.repairs.hear();
+        let is_linted = library.inspection.lint.poll();
+        let is_repaired = library.inspection.repairs.poll();
         if is_linted || is_repaired {
             let found = library.inspection.repairs.done().or(library.inspection.lint.done());
             let found = found.cloned().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Session {
         library.inspection.repairs.start(written, task);
     }
 
-    /// Finds the event of each finding in the recording as it is now.
+    /// Finds the event of each finding in the current recording.
     fn place_findings(&mut self) {
         let mut findings = std::mem::take(&mut self.library.inspection.findings);
         // A growing output is not parsed again for every repair.
@@ -187,7 +187,7 @@ impl Session {
         self.library.material.expected.as_ref() == Some(&recording.message(recording.end()))
     }
 
-    /// The open output as it would be read with a repair.
+    /// The open output, parsed with the repaired template.
     fn recorded_with(&self, fix: &Fix) -> Option<Recording> {
         let now = self.recording()?;
         let material = &self.library.material;
@@ -203,7 +203,7 @@ fn written(material: &Material) -> TemplateFile {
     (material.template_file.clone(), material.template_text.clone())
 }
 
-/// What lint finds, the worst first.
+/// Lint's findings, the worst first.
 fn linted(file: &str, text: &str) -> Vec<Finding> {
     let Ok(opened) = source::from_text(file.to_owned(), text.to_owned()) else { return Vec::new() };
     let mut found = lint::lint(&Subject::of_file(&opened, &[]));
@@ -292,7 +292,7 @@ impl Session {
     /// Undoes typing on the open output, or else the last repair.
     pub fn undo(&mut self) -> Result<(), Problem> {
         if self.editing.edits.contains_key(&self.library.output) {
-            self.untype();
+            self.undo_typing();
             return Ok(());
         }
         let Some(applied) = self.editing.applied.last() else {
@@ -325,7 +325,7 @@ impl Session {
         }
     }
 
-    /// Shows the output without policies and with all of them, side by side; or again as it was read.
+    /// Shows the output without policies and with all of them, side by side; or leaves that view.
     pub fn switch_recovery(&mut self) {
         if self.playback.showing == Showing::Recovery {
             self.playback.showing = Showing::One(Mode::Stable);
@@ -343,7 +343,7 @@ impl Session {
         });
     }
 
-    /// Goes to the next problem of the output, and from the last to the first.
+    /// Goes to the next problem of the output, wrapping around.
     pub fn show_problem(&mut self) {
         let Some(side) = self.side() else { return };
         let (recording, moment) = (&side.recording, side.moment);

@@ -28,7 +28,7 @@ use backchat_parser::parser::Mode;
 use backchat_parser::template::Template;
 
 pub use self::chunking::{ChunkRule, Chunking, RunningSearch};
-pub use self::differences::Departure;
+pub use self::differences::Mismatch;
 pub use self::editing::{Change, Edit};
 pub use self::output_set::{GeneratedOutput, Origin, OutputSet, Request, Stdin, derived, holds_cases};
 pub use self::outputs::{
@@ -116,7 +116,7 @@ impl Session {
     fn begin(&mut self, start: &Start) {
         self.library.is_awaited = self.library.outputs.arrival(self.library.output) != Arrival::Whole;
         self.record();
-        self.look_around();
+        self.inspect_output();
         if self.library.is_awaited {
             self.set_moment(|recording, _| recording.end());
         }
@@ -156,14 +156,14 @@ impl Session {
         self.side().map(|side| &side.recording)
     }
 
-    /// Does a slice of background work; true if the screen changes.
+    /// Does a slice of background work.
     pub fn work(&mut self, now: Instant) -> Worked {
-        let grown = self.take_more(now) | self.take_added() | self.take_read();
+        let grown = self.read_arrived(now) | self.take_added() | self.take_background_read();
         let played = self.play(now);
-        let searched = self.go_on_searching(now);
+        let searched = self.continue_cut_search(now);
         let judged = self.judge_one();
-        let proved = self.hear_proof();
-        let inspected = self.go_on_inspecting();
+        let proved = self.poll_proof();
+        let inspected = self.continue_inspection();
         let is_news = judged == Some(self.library.output) || (judged.is_some() && !self.has_unjudged());
         Worked { changed: grown || played || searched || proved || inspected || is_news, judged: judged.is_some() }
     }
@@ -186,7 +186,7 @@ impl Session {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worked {
-    /// Whether what is shown of the open output changed.
+    /// Whether the view of the open output changed.
     pub changed: bool,
     /// Whether an output of the list was judged.
     pub judged: bool,
@@ -211,7 +211,7 @@ pub struct Library {
     pub is_awaited: bool,
     /// The open output while it is read, if it is large.
     reading: Option<BackgroundRead>,
-    /// When more of it is read at the earliest.
+    /// When the next part of it may be read.
     rest_until: Option<Instant>,
 }
 
@@ -226,7 +226,7 @@ impl Library {
         self.names().get(self.output).map_or("", String::as_str)
     }
 
-    /// Whether only a part of the open output is shown.
+    /// Whether the open output is incomplete.
     pub fn is_partial(&self) -> bool {
         self.is_awaited || self.reading.is_some()
     }

@@ -1,4 +1,4 @@
-//! Opens outputs: at the start, from the list, after their files changed, while they arrive; and judges each.
+//! Opens outputs: from the list, after their files changed, and while they arrive; judges each of them.
 
 use super::Session;
 use super::chunking::ChunkRule;
@@ -23,9 +23,9 @@ impl Session {
                     // Unchanged files are not reported.
                     (Some(notice), true) => self.say(notice),
                     _ if self.editing.edits.contains_key(&self.library.output) => {
-                        self.say("read again; what was typed is kept, u undoes it");
+                        self.say("reloaded; the typed text is kept, u undoes it");
                     }
-                    _ if self.notice.is_none() && !is_same => self.say("read again: nothing looks wrong"),
+                    _ if self.notice.is_none() && !is_same => self.say("reloaded: nothing looks wrong"),
                     _ => {}
                 }
             }
@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// Reads newly arrived text of an output; true if the screen changes. A replay at the end stays at the end.
-    pub(super) fn take_more(&mut self, now: Instant) -> bool {
+    pub(super) fn read_arrived(&mut self, now: Instant) -> bool {
         let was_awaited = self.library.is_awaited;
         let arrival = self.library.outputs.arrival(self.library.output);
         self.library.is_awaited = arrival != Arrival::Whole;
@@ -135,10 +135,10 @@ impl Session {
             self.playback.chunking = self.library.material.default_chunking();
         }
         self.record();
-        self.look_around();
+        self.inspect_output();
     }
 
-    /// Shows only the problem, because what was shown before is another output.
+    /// Shows the problem instead of the previous output.
     pub(super) fn cannot_show(&mut self, problem: Problem) {
         if let Some(verdict) = self.library.verdicts.get_mut(self.library.output) {
             *verdict = Some(Verdict::Broken);
@@ -149,7 +149,7 @@ impl Session {
         self.library.problem = Some(problem);
     }
 
-    /// Opens the output this many entries forward or back in the list.
+    /// Moves forward or back in the list of outputs.
     pub fn turn_to(&mut self, forward: bool, count: usize) {
         let wanted = match forward {
             true => self.library.output.saturating_add(count).min(self.library.names().len().saturating_sub(1)),
@@ -185,8 +185,8 @@ impl Session {
         }
     }
 
-    /// Determines the available operations on the open output, and verifies its template.
-    pub(super) fn look_around(&mut self) {
+    /// Finds out which operations the open output allows, and starts the proof and the linter.
+    pub(super) fn inspect_output(&mut self) {
         self.editing.can_edit =
             self.library.material.has_template_file() || self.library.outputs.place(self.library.output).is_some();
         self.editing.can_derive = self.library.outputs.can_derive(self.library.output);

@@ -183,7 +183,7 @@ impl Session {
         self.playback.chunking.cut(offset);
         let tools = &self.library.material.tools;
         match self.playback.sides.iter_mut().all(|side| side.recording.cut(tools.clone(), byte)) {
-            true => self.look_over(),
+            true => self.recordings_changed(),
             false => self.record(),
         }
     }

@@ -139,7 +139,7 @@ impl Material {
         [self.prefix.as_str(), &self.output].concat().into()
     }
 
-    /// Records the output, whose prompt and output are `text`. `goes_on` is called with the end of each chunk, and
+    /// Records the output; `text` is the prompt and the output. `goes_on` is called with the end of each chunk, and
     /// returns whether to continue.
     fn record(
         &self,
@@ -196,7 +196,7 @@ impl Session {
         self.show(sides, None);
     }
 
-    /// Shows recordings in place of those before, at the same place; `verdict` is that on the output, if it is known.
+    /// Replaces the recordings and keeps the position; `verdict` is the verdict on the output, if it is known.
     fn show(&mut self, sides: Result<Vec<Side>, TooLarge>, verdict: Option<Verdict>) {
         let before = match sides {
             Ok(sides) => std::mem::replace(&mut self.playback.sides, sides),
@@ -209,7 +209,7 @@ impl Session {
             Some(verdict) => self.judged(verdict),
             None => self.judge_shown(),
         }
-        self.look_over();
+        self.recordings_changed();
         let Some(Side { recording: before, moment, .. }) = before.into_iter().next() else {
             return self.set_moment(|recording, _| recording.start());
         };
@@ -237,7 +237,7 @@ impl Session {
 
     /// Updates the verdict on the output that is shown.
     pub(super) fn judged(&mut self, verdict: Verdict) {
-        // The answer of the stable mode is the same for all chunks; that of the reference belongs to these.
+        // The stable mode's answer is the same for all chunks; the reference's depends on them.
         let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
         self.library.shown_verdict =
             Some(shown.map_or(verdict, |recording| verdict_of(&self.library.material, recording)));
@@ -252,8 +252,8 @@ impl Session {
         self.library.shown_verdict
     }
 
-    /// Updates state for new or changed recordings.
-    pub(super) fn look_over(&mut self) {
+    /// Updates everything that depends on the recordings.
+    pub(super) fn recordings_changed(&mut self) {
         self.playback.generation += 1;
         self.playback.difference = match self.playback.sides.as_slice() {
             [one, other] => first_difference(&one.recording, &other.recording),
@@ -297,10 +297,10 @@ impl Session {
         Ok(sides)
     }
 
-    /// Takes a large output once it was read; true if the screen changes.
-    pub(super) fn take_read(&mut self) -> bool {
+    /// Shows a large output once it was read; true if the screen changes.
+    pub(super) fn take_background_read(&mut self) -> bool {
         let Some(reading) = &mut self.library.reading else { return false };
-        reading.task.hear();
+        reading.task.poll();
         if reading.task.is_running() {
             let now = reading.percent();
             return std::mem::replace(&mut reading.shown, now) != now;

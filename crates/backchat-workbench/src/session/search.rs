@@ -36,6 +36,11 @@ impl Search {
         })
     }
 
+    /// The match that was visited last, unless there were moves since.
+    fn current(&self, moves: u64) -> Option<usize> {
+        self.at.filter(|(_, before)| *before == moves).map(|(at, _)| at)
+    }
+
     pub fn has_event_in(&self, events: &Range<usize>) -> bool {
         self.hits.iter().any(|hit| matches!(hit, Hit::Event(at) if events.contains(at)))
     }
@@ -117,21 +122,19 @@ impl Session {
     /// The match that the search jumped to last, unless the user has moved since.
     pub fn hit(&self) -> Option<&Hit> {
         let search = self.playback.search.as_ref()?;
-        let (at, _) = search.at.filter(|(_, moves)| *moves == self.playback.moves)?;
-        search.hits.get(at)
+        search.hits.get(search.current(self.playback.moves)?)
     }
 
     /// Goes to the next or the previous match, wrapping around.
     pub fn go_to_match(&mut self, forward: bool) {
         let Some(mut search) = self.playback.search.take() else {
-            self.say("nothing to search for yet; / asks for a text");
+            self.say("no search yet; / starts one");
             return;
         };
         if search.of != self.searchable() {
             search = self.searched(search.query);
         }
-        let last = search.at.filter(|(_, moves)| *moves == self.playback.moves).map(|(at, _)| at);
-        let next = match last {
+        let next = match search.current(self.playback.moves) {
             Some(at) if forward => Some(at + 1).filter(|at| *at < search.hits.len()),
             Some(at) => at.checked_sub(1),
             None => self.nearest(&search.hits, forward),
@@ -209,7 +212,7 @@ impl Session {
     }
 }
 
-/// The searchable text of an event: its kind, its field and its value. Chunks repeat the text of the output.
+/// The searchable text of an event: kind, field and value. `None` for a chunk, whose text is in the output.
 fn in_words(recording: &Recording, event: usize) -> Option<String> {
     let seen = recording.event(event).filter(|seen| seen.kind != Kind::Chunk)?;
     let value = seen.value.map(|_| shown(recording, event..event + 1)).unwrap_or_default();

@@ -15,7 +15,7 @@ const FLAG: char = '\u{1f3f4}';
 const LONGEST: usize = 12;
 
 /// The bytes at the start of a text that belong to the emoji that begins with `base`, right before the text; 0 if it
-/// stands alone. `combines` says which characters are shown in the place of the one before.
+/// has no others. `combines` says which characters share the cell of the previous one.
 pub fn rest_of(base: char, text: &str, combines: impl Fn(char) -> bool) -> usize {
     let first = text.chars().next();
     if is_regional(base) {

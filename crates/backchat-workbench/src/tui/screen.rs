@@ -53,7 +53,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
         if let Some(signal) = signals.end() {
             return Ok(Some(signal));
         }
-        is_dirty |= term.obey(signals)?;
+        is_dirty |= term.handle(signals)?;
         if beat.elapsed() >= BEAT {
             beat = Instant::now();
             let seen = Stamps::read(app.session.files());
@@ -90,7 +90,7 @@ fn take(app: &mut App, event: Event) -> (bool, Option<Effect>) {
 fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<bool> {
     match effect {
         Effect::Quit => return Ok(true),
-        Effect::Redraw => term.anew()?,
+        Effect::Redraw => term.clear()?,
         Effect::Suspend => term.lend(suspend)??,
         Effect::Copy(text) => term.copy(&text)?,
         Effect::Edit { file, line } => {

@@ -75,7 +75,7 @@ impl Term {
                 Ok(Self { screen: ManuallyDrop::new(screen), title })
             }
             Err(error) => {
-                give_back();
+                restore();
                 Err(error)
             }
         }
@@ -87,22 +87,22 @@ impl Term {
 
     /// Restores the terminal while something else runs.
     pub fn lend<T>(&mut self, run: impl FnOnce() -> T) -> io::Result<T> {
-        give_back();
+        restore();
         let result = run();
         enter(self.title)?;
-        self.anew()?;
+        self.clear()?;
         Ok(result)
     }
 
     /// Redraws everything, without a query that not every terminal answers.
-    pub fn anew(&mut self) -> io::Result<()> {
+    pub fn clear(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;
         self.screen = ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::new(stdout())))?);
         Ok(())
     }
 
-    /// Obeys the signals that suspend and continue the process; true if the screen has to be drawn again.
-    pub fn obey(&mut self, signals: &Signals) -> io::Result<bool> {
+    /// Handles the signals that suspend and continue the process; true if the screen has to be redrawn.
+    pub fn handle(&mut self, signals: &Signals) -> io::Result<bool> {
         let is_suspended = signals.suspend();
         if is_suspended {
             self.lend(suspend)??;
@@ -122,7 +122,7 @@ impl Term {
 
 impl Drop for Term {
     fn drop(&mut self) {
-        give_back();
+        restore();
         let report = panics().take();
         if let Some(report) = report.filter(|_| std::thread::panicking()) {
             let _ = stderr().write_all(report.as_bytes());
@@ -143,13 +143,13 @@ fn enter(title: &str) -> io::Result<()> {
     let taken =
         execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, KEEP_TITLE, SetTitle(title));
     if taken.is_err() {
-        give_back();
+        restore();
     }
     taken
 }
 
 /// Restores the terminal. A failure cannot be reported to anyone.
-fn give_back() {
+fn restore() {
     if is_raw_mode_enabled().unwrap_or(true) {
         let _ = execute!(stdout(), TITLE_BACK, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();

@@ -23,20 +23,20 @@ const PIECES: usize = 64;
 
 pub struct Piped {
     pieces: Receiver<io::Result<Vec<u8>>>,
-    came: RefCell<Came>,
+    received: RefCell<Received>,
 }
 
 #[derive(Default)]
-struct Came {
+struct Received {
     bytes: Vec<u8>,
     is_whole: bool,
     failed: Option<io::Error>,
-    /// Whether some of it has not been returned.
-    is_news: bool,
+    /// Whether text arrived that was not returned yet.
+    has_news: bool,
 }
 
 impl Piped {
-    /// Starts reading. An output that is complete at once is not shown piece by piece.
+    /// Starts reading, and waits briefly for the end, so that a short output is shown whole.
     pub fn new(mut input: impl Read + Send + 'static) -> Self {
         let (sender, pieces) = sync_channel(PIECES);
         std::thread::spawn(move || {
@@ -54,14 +54,14 @@ impl Piped {
                 }
             }
         });
-        let piped = Self { pieces, came: RefCell::default() };
+        let piped = Self { pieces, received: RefCell::default() };
         let deadline = Instant::now() + PATIENCE;
         loop {
             match piped.pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(piece) => piped.came.borrow_mut().take(piece),
+                Ok(piece) => piped.received.borrow_mut().take(piece),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => {
-                    piped.came.borrow_mut().is_whole = true;
+                    piped.received.borrow_mut().is_whole = true;
                     break;
                 }
             }
@@ -69,17 +69,17 @@ impl Piped {
         piped
     }
 
-    /// Whether there is more than [`text`](Self::text) returned last, or may be.
+    /// Whether text arrived since the last call of [`text`](Self::text), or may still arrive.
     pub fn arrival(&self) -> Arrival {
-        let mut came = self.came.borrow_mut();
-        while !came.is_whole {
+        let mut received = self.received.borrow_mut();
+        while !received.is_whole {
             match self.pieces.try_recv() {
-                Ok(piece) => came.take(piece),
+                Ok(piece) => received.take(piece),
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => (came.is_whole, came.is_news) = (true, true),
+                Err(TryRecvError::Disconnected) => (received.is_whole, received.has_news) = (true, true),
             }
         }
-        match (came.is_news, came.is_whole) {
+        match (received.has_news, received.is_whole) {
             (true, _) => Arrival::More,
             (false, true) => Arrival::Whole,
             (false, false) => Arrival::Awaited,
@@ -88,15 +88,15 @@ impl Piped {
 
     /// The text that has arrived, up to its last complete character.
     pub fn text(&self) -> Result<String, Problem> {
-        let mut came = self.came.borrow_mut();
-        came.is_news = false;
-        if let Some(error) = &came.failed {
+        let mut received = self.received.borrow_mut();
+        received.has_news = false;
+        if let Some(error) = &received.failed {
             return Err(input::cannot_read("-", error).into());
         }
-        let mut bytes = came.bytes.clone();
+        let mut bytes = received.bytes.clone();
         if let Err(error) = std::str::from_utf8(&bytes)
             && error.error_len().is_none()
-            && !came.is_whole
+            && !received.is_whole
         {
             bytes.truncate(error.valid_up_to());
         }
@@ -104,9 +104,9 @@ impl Piped {
     }
 }
 
-impl Came {
+impl Received {
     fn take(&mut self, piece: io::Result<Vec<u8>>) {
-        self.is_news = true;
+        self.has_news = true;
         match piece {
             Ok(piece) => self.bytes.extend(piece),
             Err(error) => (self.failed, self.is_whole) = (Some(error), true),
@@ -125,9 +125,9 @@ pub struct RowPlace {
 #[derive(Debug)]
 pub struct Followed {
     path: PathBuf,
-    /// The end of the last row that was seen.
+    /// The end of the last row that was read.
     end: u64,
-    /// How many lines there were up to there.
+    /// The number of lines before it.
     lines: usize,
 }
 
@@ -150,7 +150,7 @@ impl Followed {
     /// The rows that were appended since the last call. A file that cannot be read has none: it may reappear.
     pub fn take_rows(&mut self) -> Vec<RowPlace> {
         let mut rows = Vec::new();
-        // What was read up to an error was whole rows, and is kept.
+        // The rows before an error are complete.
         let _ = self.read_rows(&mut rows);
         rows
     }
@@ -205,7 +205,7 @@ impl Followed {
 /// How much of a file's first row is read to find out what the file is, in bytes.
 const LONGEST_ROW: u64 = 1 << 16;
 
-/// Whether a name on the command line means outputs that name their own templates.
+/// Whether a name on the command line refers to outputs that name their own templates.
 pub fn holds_cases(name: &str) -> bool {
     let (path, case) = fixture::split_id(name);
     let path = Path::new(path);
@@ -257,7 +257,7 @@ mod tests {
     fn more(piped: &Piped) -> String {
         let deadline = Instant::now() + Duration::from_secs(20);
         while piped.arrival() != Arrival::More {
-            assert!(Instant::now() < deadline, "nothing comes");
+            assert!(Instant::now() < deadline, "nothing arrives");
             std::thread::sleep(Duration::from_millis(1));
         }
         piped.text().unwrap_or_else(|_| panic!("no text"))
@@ -301,7 +301,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.jsonl");
         fs::write(&path, "").unwrap();
-        let mut followed = Followed::open(path.to_str().unwrap()).unwrap_or_else(|_| panic!("it is there"));
+        let mut followed = Followed::open(path.to_str().unwrap()).unwrap_or_else(|_| panic!("the file exists"));
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         let mut append = |text: &str| file.write_all(text.as_bytes()).unwrap();
         assert_eq!(names(&mut followed), [""; 0]);
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(names(&mut followed), ["b", "4", "c"]);
         assert_eq!(names(&mut followed), [""; 0]);
         fs::write(&path, "{\"id\": \"d\", \"text\": \"\"}\n").unwrap();
-        assert_eq!(names(&mut followed), ["d"], "a file that was begun anew");
+        assert_eq!(names(&mut followed), ["d"], "a file that was truncated");
         fs::remove_file(&path).unwrap();
         assert_eq!(names(&mut followed), [""; 0]);
     }
@@ -321,7 +321,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.jsonl");
         fs::write(&path, "{}\n\n  oops\n").unwrap();
-        let mut followed = Followed::open(path.to_str().unwrap()).unwrap_or_else(|_| panic!("it is there"));
+        let mut followed = Followed::open(path.to_str().unwrap()).unwrap_or_else(|_| panic!("the file exists"));
         let rows = followed.take_rows();
         let broken = followed.case(rows[1], |shared| shared).unwrap_err();
         let place = broken.diagnostics[0].place.clone().unwrap();

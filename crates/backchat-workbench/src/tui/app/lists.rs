@@ -72,7 +72,7 @@ impl App {
         } else if picker.key(key, found.len(), self.layout.drawn.overlay_page()) {
             match found.get(picker.selected) {
                 Some(output) => return self.session.open(*output),
-                None => self.session.say(format!("no output fits {:?}", picker.typed)),
+                None => self.session.say(format!("no output matches {:?}", picker.typed)),
             }
         }
         self.layout.overlay = Some(Overlay::Outputs(picker));
@@ -83,7 +83,7 @@ impl App {
         if picker.key(key, found.len(), self.layout.drawn.overlay_page()) {
             match found.get(picker.selected) {
                 Some(command) => return self.perform(*command),
-                None => self.session.say("no action fits that"),
+                None => self.session.say("no action matches"),
             }
         }
         self.layout.overlay = Some(Overlay::Palette(picker));

@@ -56,12 +56,16 @@ impl Layout {
         }
     }
 
-    /// The row that a pane begins with, so that the current one is in view unless it was scrolled by hand.
-    pub fn first_row(&mut self, pane: Pane, row: usize, count: usize, height: u16) -> usize {
-        self.drawn.follow(pane, self.panes.scrolled(pane), row, count, height)
+    /// The row that a side of a pane begins with, so that the current one is in view unless it was scrolled by hand. A
+    /// second side begins with the same row as the first.
+    pub fn first_row(&mut self, pane: Pane, side: usize, row: usize, count: usize, height: u16) -> usize {
+        match side {
+            0 => self.drawn.follow(pane, self.panes.scrolled(pane), row, count, height),
+            _ => self.drawn.rows(pane).0,
+        }
     }
 
-    /// Undoes scrolling by hand if the session has moved since.
+    /// Undoes scrolling by hand once the position has changed.
     pub fn follow(&mut self, moves: u64) {
         if self.followed != moves {
             self.panes.follow();
@@ -246,7 +250,7 @@ impl App {
         }
     }
 
-    /// Brings the pane of the match into view.
+    /// Focuses the pane of the match.
     fn look_at_match(&mut self) {
         self.layout.panes.focus = match self.session.hit() {
             Some(Hit::Output(_)) => Pane::Stream,

@@ -6,7 +6,7 @@ use ratatui::layout::Position as Cell;
 use super::super::keys::moved;
 use super::picker::Picker;
 use super::{App, Effect};
-use crate::session::{ChunkRule, Chunking, Departure, Session};
+use crate::session::{ChunkRule, Chunking, Mismatch, Session};
 use backchat_parser::parser::Chunks;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum Overlay {
     Text {
         title: String,
         /// The expected value, shown above the lines.
-        departure: Option<Departure>,
+        mismatch: Option<Mismatch>,
         /// Its lines, safe to show.
         lines: Vec<String>,
         top: usize,
@@ -106,7 +106,7 @@ impl Overlay {
     }
 
     pub fn text(title: impl Into<String>, lines: Vec<String>) -> Self {
-        Self::Text { title: title.into(), departure: None, lines, top: 0 }
+        Self::Text { title: title.into(), mismatch: None, lines, top: 0 }
     }
 
     /// The first line that is shown of a text; drawing keeps it within the text.

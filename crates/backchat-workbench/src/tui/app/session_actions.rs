@@ -71,7 +71,7 @@ impl App {
         if lines.is_empty() {
             return self.session.say("nothing has happened yet");
         }
-        self.layout.overlay = Some(Overlay::Text { title, departure: self.session.departure(), lines, top: 0 });
+        self.layout.overlay = Some(Overlay::Text { title, mismatch: self.session.mismatch(), lines, top: 0 });
     }
 
     pub(super) fn show_findings(&mut self) {

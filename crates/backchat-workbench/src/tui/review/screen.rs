@@ -43,12 +43,12 @@ fn run_in(review: &mut Review<'_>, term: &mut Term, signals: &Signals) -> io::Re
                 Some(ReviewEffect::End) => return Ok(Ended::Done),
                 Some(ReviewEffect::Open(index)) => return Ok(Ended::Open(index)),
                 Some(ReviewEffect::Suspend) => term.lend(suspend)??,
-                Some(ReviewEffect::Redraw) => term.anew()?,
+                Some(ReviewEffect::Redraw) => term.clear()?,
             }
         }
         if let Some(signal) = signals.end() {
             return Ok(Ended::Signal(signal));
         }
-        is_dirty |= term.obey(signals)?;
+        is_dirty |= term.handle(signals)?;
     }
 }

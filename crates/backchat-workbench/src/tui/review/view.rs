@@ -24,7 +24,7 @@ const KEYS: [(&str, &str); 10] = [
     ("b", "back"),
     ("u", "undo"),
     ("q", "quit"),
-    ("A", "accept all alike"),
+    ("A", "accept all equal"),
     ("o", "open"),
     ("d", "side by side or lines"),
     ("j k", "scroll"),
@@ -147,10 +147,10 @@ fn sections(change: &Change, width: usize, side_by_side: bool, review: &Review<'
             let title = match side_by_side {
                 true => {
                     let half = diff::half(width);
-                    let left = titled(format!("{name}: {}", if is_new { "not said yet" } else { "expected" }), half);
+                    let left = titled(format!("{name}: {}", if is_new { "no expectation" } else { "expected" }), half);
                     format!("{left}┬{}", titled("found".to_owned(), width.saturating_sub(half + 1)))
                 }
-                false if is_new => titled(format!("{name}: not said yet, + found"), width),
+                false if is_new => titled(format!("{name}: no expectation, + found"), width),
                 false => titled(format!("{name}: - expected, + found"), width),
             };
             let rows = diff::rows(&section.expected, &section.found, width, side_by_side, theme);

@@ -75,7 +75,7 @@ fn a_repair_is_shown_applied_and_undone() {
     bench.press("F");
     assert_eq!(bench.world.borrow().template.as_deref(), Some(TEMPLATE), "F alone applies the one at hand");
     bench.press("i!⎋u");
-    assert_eq!(bench.notice(), "what was typed is undone");
+    assert_eq!(bench.notice(), "typing undone");
     bench.press("u");
     assert_eq!(bench.world.borrow().template, before);
 }

@@ -24,7 +24,7 @@ fn the_beginning_is_shown_while_the_rest_is_read() {
     let place = bench.at();
     assert!(place > 0, "keys work");
     bench.press("b");
-    assert!(bench.notice().ends_with("% of this output was read; that has to wait for its end"), "{}", bench.notice());
+    assert!(bench.notice().ends_with("% of this output was read so far; wait for its end"), "{}", bench.notice());
     read(&mut bench);
     assert_eq!(bench.at(), place, "the place is kept");
     let screen = bench.screen(80, 24);

@@ -30,10 +30,10 @@ fn outputs_are_filtered_by_name_and_verdict() {
     let screen = bench.screen(80, 24);
     assert!(screen.contains("rome") && !screen.contains("greeting"), "verdicts can be typed: {screen}");
     bench.press("zz⏎");
-    assert!(bench.notice().starts_with("no output fits"), "{}", bench.notice());
-    assert!(bench.screen(80, 24).contains("nothing fits"));
+    assert!(bench.notice().starts_with("no output matches"), "{}", bench.notice());
+    assert!(bench.screen(80, 24).contains("no matches"));
     bench.press("⎋o⇥⏎");
-    assert_eq!(bench.app.session.library.output, 0, "tab marks the next one that needs looking at");
+    assert_eq!(bench.app.session.library.output, 0, "tab selects the next problem");
 }
 
 #[test]
@@ -52,10 +52,10 @@ fn every_action_is_found_by_its_words() {
     bench.press(":");
     bench.app.paste("no such thing");
     bench.press("⏎");
-    assert_eq!(bench.notice(), "no action fits that");
+    assert_eq!(bench.notice(), "no action matches");
     bench.press("⎋:the start; ⏎");
     assert_eq!(bench.at(), 0);
-    // Whoever opened a fixture calls its outputs cases.
+    // The outputs of a fixture are its cases.
     bench.press(":cases⏎");
     assert!(bench.screen(80, 24).contains("type to filter"));
 }

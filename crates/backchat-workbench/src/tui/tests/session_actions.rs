@@ -107,7 +107,7 @@ fn typed_text_is_kept() {
     bench.press("iab⎋");
     bench.app.reload();
     assert_eq!(bench.app.session.library.material.output, "xab");
-    assert!(bench.notice().contains("what was typed is kept"), "{}", bench.notice());
+    assert!(bench.notice().contains("the typed text is kept"), "{}", bench.notice());
     assert!(bench.screen(80, 24).starts_with("output-0.txt 1/2 ✎ typed"), "{}", bench.screen(80, 24));
     bench.press("]");
     assert_eq!(bench.app.session.library.material.output, "y");

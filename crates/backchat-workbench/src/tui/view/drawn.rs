@@ -120,7 +120,7 @@ pub struct MessageKey {
     pub closed: usize,
     pub is_end: bool,
     pub width: u16,
-    pub departs: bool,
+    pub is_mismatch: bool,
 }
 
 pub struct MessageRow {

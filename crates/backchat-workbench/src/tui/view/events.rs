@@ -30,10 +30,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let list = List { recording: &side.recording, every: app.session.playback.every_event };
         let current = list.row_of(side);
         let count = list.count();
-        let top = match index {
-            0 => app.layout.first_row(Pane::Events, current.unwrap_or(0), count, area.height),
-            _ => app.layout.drawn.rows(Pane::Events).0,
-        };
+        let top = app.layout.first_row(Pane::Events, index, current.unwrap_or(0), count, area.height);
         let difference = app.session.playback.difference.filter(|_| !list.every);
         let fields = side.recording.template().fields();
         let letters = letters(fields.iter().map(|field| &field.name));

@@ -120,7 +120,7 @@ fn draw(
         put_line(out.buffer_mut(), rows, at, &line);
     }
     if count == 0 {
-        put(out.buffer_mut(), rows.x, rows.y, rows.width, "nothing fits", Style::new());
+        put(out.buffer_mut(), rows.x, rows.y, rows.width, "no matches", Style::new());
     }
     app.layout.drawn.list = Some(ListPlace { area: rows, top, count });
 }

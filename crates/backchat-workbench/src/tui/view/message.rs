@@ -14,7 +14,7 @@ use super::super::theme::Theme;
 use super::cells::{halves, put_line};
 use super::drawn::{MessageKey, MessageRow, ShownMessage};
 use crate::replay::Kind;
-use crate::session::{Departure, Side};
+use crate::session::{Mismatch, Side};
 use backchat_core::diagnostic::escape;
 use backchat_core::json::{Object, Value};
 
@@ -35,18 +35,18 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             closed: side.recording.closed_count(side.moment),
             is_end: side.recording.has_ended(side.moment),
             width: area.width,
-            departs: is_alone && app.session.departs(),
+            is_mismatch: is_alone && app.session.is_mismatch(),
         };
         let Some(cache) = app.layout.drawn.messages.get_mut(index) else { continue };
         if cache.key.as_ref() != Some(&key) {
-            let departure = app.session.departure().filter(|_| key.departs);
+            let mismatch = app.session.mismatch().filter(|_| key.is_mismatch);
             // The comparison of whole messages holds the message itself.
-            cache.lines = match key.departs && key.is_end {
+            cache.lines = match key.is_mismatch && key.is_end {
                 true => Vec::new(),
                 false => rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width)),
             };
-            cache.comparison = departure
-                .map_or_else(Vec::new, |departure| comparison(&departure, usize::from(area.width), app.layout.theme));
+            cache.comparison = mismatch
+                .map_or_else(Vec::new, |mismatch| comparison(&mismatch, usize::from(area.width), app.layout.theme));
             cache.key = Some(key);
         }
         let changed = changed(side);
@@ -61,10 +61,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             Some(row) if open.is_empty() => row,
             _ => count.saturating_sub(1),
         };
-        let top = match index {
-            0 => app.layout.first_row(Pane::Message, here, count, area.height),
-            _ => app.layout.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
-        };
+        let top = app.layout.first_row(Pane::Message, index, here, count, area.height).min(count.saturating_sub(1));
         let Some(cache) = app.layout.drawn.messages.get(index) else { continue };
         let shown = cache.lines.iter().map(|row| {
             let is_new = Some(row.key.as_str()) == changed.as_deref();
@@ -83,21 +80,21 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
 pub const WIDE: usize = 70;
 
 /// An expected value and the actual one, in rows; side by side, in halves no wider than they need.
-pub fn comparison(departure: &Departure, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let title = escape(&departure.title);
+pub fn comparison(mismatch: &Mismatch, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let title = escape(&mismatch.title);
     if width < WIDE {
         let head = Line::styled(format!(" {title}: - expected, + actual"), theme.bad());
-        let rows = diff::rows(&departure.expected, &departure.actual, width, false, theme);
+        let rows = diff::rows(&mismatch.expected, &mismatch.actual, width, false, theme);
         return std::iter::once(head).chain(rows).collect();
     }
     // Texts begin after a sign and a space.
     let left = format!("  {title}: expected");
-    let lines = departure.expected.lines().chain(departure.actual.lines());
+    let lines = mismatch.expected.lines().chain(mismatch.actual.lines());
     let needed = lines.map(|line| whole(line, width).map_or(width, |line| line.width() + 3)).max();
     let width = width.min(2 * needed.unwrap_or(0).max(left.width() + 1) + 1);
     let half = diff::half(width);
     let head = format!("{}{}│  actual", left, " ".repeat(half.saturating_sub(left.width())));
-    let rows = diff::rows(&departure.expected, &departure.actual, width, true, theme);
+    let rows = diff::rows(&mismatch.expected, &mismatch.actual, width, true, theme);
     std::iter::once(Line::styled(head, theme.bad())).chain(rows).collect()
 }
 

@@ -34,10 +34,10 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
             ("Breakpoints".to_owned(), "d removes one, D all, esc closes", stops(app, *selected), first)
         }
         Overlay::Help { .. } => ("Keys".to_owned(), CLOSES, help(app), first),
-        Overlay::Text { title, departure, lines, .. } => {
+        Overlay::Text { title, mismatch, lines, .. } => {
             let mut shown: Vec<Line<'_>> = Vec::new();
-            if let Some(departure) = departure {
-                shown = comparison(departure, usize::from(area.width.saturating_sub(4)), app.layout.theme);
+            if let Some(mismatch) = mismatch {
+                shown = comparison(mismatch, usize::from(area.width.saturating_sub(4)), app.layout.theme);
                 shown.push(Line::default());
             }
             shown.extend(colored(lines));

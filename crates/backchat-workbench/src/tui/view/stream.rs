@@ -41,10 +41,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     // The text right before the position belongs to the last event.
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
     let count = wrapping.count();
-    if index == 0 {
-        app.layout.first_row(Pane::Stream, here, count, area.height);
-    }
-    let top = app.layout.drawn.rows(Pane::Stream).0;
+    let top = app.layout.first_row(Pane::Stream, index, here, count, area.height);
     let wrappings = &app.layout.drawn.wrappings;
     let (Some(first), Some(wrapping)) = (wrappings.first(), wrappings.get(index)) else { return };
     // The other side shows the same text; its rows may begin elsewhere.

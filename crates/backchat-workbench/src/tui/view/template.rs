@@ -42,7 +42,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         Some(Hit::Template(line)) => *line,
         _ => acted.first().or(field.as_ref()).map_or(0, |span| line_of(span.start)),
     };
-    let top = app.layout.first_row(Pane::Template, here, lines.len(), area.height);
+    let top = app.layout.first_row(Pane::Template, 0, here, lines.len(), area.height);
     let search = app.session.playback.search.as_ref();
     let findings = findings(app, places.as_ref(), line_of);
     let inside = |spans: &[Range<usize>], line: usize| {
