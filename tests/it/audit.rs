@@ -1,4 +1,4 @@
-//! `backchat audit` as its user meets it: causes, ranked, with gates, fixtures and a page.
+//! The `backchat audit` command: ranked causes, gates, fixtures and the page.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
         "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}},
     "content": {"close": "<end>"}}}"#;
 
-/// Two models: one writes commas, one is cut off.
+/// Outputs of two models: one writes stray commas, the other is cut off.
 const LOG: &str = r#"{"id": 1, "text": "Hi<end>", "model": "m"}
 {"id": 2, "text": "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1,}}</call><end>", "model": "m"}
 {"id": 3, "text": "<call>{\"name\": \"f\", \"arguments\": {},}</call>", "model": "m", "server": "s"}

@@ -1,4 +1,4 @@
-//! `backchat check` as its user meets it: what it says in each format, and how it exits.
+//! The `backchat check` command: its output in each format, and its exit codes.
 
 use std::fs;
 use std::path::Path;
@@ -13,15 +13,15 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "defaults": {"role": "assist
   "content": {"close": "<end>"}
 }}"#;
 
-/// A template whose end may also be the end of the text: transformers lets half a stop token through.
+/// A template whose close also matches the end of the text, so that transformers lets half a stop token through.
 const DEPENDENT: &str = r#"{"start_anchor": "<bot>", "fields": {"content": {"close_pattern": "<end>|$"}}}"#;
 
 const HEAD: &str = "template: t.json\nstop: <end>\n=== prefix\n<bot>\n";
 
-/// A folder with files, in which commands run.
+/// A folder with files, where commands run.
 struct Project(TempDir);
 
-/// How a command ended, and what it printed; times are left out.
+/// The exit code and the output of a command, without times.
 struct Answer {
     code: i32,
     out: String,
@@ -235,7 +235,7 @@ fn messages_that_render_alike_are_a_note() {
             "a.fixture:9:1: note[check-loss] the chat template writes both alike: content: expected \"Hi\", found \"HI\"\n"
         )
     );
-    // Less structure is no loss of the chat template's.
+    // Missing structure is not a loss of the chat template.
     project.write("c.jinja", chat.replace("m.content | upper", "(m.content | upper) if m.role == 'user' else ''"));
     assert_eq!(project.check(&["--format", "concise"]).code, 1);
 }
@@ -266,7 +266,7 @@ fn the_grammar_of_the_request_has_to_allow_the_output() {
     assert_eq!(check("Hi<think>hm</think><end>", "no").code, 0, "the message is as expected");
     let answer = check("Hi<end>", "perhaps");
     assert!(answer.out.contains("`grammar` cannot be `perhaps`"), "{}", answer.out);
-    // The request says what the content is.
+    // The request determines the content.
     let request = "=== request\n{\"response_format\": {\"type\": \"json_object\"}}\n=== prefix\n";
     let asked = case("<think>hm</think>Hi<end>", "yes").replace("=== prefix\n", request);
     project.write("a.fixture", asked);
@@ -493,7 +493,7 @@ fn a_case_has_its_time() {
     assert_eq!((answer.code, project.read("a.fixture")), (1, text), "what was not checked to its end is not blessed");
 }
 
-/// A chat template that writes what [`TEMPLATE`] reads.
+/// A chat template that renders the format of [`TEMPLATE`].
 const MODEL: &str = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}{% for m in messages %}\
     <{{ 'bot' if m.role == 'assistant' else m.role }}>\
     {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\

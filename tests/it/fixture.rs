@@ -1,4 +1,4 @@
-//! Fixtures as people write them: what each spelling means, what is wrong with others, and what blessing changes.
+//! The syntax of fixtures, the problems of invalid ones, and the changes that blessing makes.
 
 use std::fs;
 
@@ -165,7 +165,7 @@ fn a_file_that_is_not_a_fixture_is_one_problem() {
     assert_eq!(problems[3].help.as_deref(), Some("3 more lines before the first section cannot be read either"));
 }
 
-/// What blessing makes of a text: each case gets the message `{"b": 2}`.
+/// A text after blessing each of its cases with the message `{"b": 2}`.
 fn blessed(name: &str, text: &str, error: &[&str], events: &str) -> String {
     let file = read(name, text);
     let bless = |case| {

@@ -1,4 +1,4 @@
-//! `backchat init`: a suite that passes where it was made and wherever it is moved, and a second run that changes nothing.
+//! `backchat init`: the suite passes where it was created and after it is moved; a second run changes nothing.
 #![cfg(feature = "cli")]
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::{folder_of, outcome_in, root};
 
-/// A model folder with a chat template of ours.
+/// A model folder with one of our chat templates.
 fn model(name: &str, folder: &Path) {
     let model = folder.join("models/mine");
     fs::create_dir_all(&model).unwrap();
@@ -71,7 +71,7 @@ fn a_suite_is_made_once_and_passes_anywhere() {
     fs::rename(folder.join("models/mine"), elsewhere.path().join("moved")).unwrap();
     let (code, out, err) = outcome_in(elsewhere.path(), &["check", "moved"]);
     assert_eq!(code, 0, "{out}{err}");
-    // Where the suite is a repository of its own, its workflow checks it from within.
+    // If the suite is its own repository, its workflow checks it from inside.
     let (code, out, err) = outcome_in(&elsewhere.path().join("moved"), &["check", "."]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(err.contains(" passed"), "{err}");

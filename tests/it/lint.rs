@@ -1,4 +1,4 @@
-//! `backchat lint` as its user meets it, and every rule with what it finds and what it leaves alone.
+//! The `backchat lint` command, and every rule with templates that it reports and templates that it accepts.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use backchat_parser::template::source;
 
 use crate::support::{backchat_in, folder_of, outcome};
 
-/// A template of some fields.
+/// A template with these fields.
 fn template(fields: &str) -> String {
     format!("{{\"start_anchor\": \"<|assistant|>\", \"fields\": {{{fields}}}}}")
 }
@@ -19,13 +19,13 @@ fn template(fields: &str) -> String {
 fn ids(text: &str) -> Vec<&'static str> {
     let opened = source::from_text("t.json".to_owned(), text.to_owned()).unwrap();
     let mut ids: Vec<_> = lint(&Subject::of_file(&opened, &[])).iter().map(|finding| finding.id).collect();
-    // Notes that most templates get: other languages' engines, that only the last region stays, and strings of JSON.
+    // Notes about most templates: other languages' engines, the last region wins, closes in JSON strings.
     ids.retain(|id| !["RT053", "RT004", "RT015"].contains(id));
     ids.dedup();
     ids
 }
 
-/// Fields that nothing is wrong with.
+/// Fields without findings.
 const GOOD: &str = r#""reasoning_content": {"open": "<think>", "close_pattern": "</think>\\s*"},
   "tool_calls": {"open_pattern": "<call:(?P<name>\\w+)>", "close_pattern": "</call>\\s*", "repeats": true, "content": "json",
     "transform": {"function": {"name": "{name}", "arguments": "{content}"}}},
@@ -160,10 +160,10 @@ fn a_close_that_can_occur_in_a_json_string_is_a_note() {
     for (fields, text) in [
         (field("<a>", r#""close": "</a>""#, "json"), Some(r#"<a>{"text": "</a>"}</a>"#)),
         (field("<a>", r#""close_pattern": "</a>\\s*""#, "json"), Some(r#"<a>{"text": "</a>"}</a>"#)),
-        // A region of text has no strings; a quote or a line break is escaped in one.
+        // A text region has no strings, and strings escape quotes and line breaks.
         (field("<a>", r#""close": "</a>""#, "text"), None),
         (field("<a>", r#""close": "\n\n""#, "json"), None),
-        // The quote of this mark ends nothing as it is escaped, and the mark matches after the backslash all the same.
+        // The quote in this marker is escaped and ends nothing; the marker still matches after the backslash.
         (field("<a>", r#""close": "\"</a>""#, "json"), Some(r#"<a>{"text": "\"</a>"}"</a>"#)),
     ] {
         let template = Template::load(&template(&fields)).unwrap().template;
@@ -183,7 +183,7 @@ fn constructs_that_a_proof_needs_are_notes() {
     let with =
         |anchor: &str, fields: &str| format!("{{\"start_anchor_pattern\": \"{anchor}\", \"fields\": {{{fields}}}}}");
     for (text, id, severity) in [
-        // Only its close tells of a region that nothing opens.
+        // Only the close shows a region without an opening marker.
         (
             with("A", &format!(r#""a": {{"open_pattern": "^(?=.*?</a>)", "close": "</a>"}}, {end}"#)),
             "RT002",
@@ -194,7 +194,7 @@ fn constructs_that_a_proof_needs_are_notes() {
             "RT002",
             backchat::Severity::Warning,
         ),
-        // White space that tells one call from the next is not the close's to take.
+        // The close must not take white space that separates calls.
         (
             with(
                 "A",
@@ -208,9 +208,9 @@ fn constructs_that_a_proof_needs_are_notes() {
             "RT003",
             backchat::Severity::Warning,
         ),
-        // No token is known that could leak.
+        // No known token could leak.
         (with("A", r#""content": {}"#), "RT013", backchat::Severity::Note),
-        // A prompt may end in nothing of its own.
+        // A prompt may end without text of its own.
         (with("<A>|(?<!<B>)\\\\Z", end), "RT040", backchat::Severity::Note),
         (with("A*", end), "RT040", backchat::Severity::Warning),
     ] {
@@ -254,7 +254,7 @@ fn values_with_explicit_types_are_not_reported() {
     }
 }
 
-/// Each field costs the same, however many there are: 600 of them, each with an alarm, took hours once.
+/// The time per field is constant; 600 fields with a finding each once took hours.
 #[test]
 fn time_grows_linearly_with_the_fields() {
     let fields: Vec<_> = (0..600)
@@ -323,7 +323,7 @@ fn run(folder: &Path, arguments: &[&str], input: Option<&str>) -> (i32, String, 
     outcome(&backchat_in(folder, &[&["lint"], arguments].concat(), input.unwrap_or_default()))
 }
 
-/// A template with three problems that have a fix, and one that has none.
+/// A template with three fixable problems and one that is not fixable.
 fn bad() -> String {
     r#"{
   "start_anchor": "Assistant:",
@@ -345,7 +345,7 @@ fn findings_are_shown_and_fixed() {
     insta::assert_snapshot!(format!("{out}── stderr\n{err}── exit {code}\n"));
     let (code, diff, _) = run(folder.path(), &["--diff", "t.json"], None);
     assert_eq!(code, 0);
-    // Whoever asks to see the fixes does not want them made.
+    // Showing the fixes does not apply them.
     assert_eq!(run(folder.path(), &["--fix", "--diff", "t.json"], None).1, diff);
     insta::assert_snapshot!("diff", diff);
     assert_eq!(fs::read_to_string(folder.path().join("t.json")).unwrap(), text);

@@ -81,7 +81,7 @@ pub fn pieces(markup: &str) -> Vec<Piece> {
         if !VOID.contains(&tag) {
             open.push(tag.to_owned());
         }
-        // What stands in these two is no markup.
+        // The contents of these two are not markup.
         if ["script", "style"].contains(&tag) {
             let end = rest.find("</").unwrap();
             pieces.push(Piece::Text(rest[..end].to_owned()));

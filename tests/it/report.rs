@@ -1,4 +1,4 @@
-//! The pages of `--report`: what is on them, that hostile text is nothing but text on them, and how large they are.
+//! The pages of `--report`: their contents, their size, and the escaping of hostile text.
 #![cfg(feature = "tui")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 const OUTPUT: &str = "<think>Is 1 < 2?</think>Yes.<call>{\"name\": \"add\"}</call><stop>";
 
-/// A small chat template that a draft is proved for.
+/// A small chat template with a proved draft.
 const CHAT: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
                     {% if add_generation_prompt %}<assistant>{% endif %}";
 
@@ -79,7 +79,7 @@ fn a_failed_proof_shows_the_parts_and_how_they_were_parsed() {
     insta::assert_snapshot!("prove", one_conversation(&page));
 }
 
-/// An outline with the first of its conversations: one is like the other.
+/// An outline with only the first conversation, because all are alike.
 fn one_conversation(outline: &str) -> String {
     let first = outline.find("h2         Conversations").unwrap();
     let second = first + outline[first..].match_indices("summary").nth(1).unwrap().0;
@@ -103,7 +103,7 @@ fn a_check_page_shows_the_failures() {
                    === message\n{\"role\": \"assistant\", \"content\": \"Ho.\"}\n";
     fs::write(folder.join("cases.fixture"), fixture).unwrap();
     insta::assert_snapshot!("check", outline(&page(&folder, &["check", "cases.fixture"])));
-    // Every finding of a case is in its row.
+    // The row of a case has all its findings.
     let fixture =
         "template: template.json\n=== prefix\n<bot>\n=== output\nHi.<stop>\n=== message\n{}\n=== error\nmalformed a\n";
     fs::write(folder.join("two.fixture"), fixture).unwrap();
@@ -120,7 +120,7 @@ fn a_check_page_shows_the_failures() {
     assert!(page.contains("figcaption transformers, cut after character"), "{page}");
 }
 
-/// Cases that fail for one reason, with different texts, and some that hold.
+/// Cases that fail for the same reason with different texts, and some that pass.
 fn many_cases(failing: usize, holding: usize) -> String {
     let case = |name: String, text: &str, message: &str| {
         format!(
@@ -173,7 +173,7 @@ fn an_atlas_opens_the_page_of_each_draft() {
         let id = link.split_once('#').map(|(_, id)| id.to_owned());
         assert!(id.is_none_or(|id| attributes_of(&one, "id").contains(&id)), "{link}");
     }
-    // What is not a page is not written over.
+    // A file that is not a page is not overwritten.
     fs::write(folder.join("page/one.html"), "mine").unwrap();
     let refused = super::pages::backchat(&folder, &["derive", "chats", "--report", "page.html"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -188,7 +188,7 @@ fn an_examination_shows_its_facts_with_the_renders() {
     let outline = outline(&page);
     let renders = outline.find("h2         Renders").unwrap();
     insta::assert_snapshot!("doctor", &outline[..renders]);
-    assert!(!page.contains("&quot;role&quot;"), "a conversation is no JSON on the page");
+    assert!(!page.contains("&quot;role&quot;"), "a conversation is not shown as JSON");
     // Every link leads somewhere.
     let ids: Vec<String> = attributes_of(&page, "id");
     for link in attributes_of(&page, "href") {
@@ -267,7 +267,7 @@ fn base64(bytes: &[u8]) -> String {
     groups.collect()
 }
 
-/// Texts that want to be more than text.
+/// Texts that try to become markup.
 const HOSTILE: [&str; 9] = [
     "</script><script>alert(1)</script>",
     "<!--<script>",
@@ -280,7 +280,7 @@ const HOSTILE: [&str; 9] = [
     "&lt;b&gt;&amp;&#x3c;javascript:alert(1)",
 ];
 
-/// That a page is well formed, runs its own script alone, and holds no character that does something.
+/// Asserts that a page is well formed, runs only its own script, and has no control characters.
 fn assert_inert(page: &str, what: &str) {
     let pieces = pieces(page);
     let mut scripts = 0;
@@ -341,7 +341,7 @@ fn a_large_output_makes_no_large_page() {
         let page = replayed(&folder, text);
         assert_inert(&page, what);
         let (output, page) = (text.len(), page.len());
-        // An escape is longer than what it stands for.
+        // An escape is longer than the escaped character.
         let most = if what == "controls" { 20_000_000 } else { 5_000_000 };
         assert!(page < most, "{what}: {output} bytes make a page of {page}");
     }

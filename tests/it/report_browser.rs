@@ -1,5 +1,5 @@
-//! The pages of `--report` in headless Chromium, where it is installed: what stepping shows is what was recorded, and
-//! the policy lets nothing else run. Without the program these tests pass and say so.
+//! The pages of `--report` in headless Chromium: stepping shows the recorded moments, and the policy blocks other
+//! scripts. Without Chromium these tests pass and say so.
 #![cfg(all(unix, feature = "tui"))]
 
 use std::fs;
@@ -13,7 +13,7 @@ use backchat::parser::Mode;
 use backchat::replay::{Recording, Run};
 use backchat_parser::parser::Chunks;
 
-/// Opens a page without a window; nothing where there is no Chromium.
+/// Opens a page in a headless browser; `None` without Chromium.
 fn chromium(page: &Path, arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new("chromium");
     let profile = format!("--user-data-dir={}", page.with_extension("profile").display());
@@ -28,25 +28,25 @@ fn chromium(page: &Path, arguments: &[&str]) -> Option<Output> {
     }
 }
 
-/// What a browser says of a page on its console.
+/// The console messages of a browser about a page.
 fn complaints(output: &Output) -> Vec<String> {
     let stderr = String::from_utf8_lossy(&output.stderr);
     stderr.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
 }
 
-/// The page with a script of the test's own behind it. The policy of the page would stop that, so it goes.
+/// The page with a script of the test appended, and without its policy, which would block the script.
 fn driven(page: &str, script: &str) -> String {
     let start = page.find("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
     let end = start + page[start..].find('>').unwrap() + 1;
     format!("{}{}<script>{script}</script>", &page[..start], &page[end..])
 }
 
-/// What a script writes into the element `said`, as JSON.
+/// The JSON that a script writes into the element `said`.
 fn said(folder: &Path, page: &str, script: &str) -> Option<Value> {
     said_at(1280, folder, page, script)
 }
 
-/// The same in a window of another width.
+/// The same in a window of this width.
 fn said_at(width: u16, folder: &Path, page: &str, script: &str) -> Option<Value> {
     let file = folder.join("driven.html");
     let script = format!(
@@ -64,7 +64,7 @@ fn said_at(width: u16, folder: &Path, page: &str, script: &str) -> Option<Value>
     Some(json::read(&text).unwrap())
 }
 
-/// Walks through every step, from the start on, and says what each shows.
+/// Goes through every step from the start, and returns what each shows.
 const WALK: &str = "
     const side = document.querySelector('[data-step] figure');
     const [pre, message] = side.querySelectorAll('pre');
@@ -141,7 +141,7 @@ fn keys_go_forward_and_back() {
         say([at, slider.max, root.querySelector('output').textContent, document.documentElement.scrollWidth <= innerWidth]);";
     let Some(said) = said(&folder, &page, script) else { return };
     // Events: the opening after 7 characters, a chunk up to 10, and so on. 28 characters, the end, and the opening of
-    // the content amidst a chunk are 30 steps from the start.
+    // the content inside a chunk are 30 steps from the start.
     let wanted = "[[0, 7, 10, 7, 0, 1, 2, 1, 30, 29, 0, 0, 9, 0], \"30\", \"step 0 of 30\", true]";
     assert_eq!(said.to_string(), wanted);
 }
@@ -176,7 +176,7 @@ fn both_sides_step_together_and_the_difference_is_found() {
         const future = [...document.querySelectorAll('.future')].map(e => e.textContent);
         say([future, [...document.querySelectorAll('figure [aria-current] td:nth-child(2)')].map(e => e.textContent)]);";
     let Some(said) = said(&folder, &page(&folder, &arguments), script) else { return };
-    // The thought ends for one, and goes on for the other.
+    // The thought ends on one side and continues on the other.
     let future = "[\"</think>Yes.<stop>\", \"</think>Yes.<stop>\"]";
     let event = "[\"chunk ≠ first difference\", \"chunk ≠ first difference\"]";
     assert_eq!(said.to_string(), format!("[{future}, {event}]"));
@@ -217,7 +217,7 @@ fn tables_fit_a_phone() {
     ] {
         let Some(said) = said_at(390, &folder, &page(&folder, arguments), script) else { return };
         let said: Vec<String> = said.as_list().unwrap().iter().map(Value::to_string).collect();
-        // A window of Chromium has a least width, which is that of large telephones.
+        // The minimum width of a Chromium window is that of a large phone.
         assert!(said[0].parse::<u16>().unwrap() <= 500, "{said:?}");
         assert_eq!(said[2], "0", "{arguments:?}");
         assert_ne!(said[1], "1", "{arguments:?} has a table");
@@ -253,7 +253,7 @@ fn the_policy_allows_only_the_page_itself() {
         let dom = String::from_utf8(output.stdout).unwrap();
         assert!(dom.contains("<button"), "the page's own script runs");
         assert!(!dom.contains("<title>run</title>"));
-        // Another script does not, and the browser says so.
+        // Another script is blocked, and the console says so.
         fs::write(&file, format!("{page}<script>document.title = 'run'</script>")).unwrap();
         let Some(output) = chromium(&file, &["--dump-dom"]) else { return };
         assert!(complaints(&output).iter().any(|line| line.contains("Content Security Policy")));
@@ -296,7 +296,7 @@ fn pages_of_many_cases_are_short_and_can_be_filtered() {
     }
 }
 
-/// Looks at a page on a telephone, and filters its list.
+/// Shows a page on a phone, and filters its list.
 fn is_short(folder: &Path, page: &str, list: &str) {
     let script = "
         const before = document.documentElement.scrollHeight;

@@ -1,4 +1,4 @@
-//! `backchat review`: the list without a terminal, and the keys in one.
+//! `backchat review`: the list without a terminal, and the keys in a terminal.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "defaults": {"role": "assist
   "content": {"close": "<end>"}
 }}"#;
 
-/// Four cases: one that holds, two whose messages differ, one without a message. Comments, odd spacing and the order of
-/// keys are the author's.
+/// Four cases: one that passes, two whose messages differ, one without a message. Comments, odd spacing and the order
+/// of keys must be kept.
 const CASES: &str = "# What the model wrote.\ntemplate: t.json\n\n=== prefix\n<bot>\n=== case good\n=== output\nHi\n\
 === message\n{\"content\":   \"Hi\", \"role\": \"assistant\"}\n\
 === case other content\n# A greeting.\n=== output\n<think>a</think>Hello<end>\n\
@@ -28,7 +28,7 @@ fn project(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// The exit code, standard output and standard error where there is no terminal.
+/// The exit code, standard output and standard error without a terminal.
 fn review(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     outcome_in(folder, &[&["review"], arguments].concat())
 }
@@ -61,7 +61,7 @@ fn without_a_terminal_the_pending_differences_are_listed() {
 
 #[test]
 fn only_failures_that_another_expectation_resolves_are_pending() {
-    // The call is invented where the text is cut: no expectation settles that.
+    // The call is invented in the truncated text: no expectation resolves that.
     let template = r#"{"start_anchor": "<bot>", "fields": {
       "tool_calls": {"open_pattern": "<call (?P<name>\\w+)", "close": "</call>", "repeats": true,
         "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}
@@ -124,7 +124,7 @@ mod in_a_terminal {
         let folder = project(&[("a.fixture", CASES)]);
         let mut session = start(folder.path());
         session.sees("1/3");
-        // Without waiting: keys that pile up are taken one after another.
+        // Without waiting: queued keys are handled one by one.
         session.press("aaaq");
         assert_eq!(session.ends().code(), Some(0));
         session.sees("3 accepted");
@@ -139,7 +139,7 @@ mod in_a_terminal {
         assert_eq!(session.ends().code(), Some(0));
     }
 
-    /// Three cases lost the same, one of them elsewhere in its message; one lost something else.
+    /// Three cases lost the same line, one of them elsewhere in its message; one lost another line.
     const ALIKE: &str = "template: t.json\n=== prefix\n<bot>\n\
 === case one\n=== output\n<think>a</think>Hello<end>\n\
 === message\n{\"role\": \"assistant\", \"thought\": \"a\", \"content\": \"Hallo\"}\n\
@@ -191,7 +191,7 @@ mod in_a_terminal {
         session.sees("1/3  a.fixture#other content");
         session.press("o");
         session.sees("─ Events ");
-        // Blessed there: nothing is left to decide here.
+        // It was blessed in the workbench, so nothing is left to decide.
         session.press("by");
         session.sees("blessed: a.fixture#other content holds this message now");
         session.press("q");
@@ -225,7 +225,7 @@ mod in_a_terminal {
         let folder = project(&[("a.fixture", CASES)]);
         let mut session = start(folder.path());
         session.sees("1/3");
-        // What was written before makes no difference.
+        // Earlier writes make no difference.
         session.press("a");
         session.sees("2/3");
         let accepted = cases(folder.path());

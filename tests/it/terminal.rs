@@ -1,4 +1,4 @@
-//! A terminal that the real command runs in.
+//! A terminal for the real command.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// How long anything may take before the test fails.
+/// The timeout of every wait.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A program in a terminal.
@@ -20,7 +20,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a program in a terminal of a size.
+    /// Starts a program in a terminal of this size.
     pub fn start(program: &Path, arguments: &[&str], folder: &Path, size: (u16, u16), stdin: Option<Stdio>) -> Self {
         let (pty, pts) = pty_process::blocking::open().unwrap();
         pty.resize(pty_process::Size::new(size.0, size.1)).unwrap();
@@ -29,7 +29,7 @@ impl Session {
             .current_dir(folder)
             .env("TERM", "xterm-256color")
             .env_remove("NO_COLOR")
-            // A backtrace would push what the program says off the screen.
+            // A backtrace would push the output off the screen.
             .env_remove("RUST_BACKTRACE")
             .env_remove("COLORFGBG");
         if let Some(stdin) = stdin {
@@ -61,7 +61,7 @@ impl Session {
         self.keyboard.flush().unwrap();
     }
 
-    /// Waits until the screen is as wanted.
+    /// Waits until the screen meets a condition.
     pub fn until(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so(self.screen.screen()) {
@@ -74,7 +74,7 @@ impl Session {
         }
     }
 
-    /// Waits until nothing more is drawn.
+    /// Waits until the screen stops changing.
     pub fn settles(&mut self) {
         while let Ok(bytes) = self.said.recv_timeout(Duration::from_millis(400)) {
             self.screen.process(&bytes);
@@ -85,7 +85,7 @@ impl Session {
         self.until(text, |screen| screen.contents().contains(text));
     }
 
-    /// Waits until the process is stopped: it gives the terminal back a little before.
+    /// Waits until the process is stopped; it restores the terminal shortly before.
     pub fn stops(&self) {
         let deadline = Instant::now() + PATIENCE;
         let id = self.child.id().to_string();
@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// The terminal is as it was before.
+    /// Asserts that the terminal was restored.
     pub fn is_given_back(&mut self) {
         self.until("the terminal given back", |screen| {
             !screen.alternate_screen()
@@ -131,7 +131,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Where the test failed the program still runs.
+        // If the test failed, the program is still running.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

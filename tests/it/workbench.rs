@@ -1,4 +1,4 @@
-//! The real command in a terminal of its own: what its user sees, and how it leaves the terminal.
+//! The real command in a terminal: the screens it shows, and the state it leaves the terminal in.
 #![cfg(all(unix, feature = "tui"))]
 
 use std::fs;
@@ -57,7 +57,7 @@ fn start_step_search_quit() {
     session.sees("char 0/51");
     session.press("?");
     session.sees("Step (a number before a key repeats it)");
-    // Without waiting: the two come as one.
+    // Without waiting, so that both arrive together.
     session.press("\x1bq");
     assert_eq!(session.ends().code(), Some(0));
     session.is_given_back();
@@ -216,7 +216,7 @@ fn a_wrong_delimiter_is_found_and_repaired_in_five_keys() {
     for file in ["chat_template.jinja", "response_template.json", "output.txt"] {
         fs::copy(example.join(file), folder.path().join(file)).unwrap();
     }
-    // What its user types.
+    // The keys of the example.
     let editor = folder.path().join("editor.sh");
     fs::write(&editor, "#!/bin/sh\nsed -i 's,</calls>,</call>,' \"$1\"\n").unwrap();
     fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
@@ -264,7 +264,7 @@ fn a_repair_is_applied_and_undone() {
     session.press("l");
     session.sees("✗ 21 of 70");
     assert_eq!(fs::read_to_string(&template).unwrap(), before);
-    // Whoever changes the file meanwhile keeps the change.
+    // A change that the user makes in between is kept.
     fs::write(&template, before.replace("</calls>", "</caller>")).unwrap();
     session.press("F");
     session.sees("the file changed since it was read");
@@ -694,10 +694,10 @@ fn the_command_that_is_copied_shows_this_view() {
     }
 }
 
-/// The screens of `docs/workbench.md`: each fence behind a line `<!-- screen: ARGUMENTS | KEYS -->`. A key `…TEXT`
+/// The screens of `docs/workbench.md`: each fence after a line `<!-- screen: ARGUMENTS | KEYS -->`. A key `…TEXT`
 /// waits until the screen shows the text.
 ///
-/// `INSTA_UPDATE=always cargo test --test it workbench::` draws them anew; look at the change.
+/// `INSTA_UPDATE=always cargo test --test it workbench::` redraws them; look at the change.
 #[test]
 fn the_screens_in_the_document_match() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -745,7 +745,7 @@ fn the_picture_in_the_documents_matches_the_screen() {
     }
 }
 
-/// The screen that arguments and keys lead to. Where it is known it is waited for.
+/// The screen after these arguments and keys; waits for the expected one if it is known.
 fn screen_of(root: &Path, asked: &str, shown: &str) -> String {
     let (arguments, keys) = asked.split_once(" | ").unwrap_or((asked, ""));
     let arguments: Vec<&str> = arguments.split_whitespace().collect();
@@ -765,7 +765,7 @@ fn screen_of(root: &Path, asked: &str, shown: &str) -> String {
     lines_of(session.screen.screen())
 }
 
-/// The rows of a screen without the blanks at their ends.
+/// The rows of a screen without trailing blanks.
 fn lines_of(screen: &vt100::Screen) -> String {
     screen.rows(0, 80).map(|row| row.trim_end().to_owned() + "\n").collect()
 }
@@ -823,7 +823,7 @@ impl Outputs for Trap {
     }
 }
 
-/// What the crash test runs in its terminal; alone it does nothing.
+/// The program that the crash test runs in its terminal; by itself it does nothing.
 #[test]
 fn trapped_workbench() {
     if std::env::var_os("BACKCHAT_TEST_TRAP").is_none() {

@@ -44,7 +44,7 @@ enum Holds {
 }
 
 impl Holds {
-    /// What a source of this name can hold.
+    /// The templates that a source of this name can hold.
     fn of(name: &str) -> Self {
         let path = Path::new(name);
         let is_named = |file: &str| path.file_name().is_some_and(|found| found == file);

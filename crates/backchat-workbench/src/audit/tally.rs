@@ -55,7 +55,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The smallest output with a cause: a row of a log, as it is.
+/// The smallest output with a cause, as an unchanged row of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The number of its line, from 1.
@@ -78,7 +78,7 @@ impl Example {
     }
 }
 
-/// What is counted of one cause.
+/// The counts of one cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
     /// The number of outputs with it.
@@ -113,7 +113,7 @@ pub struct Tally {
 /// An output that was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'o> {
-    /// Its line in the log, and its number.
+    /// Its line in the log, and the number of the line.
     pub row: (&'o [u8], u64),
     /// The length of its text in bytes.
     pub length: usize,

@@ -63,7 +63,7 @@ impl Reading {
         errors
     }
 
-    /// What a case could expect of it.
+    /// The expectation that this result meets.
     pub(crate) fn into_actual(self) -> Actual {
         let (error, events) = (self.errors(), self.event_values());
         Actual { message: self.outcome.ok().map(|(message, _)| message), error, problems: self.problems, events }

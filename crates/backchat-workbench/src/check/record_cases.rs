@@ -37,7 +37,7 @@ pub struct RecordCases {
     pub incomplete: usize,
     /// How many rows repeat an output of the same prompt and tools.
     pub repeated: usize,
-    /// The rows that are no cases.
+    /// The rows that are not cases.
     pub broken: Vec<Broken>,
 }
 

@@ -55,7 +55,7 @@ impl Chat {
         all
     }
 
-    /// Its source, and what it is rendered with.
+    /// Its source and its variables.
     pub(super) fn given(&self, variables: &Object, has_tools: bool) -> (&str, Object) {
         (self.template(has_tools).source(), self.all(variables))
     }
@@ -155,8 +155,8 @@ fn has_structure_of(said: &Object, found: &Object) -> bool {
 
 /// Cuts a rendered conversation into the prompt and the assistant's last turn.
 ///
-/// The prompt is the one that asks for the turn, if the conversation begins with it. Else it is what the two have in
-/// common and a start anchor after it.
+/// The prompt is the generation prompt, if the conversation begins with it; otherwise their common prefix, up to the
+/// next start anchor.
 fn cut<'t>(full: &'t str, prompt: &str, template: &Template) -> (&'t str, &'t str) {
     if let Some(turn) = full.strip_prefix(prompt) {
         return full.split_at(full.len() - turn.len());

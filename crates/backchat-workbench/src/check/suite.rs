@@ -204,7 +204,7 @@ impl Loaded {
         }
     }
 
-    /// The source of the chat template that a case names, and what it is rendered with.
+    /// The source of the chat template that a case names, and its variables.
     pub(crate) fn chat_of(&self, case: &Case) -> Option<(&str, Object)> {
         let chat = self.chats.get(case.chat_template.as_ref()?)?.as_ref().ok()?;
         Some(chat.given(&case.variables, case.tools.is_some()))

@@ -1,4 +1,4 @@
-//! Reads what the user names: a file, `-` for standard input, a model folder, or a model in the Hugging Face cache.
+//! Resolves and reads the names that users give: a file, `-` for standard input, a model folder, or a model in the Hugging Face cache.
 //!
 //! One size limit holds for every file, and each failure has one wording, with the file it is about and what to do.
 
@@ -164,19 +164,19 @@ fn tokenizer_of<T>(name: &str, load: impl Fn(&str) -> Result<T, TokensError>) ->
     load(text).map_err(|error| refused(error.to_string()))
 }
 
-/// The tokenizer.json that a name means.
+/// The tokenizer.json that a name refers to.
 fn tokenizer_file(name: &str) -> Result<String, Problem> {
     let place = place(name)?;
     let path = Path::new(&place);
     Ok(if path.is_dir() { path.join("tokenizer.json").to_string_lossy().into_owned() } else { place })
 }
 
-/// The response template of a name.
+/// The response template that a name refers to.
 pub fn template(name: &str) -> Result<Opened, SourceError> {
     source::open(&place(name)?)
 }
 
-/// The response template or response schema that a name means.
+/// The response template or response schema that a name refers to.
 pub fn template_or_schema(name: &str) -> Result<schema::source::Source, SourceError> {
     schema::source::open(&place(name)?)
 }
@@ -186,7 +186,7 @@ pub fn template_or_schema_in(text: String) -> Result<schema::source::Source, Sou
     schema::source::from_text(String::new(), text)
 }
 
-/// The file or folder that a name means, which may be that of a model in the cache.
+/// The file or folder that a name refers to, which may be that of a model in the cache.
 pub fn place(name: &str) -> Result<String, SourceError> {
     if !is_cached(name) {
         return Ok(name.to_owned());
@@ -199,7 +199,7 @@ pub fn place(name: &str) -> Result<String, SourceError> {
 /// The name of a model without its place: that of its folder or file, or of the folder of a file with a generic name.
 pub fn model_name(model: &str) -> String {
     let path = Path::new(model);
-    // `.` and `..` are no names.
+    // `.` and `..` are not names.
     let full = std::path::absolute(path).ok().filter(|full| full.file_name().is_some());
     let full = full.or_else(|| path.canonicalize().ok()).unwrap_or_else(|| path.to_owned());
     match (without_ending(&full).as_str(), full.parent().and_then(Path::file_name)) {
@@ -215,7 +215,7 @@ pub fn without_ending(path: &Path) -> String {
     ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
 }
 
-/// How a file is named to the user.
+/// The name of a file in messages.
 pub fn name(path: &str) -> &str {
     if path == "-" { "<stdin>" } else { path }
 }

@@ -55,7 +55,7 @@ pub(super) fn candidates(template: &Value, draft: &Value) -> Vec<Candidate> {
                     found.push(Candidate { place, message, template, size: 0 });
                 }
                 if count > 1 {
-                    let message = format!("write the field `{name}` as it is derived");
+                    let message = format!("write the field `{name}` as derived");
                     let template = put_fields(with(&old_fields, name, field.clone()));
                     found.push(Candidate { place, message, template, size: 1 });
                 }

@@ -5,7 +5,7 @@ use backchat_core::diagnostic::Edit;
 use backchat_core::json::{self, Path, Value};
 use backchat_core::text::slice;
 
-/// The edit that makes a candidate of the template that lies at `base` in a text.
+/// The edit that turns the template at `base` in a text into a candidate.
 ///
 /// A value that both have is replaced directly. If a key is added or removed, its object is rewritten.
 pub(super) fn edit(text: &str, base: &Path, candidate: &Candidate) -> Option<Edit> {
@@ -29,7 +29,7 @@ fn laid_out(text: &str, at: usize, value: &Value) -> String {
     let line = slice(text, ..at).rsplit('\n').next().unwrap_or("");
     let depth = line.len() - line.trim_start().len();
     let indent = slice(line, ..depth);
-    // One level of the file's own, which the first line that is indented shows.
+    // The first indented line shows the width of a level.
     let level = text.lines().find_map(|line| {
         let width = line.len() - line.trim_start().len();
         (width > 0).then(|| slice(line, ..width))

@@ -161,7 +161,7 @@ impl Recording {
         words.collect()
     }
 
-    /// The text that would decide it.
+    /// The missing text that would decide it.
     fn rest_in_words(&self, pending: &Pending, came: &str) -> String {
         let field = self.field(pending.field());
         let delimiter = field.and_then(|field| if pending.closes { field.close.as_ref() } else { field.open.as_ref() });

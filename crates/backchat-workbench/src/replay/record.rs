@@ -247,7 +247,7 @@ impl Recorder {
         self.recording.entries.last().map_or(self.recording.origin, |entry| entry.end as usize)
     }
 
-    /// Records the state of the parser after a feed: its position, and what it holds.
+    /// Records the state of the parser after a feed: its position and the held text.
     fn held(&mut self, parser: &Parser, end: usize) {
         let origin = self.recording.origin;
         let held = parser.held();

@@ -202,7 +202,7 @@ pub struct Seen<'r> {
     pub body: Range<usize>,
     /// Of a region that ended: its value, or why it has none.
     pub value: Option<Result<&'r CompactValue, &'r str>>,
-    /// Of a region that began: what the named groups of its open pattern took.
+    /// Of a region that began: the captures of its open pattern.
     pub captures: &'r [Capture],
 }
 

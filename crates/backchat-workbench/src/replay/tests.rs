@@ -154,7 +154,7 @@ fn recorded_events_equal_those_of_the_parser() {
     let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, [OUTPUT]).unwrap();
     let events: Vec<Value> = (0..recording.event_count()).map(|event| recording.event_value(event).unwrap()).collect();
-    // What a problem says of a region is in the region's end.
+    // The end of a region carries its problem.
     let own = || finished.events.iter().filter(|event| !matches!(event, Event::Problem(_)));
     assert_eq!(events, own().map(Event::to_value).collect::<Vec<_>>());
     assert_eq!(recording.message(recording.end()), finished.message);
@@ -370,8 +370,8 @@ proptest! {
         for cut in &cuts {
             prop_assert!(recording.cut(None, *cut));
         }
-        let anew = record([feeds, cuts].concat());
-        prop_assert_eq!(format!("{recording:?}"), format!("{anew:?}"));
+        let fresh = record([feeds, cuts].concat());
+        prop_assert_eq!(format!("{recording:?}"), format!("{fresh:?}"));
     }
 }
 

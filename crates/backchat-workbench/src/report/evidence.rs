@@ -7,7 +7,7 @@ use backchat_core::json::Value;
 use backchat_core::text::slice;
 use backchat_derive::derive::Evidence;
 
-/// How much of what a line prints is shown, in characters.
+/// How much of the output of a line is shown, in characters.
 const SHOWN: usize = 80;
 
 /// The findings, in the order of a turn.

@@ -39,7 +39,7 @@ pub(super) struct Head<'a> {
     pub badge: (&'a str, Mood),
     /// The verdict in a sentence.
     pub line: &'a str,
-    /// A link to what the page is about in the playground.
+    /// A link to the subject of the page in the playground.
     pub playground: Option<String>,
 }
 

@@ -15,8 +15,8 @@ pub struct Playground(String);
 const BLOCK: usize = 0xffff;
 
 impl Playground {
-    /// The playground at an address of the web, or at one beside the page. An address of another kind, which might run
-    /// something, gives none.
+    /// The playground at a web address, or at one relative to the page. `None` for any other scheme, which might run
+    /// a script.
     pub fn at(address: &str) -> Option<Self> {
         let scheme =
             address.split(['/', '?', '#']).next().and_then(|start| start.split_once(':')).map(|(scheme, _)| scheme);
@@ -61,7 +61,7 @@ impl Playground {
         Some(self.link(chat, Some(&template), Some((&case.prefix, &case.output))))
     }
 
-    /// A link to an output as it is read here.
+    /// A link to an output with its prompt and its template.
     pub(super) fn of_output(&self, output: &Output) -> Option<String> {
         let recording = &output.sides.first()?.recording;
         let (prefix, text) = recording.text().split_at_checked(recording.output_start())?;

@@ -1,7 +1,7 @@
 //! The data of a page's script: the steps of a recording, as plain data.
 //!
 //! Places are UTF-16 units of the text on the page. Sentences are stored once and referred to by number. The message
-//! grows by one operation for each region that closed, whose value is JSON as it is shown.
+//! grows by one operation for each region that closed, whose value is the displayed JSON.
 
 use std::collections::{HashMap, HashSet};
 

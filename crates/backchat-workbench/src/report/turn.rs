@@ -7,7 +7,7 @@ use crate::replay::{Recording, Segment};
 use backchat_core::diagnostic::shortened;
 use backchat_derive::derive::Conversation;
 
-/// How wide the bar is, in units of its own.
+/// The width of the bar in its own units.
 const WIDTH: usize = 1000;
 
 /// How much of a segment its step shows, in characters.

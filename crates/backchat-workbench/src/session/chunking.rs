@@ -19,7 +19,7 @@ pub struct Chunking {
 /// The rule that most of the chunks follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChunkRule {
-    /// As the output was cut when it was recorded.
+    /// As recorded.
     #[default]
     Recorded,
     Asked(Chunks),
@@ -144,7 +144,6 @@ pub struct RunningSearch {
 /// How long the search may block the screen.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// Cuts the output in another way, or where the reference's answer changes.
 impl Session {
     pub fn rechunk(&mut self, chunking: Chunking) {
         if chunking.rule == ChunkRule::Recorded && self.library.material.chunks.is_none() {
@@ -200,7 +199,7 @@ impl Session {
         true
     }
 
-    /// Cuts the output where the reference's answer changes, and goes there.
+    /// Cuts the output where the reference's answer changes, and goes to the first cut.
     fn show_cuts(&mut self, cuts: &[usize]) {
         let Some(recording) = self.recording() else { return };
         self.playback.chunking = Chunking::at(cuts.iter().map(|cut| recording.characters_before(*cut)));

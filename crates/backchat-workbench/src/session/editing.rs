@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// A change of a text, to be shown before or after it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it is about.
+    /// The subject of the change.
     pub title: String,
     /// The text before; empty if there was none.
     pub old: String,
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// The proof of the template as it is now, once it is finished. `None` if its chat template is not known.
+    /// The proof of the current template, once it is finished. `None` if its chat template is not known.
     pub fn proof(&self) -> Option<&Proof> {
         self.library.prover.done()
     }
@@ -220,7 +220,7 @@ impl Session {
     }
 }
 
-/// Typing more output: each key is a chunk, and nothing is written to a file.
+/// Typing: each key is a chunk, and nothing is written to a file.
 impl Session {
     /// Switches to typing at the end of the output.
     pub fn start_typing(&mut self) {

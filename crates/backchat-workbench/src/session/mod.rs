@@ -1,8 +1,8 @@
 //! A session of the workbench: outputs that are replayed, edited, blessed and verified. Data and operations,
 //! independent of the terminal; it prints nothing.
 //!
-//! [`Session`] is the state, and each file adds its operations; [`Outputs`] is what it works on, and [`OutputSet`] the
-//! outputs of a command line. `tui` draws a session, and `cli/replay` opens one.
+//! [`Session`] is the state, and each file adds its operations; [`Outputs`] is its input, and [`OutputSet`] the outputs of a
+//! command line. `tui` draws a session, and `cli/replay` opens one.
 
 mod background;
 mod chunking;
@@ -314,7 +314,7 @@ pub struct Editing {
     pub is_typing: bool,
     /// The applied repairs, in order.
     applied: Vec<Applied>,
-    /// The outputs that were typed on, as they are now.
+    /// The typed outputs.
     pub edits: HashMap<usize, Edit>,
     /// Whether there is a file to open in an editor.
     pub can_edit: bool,

@@ -1,4 +1,4 @@
-//! The interface to what a session works on: outputs, the templates that parse them, and their operations.
+//! The interface to the input of a session: outputs, the templates that parse them, and their operations.
 //!
 //! [`OutputSet`](super::OutputSet) implements this for files; tests and benchmarks bring their own.
 
@@ -25,7 +25,7 @@ pub trait Outputs {
     /// The outputs, by name.
     fn names(&self) -> &[String];
 
-    /// Reads an output and everything that belongs to it from the files as they are now.
+    /// Reads an output, its template and its fixture from the current files.
     fn material(&self, index: usize) -> Result<Material, Problem>;
 
     /// Whether an output is complete.
@@ -98,7 +98,7 @@ pub struct View {
     pub showing: Showing,
 }
 
-/// An output, and what it is parsed with.
+/// An output with its template, prompt, tools and expectation.
 #[derive(Clone, Debug)]
 pub struct Material {
     pub template: Template,
@@ -112,7 +112,7 @@ pub struct Material {
     /// The prompt that the output continues.
     pub prefix: String,
     pub output: String,
-    /// The lengths of the chunks it came in, in characters, if they were recorded.
+    /// The lengths of its recorded chunks, in characters.
     pub chunks: Option<Vec<usize>>,
     /// The tools whose schemas give the types of arguments.
     pub tools: Option<Arc<Tools>>,
@@ -127,7 +127,7 @@ pub struct Material {
 const SHORT: usize = 20_000;
 
 impl Material {
-    /// How the output is cut unless the user says otherwise: as recorded, if it was.
+    /// The chunking unless the user chooses one: as recorded, if it was.
     pub fn default_chunking(&self) -> Chunking {
         match &self.chunks {
             Some(_) => Chunking::RECORDED,
@@ -142,7 +142,7 @@ impl Material {
         if written.trim().contains('\n') { Cow::Borrowed(written) } else { Cow::Owned(self.template.to_json()) }
     }
 
-    /// The number of a line of the shown template in its file, from 1; in what is shown if that is laid out anew.
+    /// The number of a line of the shown template in its file, from 1; in the shown text if that was reformatted.
     pub fn line_in_file(&self, shown: usize) -> usize {
         let first = match self.shown_template() {
             Cow::Borrowed(_) => line_column(&self.template_text, self.template_span.start).0,

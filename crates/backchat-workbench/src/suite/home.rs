@@ -45,7 +45,7 @@ impl Home {
         }
     }
 
-    /// The root of the git repository that it lies in; itself if it lies in none.
+    /// The root of its git repository; itself if it is in none.
     pub fn root(&self) -> PathBuf {
         let full = self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone());
         let root = full.ancestors().find(|folder| folder.join(".git").exists());

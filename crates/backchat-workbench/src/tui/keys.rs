@@ -185,7 +185,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[control('u')], Action::HalfPage(-1), Screen, "", "half a page up"),
     bind(&[char('v')], Action::Whitespace, Screen, "spaces", "show white space"),
     bind(&[char('t')], Action::Future, Screen, "", "show the text that has not arrived yet"),
-    bind(&[char('a')], Action::EveryEvent, Screen, "", "show every chunk as an event of its own"),
+    bind(&[char('a')], Action::EveryEvent, Screen, "", "show every chunk as a separate event"),
     bind(&[plain(KeyCode::Enter)], Action::Details, Screen, "", "details of the last event or the problem"),
     bind(&[control('l')], Action::Redraw, Screen, "", "redraw the screen"),
     bind(&[control('z')], Action::Suspend, Screen, "", "suspend; `fg` comes back"),
@@ -204,7 +204,7 @@ pub fn action(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
 }
 
 impl Binding {
-    /// Its keys as they are written in the help.
+    /// Its keys as the help writes them.
     pub fn key_names(&self) -> String {
         // Two codes can be one key to its user.
         let mut names: Vec<String> = self.keys.iter().map(|key| key.name()).collect();
@@ -218,11 +218,11 @@ pub const MOUSE: &[(&str, &str)] = &[
     ("click", "on an event or a character goes there, on a pane selects it"),
     ("drag", "a title or the line between panes resizes them"),
     ("wheel", "scrolls the pane under it; in a list, moves the mark"),
-    ("click in a list", "opens the row; beside the list, closes it"),
+    ("click in a list", "opens the row; outside the list, closes it"),
 ];
 
 impl Key {
-    /// The key as it is written in the help.
+    /// The key as the help writes it.
     pub fn name(self) -> String {
         let base = match self.0 {
             KeyCode::Char(' ') => "space".to_owned(),

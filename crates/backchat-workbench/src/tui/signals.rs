@@ -49,7 +49,7 @@ impl Signals {
         result
     }
 
-    /// The signal that ends the process, if one came.
+    /// The signal that ends the process, if one arrived.
     pub fn end(&self) -> Option<i32> {
         i32::try_from(self.end.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
     }

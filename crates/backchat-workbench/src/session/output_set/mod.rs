@@ -85,9 +85,7 @@ pub struct OutputSet {
     /// The template that replaces the one a case names.
     template: Option<String>,
     asked: Request,
-    /// The text of standard input, which can be read only once.
-    stdin: Option<String>,
-    /// The texts of named pipes (`<(…)` of a shell), which can be read only once, too.
+    /// The texts that can be read only once: of standard input, and of named pipes (`<(…)` of a shell).
     once: RefCell<HashMap<String, String>>,
     /// Standard input, if it is an output that is shown while it arrives.
     piped: Option<Piped>,
@@ -161,9 +159,12 @@ impl OutputSet {
         let help = "name a file for all inputs but one; the output is read from standard input if it is left out";
         input::stdin_once(inputs, help)?;
         match inputs.contains(&Some("-")) {
-            true if set.is_typed || (is_output && stdin == Stdin::Left) => set.stdin = Some(String::new()),
-            true if is_output && stdin == Stdin::Shown => set.piped = Some(Piped::new(io::stdin())),
-            true => set.stdin = Some(input::text("-")?),
+            true if is_output && stdin == Stdin::Shown && !set.is_typed => set.piped = Some(Piped::new(io::stdin())),
+            true => {
+                let is_empty = is_output && stdin != Stdin::Whole;
+                let text = if is_empty { String::new() } else { input::text("-")? };
+                set.once.get_mut().insert("-".to_owned(), text);
+            }
             false => {}
         }
         set.prefix()?;
@@ -294,28 +295,25 @@ impl OutputSet {
     }
 
     fn text(&self, path: &str) -> Result<String, Problem> {
-        match (path, &self.stdin, &self.piped) {
-            ("-", Some(text), _) => Ok(text.clone()),
-            ("-", None, Some(piped)) => piped.text(),
-            _ if !is_pipe(path) => input::text(path),
-            _ => {
-                let known = self.once.borrow().get(path).cloned();
-                let text = known.map_or_else(|| input::text(path), Ok)?;
-                self.once.borrow_mut().insert(path.to_owned(), text.clone());
-                Ok(text)
-            }
+        if let Some(text) = self.once.borrow().get(path) {
+            return Ok(text.clone());
         }
+        if let ("-", Some(piped)) = (path, &self.piped) {
+            return piped.text();
+        }
+        let text = input::text(path)?;
+        if is_pipe(path) {
+            self.once.borrow_mut().insert(path.to_owned(), text.clone());
+        }
+        Ok(text)
     }
 
     fn named_template(&self, name: &str) -> Result<Opened, SourceError> {
-        if name == "-" {
-            return source::from_text("<stdin>".to_owned(), self.standard_input());
-        }
-        if !is_pipe(name) {
+        if name != "-" && !is_pipe(name) {
             return input::template(name);
         }
         match self.text(name) {
-            Ok(text) => source::from_text(name.to_owned(), text),
+            Ok(text) => source::from_text(input::name(name).to_owned(), text),
             Err(Problem { diagnostics, sources }) => Err(SourceError::new(diagnostics, sources)),
         }
     }
@@ -336,12 +334,6 @@ impl OutputSet {
     fn named_tools(&self) -> Result<Option<Value>, Problem> {
         let Some(path) = &self.asked.tools else { return Ok(None) };
         Ok(Some(input::json_of(path, self.text(path)?)?))
-    }
-
-    /// The text of standard input, which is read before any input named `-` is requested.
-    fn standard_input(&self) -> String {
-        debug_assert!(self.stdin.is_some(), "standard input is read when the set is opened");
-        self.stdin.clone().unwrap_or_default()
     }
 
     fn other(&self) -> Result<Option<OtherTemplate>, Problem> {

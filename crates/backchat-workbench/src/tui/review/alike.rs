@@ -39,7 +39,7 @@ mod tests {
         let other = section("{\n  \"c\": 5,\n  \"a\": 1\n}", "{\n  \"c\": 5,\n  \"a\": 2\n}");
         assert_eq!(one, other);
         let last = section("{\n  \"x\": 1,\n  \"t\": 5\n}", "{\n  \"x\": 1\n}");
-        assert_eq!(last, section("{\n  \"y\": 2,\n  \"t\": 5\n}", "{\n  \"y\": 2\n}"), "a comma is no change");
+        assert_eq!(last, section("{\n  \"y\": 2,\n  \"t\": 5\n}", "{\n  \"y\": 2\n}"), "a comma is not a change");
         assert_ne!(one, section("{\n  \"a\": 1\n}", "{\n  \"a\": 3\n}"));
         assert_ne!(one, section("", "{\n  \"a\": 2\n}"));
     }

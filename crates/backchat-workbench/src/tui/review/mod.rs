@@ -95,7 +95,7 @@ pub struct Review<'d> {
     made: Vec<Made>,
     /// The accepted differences, which no longer exist once written.
     accepted: HashMap<usize, Change>,
-    /// The difference at hand, or why it cannot be shown.
+    /// The current difference, or why it cannot be shown.
     shown: Result<Change, Problem>,
     /// Side by side or line by line; chosen by the width until the user chooses.
     side_by_side: Option<bool>,

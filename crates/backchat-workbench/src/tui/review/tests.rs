@@ -167,7 +167,7 @@ fn escape_asks() {
     assert_eq!(review.key(KeyCode::Esc.into()), None);
     assert!(screen(&mut review, 80, 24).ends_with("leave the review, 3 undecided? y leaves, any other key stays"));
     assert_eq!(press(&mut review, "a"), None);
-    assert_eq!(review.decisions(), [None; 3], "the answer is no decision");
+    assert_eq!(review.decisions(), [None; 3], "the answer is not a decision");
     assert_eq!(review.key(KeyCode::Esc.into()), None);
     assert_eq!(press(&mut review, "y"), Some(ReviewEffect::End));
 }

@@ -73,7 +73,7 @@ fn a_repair_is_shown_applied_and_undone() {
     assert_eq!(bench.notice(), "nothing was typed, and no repair was applied");
     settled(&mut bench);
     bench.press("F");
-    assert_eq!(bench.world.borrow().template.as_deref(), Some(TEMPLATE), "F alone applies the one at hand");
+    assert_eq!(bench.world.borrow().template.as_deref(), Some(TEMPLATE), "F alone applies the current one");
     bench.press("i!⎋u");
     assert_eq!(bench.notice(), "typing undone");
     bench.press("u");

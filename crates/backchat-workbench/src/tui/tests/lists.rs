@@ -81,7 +81,7 @@ fn a_click_opens_the_row_of_a_list() {
     bench.press("o");
     bench.screen(80, 24);
     bench.app.mouse(click(0));
-    assert!(bench.app.layout.overlay.is_none(), "a click beside the list closes it");
+    assert!(bench.app.layout.overlay.is_none(), "a click outside the list closes it");
     bench.press(":the end");
     bench.screen(80, 24);
     let place = bench.app.layout.drawn.list.map(|list| list.area).unwrap();
