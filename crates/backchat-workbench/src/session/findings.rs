@@ -139,7 +139,7 @@ impl Session {
         // A growing output is not parsed again for every repair.
         let is_still = !self.library.is_partial() && !self.editing.is_typing;
         let is_wrong =
-            self.library.material.expected.is_some() && !self.recording().is_none_or(|now| self.is_expected(now));
+            || self.recording().is_some_and(|now| self.library.material.expected.is_some() && !self.is_expected(now));
         for (index, finding) in findings.iter_mut().enumerate() {
             let may_try = is_still && index < MOST && self.recording().is_some_and(|now| now.text().len() <= LONGEST);
             let repaired = finding.fix().filter(|_| may_try).and_then(|fix| self.recorded_with(fix));
@@ -147,7 +147,7 @@ impl Session {
                 Some(repaired) => self.first_change(repaired),
                 None => self.event_of(finding),
             };
-            finding.settles = repaired.is_some_and(|repaired| is_wrong && self.is_expected(&repaired));
+            finding.settles = repaired.is_some_and(|repaired| is_wrong() && self.is_expected(&repaired));
         }
         self.library.inspection.findings = findings;
         self.library.inspection.of = Some(self.playback.generation);
