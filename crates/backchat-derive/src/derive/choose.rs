@@ -40,7 +40,7 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     // A number between the values of a call is known from three calls; one in its mark is not.
     let counted = wire::varying::with_calls(&varying, proof.prober());
     let known = std::iter::once(&varying).chain(Some(&counted).filter(|counted| **counted != varying));
-    let readings: Vec<Reading> = Reading::ordered(proof.prober().literals()).collect();
+    let readings: Vec<Reading> = Reading::ordered(proof.prober().template().literals()).collect();
     let mut best: Option<(usize, Chosen)> = None;
     let mut postponed = Vec::new();
     // Renders leave several readings open: the next is tried if the earlier ones do not read everything.

@@ -94,7 +94,7 @@ impl Asked<'_> {
             let (start, end) = (change.at, change.at + change.inserted.len());
             for origin in known.iter().filter(|origin| origin.text.end > start && origin.text.start < end) {
                 let piece = slice(text, origin.text.start.max(start)..origin.text.end.min(end));
-                let (line, _) = line_column(prober.source(), origin.source.start);
+                let (line, _) = line_column(prober.template().source(), origin.source.start);
                 match change.printed.last_mut() {
                     Some(last) if last.line == line => last.text.push_str(piece),
                     _ => change.printed.push(Printed { line, text: piece.to_owned() }),

@@ -248,7 +248,7 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
         wire,
         reasoning_field,
         special_marks: special_marks(&draft, options),
-        source: prober.source().to_owned(),
+        source: prober.template().source().to_owned(),
         examined: doctor::Options::default().variables(options.variables.clone()).now(options.now.clone()),
         request_shape: prober.request_shape().describe(),
         renders: prober.renders(),

@@ -6,10 +6,10 @@ use super::key::Entries;
 use super::needle;
 use backchat_core::json::{Object, Value};
 
-/// Ends a part of a text that is passed in parts, whatever the request shape.
+/// Ends one part of a text that is passed in parts, in any request shape.
 pub const PART_BREAK: char = '\u{1e}';
 
-/// Names that templates use for reasoning.
+/// The usual message keys for reasoning.
 pub const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// One message of a conversation, independent of the chat template's input format.
@@ -98,7 +98,7 @@ impl ReasoningInput {
     }
 }
 
-/// The call number `index` of the probes, with as many needle arguments as wanted.
+/// Probe call `index` with this many needle arguments.
 pub fn call(index: usize, arguments: usize) -> Call {
     let argument = |at: usize| {
         (needle::pick(needle::KEYS, index + at).to_owned(), Value::from(needle::pick(needle::VALUES, index + at)))
@@ -106,18 +106,18 @@ pub fn call(index: usize, arguments: usize) -> Call {
     call_with(index, (0..arguments).map(argument).collect())
 }
 
-/// The call number `index` of the probes, with these arguments.
+/// Probe call `index` with these arguments.
 pub fn call_with(index: usize, arguments: Object) -> Call {
     let (id, name) = (needle::pick(needle::IDS, index), needle::pick(needle::NAMES, index));
     Call { id: id.to_owned(), name: name.to_owned(), arguments }
 }
 
-/// Gives a call an id that is not only letters and digits, and that names it.
+/// Gives a call an id that contains its name and punctuation.
 pub fn name_in_id(call: &mut Call, index: usize) {
     call.id = format!("qzspace.{}:{index}", call.name);
 }
 
-/// A history that ends in a tool's result.
+/// A history that ends with a tool result.
 pub fn after_tool() -> Vec<Message> {
     let called = call(2, 1);
     vec![
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unread_variant_of_a_key_differs_in_nothing_but_the_key() {
+    fn the_unread_variant_differs_only_in_the_key() {
         let key = ReasoningInput::Key("thinking".to_owned());
         assert_eq!(key.unread(), ReasoningInput::Key("qzunread".to_owned()));
         let block = ReasoningInput::Block { kind: "thought".to_owned(), key: "text".to_owned() };
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arguments_of_a_call_are_needles_of_its_own() {
+    fn each_call_has_its_own_needles_as_arguments() {
         let (first, second) = (call(0, 2), call(1, 2));
         assert_eq!(first.arguments.keys().collect::<Vec<_>>(), ["qzkey_one", "qzkey_two"]);
         assert_eq!(second.arguments.keys().collect::<Vec<_>>(), ["qzkey_two", "qzkey_tre"]);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tools_result_ends_the_history_of_its_call() {
+    fn the_history_ends_with_the_result_of_its_call() {
         let messages = after_tool();
         let [Message::User(_), Message::Assistant(answer), Message::Tool { id, name, content }] = messages.as_slice()
         else {

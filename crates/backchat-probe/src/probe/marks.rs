@@ -18,7 +18,7 @@ const LEADING: &str = "@#$%~^";
 /// The longest mark that is recognized as one.
 const LONGEST: usize = 96;
 
-/// How to resolve ambiguous ends of marks: the simplest reading first.
+/// How to resolve ambiguous ends of marks, the simplest reading first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Segmentation {
     /// Every bracketed word is a mark.
@@ -33,7 +33,7 @@ pub enum Segmentation {
 impl Segmentation {
     pub const ALL: [Segmentation; 3] = [Segmentation::Words, Segmentation::Spans, Segmentation::Signs];
 
-    /// The readings in the order in which to try them, for a template that writes these literals.
+    /// The readings in the order to try them, for a template with these literals.
     pub fn ordered(literals: &[String]) -> [Segmentation; 3] {
         let [words, spans, signs] = Self::ALL;
         // If two such marks are adjacent, the punctuation of the second would seem to close the first.
@@ -108,7 +108,7 @@ impl Segmentation {
     }
 
     /// Whether two marks share a word, as most pairs of opening and closing marks do. A word that marks of `others`
-    /// have as well tells nothing, such as a name before every mark, unless `b` has no other.
+    /// also have, such as a prefix of every mark, does not count unless `b` has no other.
     pub fn share_a_word(self, a: &str, b: &str, others: &str) -> bool {
         let has = |mark: &str, word: &str| self.words(mark).any(|own| own.eq_ignore_ascii_case(word));
         let others = self.marks(others);
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_into_marks() {
+    fn a_text_is_split_into_marks() {
         let table: [(&str, &[&str]); 18] = [
             (" @done\n", &[" ", "@done", "\n"]),
             ("</call></calls>", &["</call>", "</calls>"]),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_on_one_side_make_a_mark_where_they_are_read_so() {
+    fn signs_on_one_side_make_a_mark_in_the_signs_reading() {
         let table: [(&str, &[&str]); 8] = [
             ("@@tools@@fn\nx", &["@@tools", "@@fn", "\n", "x"]),
             ("%%%end-call%%%", &["%%%end-call", "%%%"]),
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_tell_which_reading_of_marks_is_the_plainest() {
+    fn literals_decide_which_segmentation_is_tried_first() {
         let first = |literal: &str| Segmentation::ordered(&[literal.to_owned()])[0];
         for literal in ["@@fn\n", "<a>%%end-call\n", "##tool"] {
             assert_eq!(first(literal), Segmentation::Signs, "{literal:?}");
@@ -379,9 +379,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_closes_with_as_many_signs_as_it_opens_with_however_long_they_are_in_bytes() {
+    fn a_mark_closes_with_as_many_characters_as_it_opens_with() {
         let table: [(&str, &[&str]); 4] = [
-            // Two bytes close three, and three close two.
+            // The opening and closing characters differ in bytes.
             ("「call»»x", &["「call»", "»", "x"]),
             ("«call」x", &["«call」", "x"]),
             ("→call··x", &["→call·", "·", "x"]),
@@ -405,7 +405,7 @@ mod tests {
             ("<think>", "</think>", "", true),
             ("<|begin_of_thought|>", "<|end_of_thought|>", "<|end_of_turn|>", true),
             ("<|start_header|>", "<|start_thought|>", "", false),
-            // A word of all marks says nothing about two of them.
+            // A word that every mark has does not pair two of them.
             ("<ns:bot>", "</ns:think>", "<ns:end>", false),
             ("<NS:Think>", "</ns:think>", "<|x|><ns:end>", true),
             ("<ns>", "</ns>", "<ns:end>", true),

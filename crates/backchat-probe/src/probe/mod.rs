@@ -19,7 +19,7 @@ pub use conversation::{
 };
 pub use prober::{Prober, Setting};
 
-/// The clock of whoever examines a chat template and is given none: fixed, so that results do not depend on the day.
+/// The default clock for examining a chat template: fixed, so that results do not depend on the day.
 pub const NOW: &str = "2026-01-01T00:00:00";
 
 pub(crate) use renderer::{Renderer, context, key_of};

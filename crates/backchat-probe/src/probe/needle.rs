@@ -1,5 +1,5 @@
-//! Needles: words that no template contains, so that one in a render came from the message that held it, and
-//! its position shows the text around a value.
+//! Needles: words that no template contains. A needle in a render comes from the message that holds it, and its position
+//! shows the text around a value.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ pub const EARLIER: &str = "Qzearlierq";
 pub const REASONING: &str = "Qzreasonq";
 pub const BEFORE: &str = "Qzbeforeq";
 pub const AFTER: &str = "Qzafterq";
-/// What follows a text in the same value.
+/// A second text in the same value.
 pub const SECOND: &str = "Qzsecondq";
 pub const RESULT: &str = "Qzresultq";
 pub const DOCUMENT: &str = "Qzdocumentq";
 pub const SETTING: &str = "Qzsettingq";
-/// The value of a variable that may be printed.
+/// The value of a variable, to see whether the template prints it.
 pub const PRINTED: &str = "Qzprintedq";
 /// The value of a missing variable; no delimiter may contain it.
 pub const FILLED: &str = "Qzfilledq";
@@ -30,13 +30,13 @@ pub const KEYS: [&str; 3] = ["qzkey_one", "qzkey_two", "qzkey_tre"];
 pub const VALUES: [&str; 3] = ["Qzvalueoneq", "Qzvaluetwoq", "Qzvaluetreq"];
 /// A text inside a list or an object.
 pub const ITEM: &str = "Qzitemq";
-/// Two keys that are not in their order.
+/// Two keys out of alphabetical order.
 pub const INNER_KEYS: [&str; 2] = ["qzb", "qza"];
 /// A text with every character that some encoding escapes.
 pub const ODD: &str = "Qzo\"d'd \\<&>\né]q";
 /// A character beyond ASCII.
 pub const ACCENTED: &str = "Qzé";
-/// What makes a text longer, in words.
+/// Appended to a text to make it longer.
 pub const MORE: &str = ", then Qzsome more words, all of them q";
 pub const INTEGER: u64 = 73591;
 /// The id, the name, a key and its value of a call that was answered before.
@@ -47,7 +47,7 @@ pub const IDS: [&str; 3] = ["qzId1aaaa", "qzId2bbbb", "qzId3cccc"];
 pub(super) const LONGER_ID: &str = "Qzlongerq0000000";
 /// A key that no template reads.
 pub(super) const UNREAD: &str = "qzunread";
-/// How needles begin.
+/// The prefixes of all needles.
 pub const BEGINNINGS: [&str; 5] = ["Qz", "qzname_", "qzkey_", "qzId", "qzspace"];
 
 /// One of three needles, in turn.
@@ -59,7 +59,7 @@ pub fn pick([first, second, third]: [&'static str; 3], index: usize) -> &'static
     }
 }
 
-/// Makes needles that do not occur in a text, all of one length.
+/// Generates needles of equal length that do not occur in a text.
 pub(crate) struct Needles {
     salt: String,
     next: usize,
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_needle_occurs_in_another_and_all_begin_as_needles_do() {
+    fn no_needle_occurs_in_another_and_all_have_a_known_prefix() {
         let single = [
             SYSTEM, USER, LATER, OTHER, CONTENT, ANSWER, EARLIER, REASONING, BEFORE, AFTER, SECOND, RESULT, DOCUMENT,
             SETTING, PRINTED, FILLED, TOKEN, ITEM,
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_needles_are_found_and_a_text_has_none_of_them() {
+    fn generated_needles_are_found_and_the_original_text_has_none() {
         for (text, first) in [("Hello", "Qz000000q"), ("a Qz word", "Qzz000000q"), ("Qzz000000q", "Qzzz000000q")] {
             let mut needles = Needles::new(text);
             assert_eq!(needles.find(text), [], "{text}");

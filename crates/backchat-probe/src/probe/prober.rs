@@ -133,14 +133,14 @@ impl<'t> Prober<'t> {
         self.request_shape.offer == Offer::Always
     }
 
-    /// A prober with the first request shape in which content shows.
+    /// A prober with the first request shape whose render shows content.
     pub fn settled(&self) -> Option<Self> {
         let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
         let shows = |request_shape: &RequestShape| {
             let text = self.render_in(*request_shape, &messages, &Setting::new(), false);
             text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
         };
-        // There are no ids and calls that a remedy could change.
+        // No call: remedies for ids and called tools change nothing.
         let mut ladder = self
             .request_shape
             .ladder()
@@ -148,14 +148,8 @@ impl<'t> Prober<'t> {
         ladder.find(shows).map(|request_shape| self.with_shape(request_shape))
     }
 
-    /// The normalized source, which positions refer to.
-    pub fn source(&self) -> &'t str {
-        self.renderer.template().source()
-    }
-
-    /// The texts that the template writes.
-    pub fn literals(&self) -> &'t [String] {
-        self.renderer.template().literals()
+    pub fn template(&self) -> &'t ChatTemplate {
+        self.renderer.template()
     }
 
     /// How many renders were tried.
@@ -168,12 +162,12 @@ impl<'t> Prober<'t> {
         self.renderer.refused()
     }
 
-    /// The error of the template on an answer with content, if it accepts none in any request shape.
+    /// The template's error for an answer with content, if it refuses one in every request shape.
     pub fn refuses_answers(&self) -> Option<RenderError> {
         self.refuses(Answer::content(needle::CONTENT))
     }
 
-    /// The error of the template on a call, if it accepts none in any request shape.
+    /// The template's error for a call, if it refuses one in every request shape.
     pub fn refuses_calls(&self) -> Option<RenderError> {
         self.refuses(Answer::calls(vec![call(0, 1)]))
     }
@@ -189,7 +183,7 @@ impl<'t> Prober<'t> {
         Some(RenderError::clone(&error))
     }
 
-    /// The special tokens that the template reads and that were not given.
+    /// The special tokens that the template reads but that were not given.
     pub fn unset_tokens(&self) -> Vec<String> {
         let names = self.renderer.template().variables().iter().filter(|name| name.ends_with("_token"));
         names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
@@ -213,8 +207,8 @@ impl<'t> Prober<'t> {
         })
     }
 
-    /// The parts of a refused conversation that refusals depend on: its setting, its request shape, and the parts of
-    /// its messages. If no request shape helped one, none is tried for another.
+    /// A key of what refusals depend on: the setting, the request shape, and the parts of the messages. If every request
+    /// shape of one conversation was refused, none is tried for another with this key.
     fn refusal(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Refusal {
         let mut hasher = FixedState::default().build_hasher();
         Entries(setting).hash(&mut hasher);
@@ -334,7 +328,7 @@ impl<'t> Prober<'t> {
         context
     }
 
-    /// The key of a request, which costs less to make than its context.
+    /// The key of a request, which is cheaper to compute than its context.
     fn request_key(&self, request: Request<'_>) -> u64 {
         let Request { shape, messages, setting, generation_prompt } = request;
         let offered = self.offered.as_ref().map(|offered| offered.key);

@@ -15,7 +15,7 @@ use backchat_chat::{
 use backchat_core::json::{Object, Value};
 use backchat_core::push_new;
 
-/// How many bytes of text the cache keeps; what comes later is rendered each time.
+/// How many bytes of text the cache keeps. Later renders are not cached.
 const MOST_CACHED: usize = 1 << 25;
 
 /// A render, or why there is none.
@@ -43,7 +43,7 @@ struct Memory {
     cached: Cell<usize>,
 }
 
-/// The processor time for all renders together. It is spent by the first one that fails after it.
+/// A limit on the processor time of all renders. The first render that fails past it ends the examination.
 struct Budget {
     watch: Stopwatch,
     time: Duration,
@@ -131,13 +131,13 @@ impl<'t> Renderer<'t> {
         self.render(context).ok().map(|rendered| rendered.text.clone())
     }
 
-    /// Renders a context, and notes which place of the template printed each piece.
+    /// Renders a context and records which part of the template printed each piece.
     pub fn render_with_origins(&self, context: &Object) -> Option<Rendered> {
         let options = || self.options.as_ref().clone().origins(true);
         self.may_render().then(|| self.template.render(context, &options()).ok()).flatten()
     }
 
-    /// What the template reads of a context that it accepts.
+    /// What the template reads from a context that it accepts.
     pub fn watched(&self, context: &Object) -> Option<Watched> {
         let (rendered, seen) = self.may_render().then(|| render_watched(self.template, context, &self.options))?;
         rendered.is_ok().then_some(seen)
@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn each_context_is_rendered_once_and_the_first_that_exceeds_a_limit_is_the_last() {
+    fn each_context_is_rendered_once_and_none_after_one_that_exceeds_a_limit() {
         let template = ChatTemplate::compile(ENDLESS).unwrap();
         let renderer = Renderer::new(&template, RenderOptions::default());
         let [one, two] = ["one", "two"].map(|text| with(&[("text", text.into())]));
         let refused = |why: &str| with(&[("refusal", why.into())]);
-        // A context, what comes of it, and how many renders were tried then.
+        // A context, its result, and how many renders were tried by then.
         for (context, wanted, renders) in [
             (one.clone(), Ok("one"), 1),
             (one.clone(), Ok("one"), 1),
@@ -206,11 +206,11 @@ mod tests {
         }
         assert_eq!(renderer.refused()[..2], ["no", "never"]);
         assert_eq!(renderer.exhausted().map(|error| error.kind()), Some(RenderErrorKind::Exhausted));
-        assert_eq!(renderer.at("2026-01-01T00:00:00").text(&with(&[])), None, "another clock helps nothing");
+        assert_eq!(renderer.at("2026-01-01T00:00:00").text(&with(&[])), None, "another clock does not help");
     }
 
     #[test]
-    fn a_budget_is_spent_by_the_first_refusal_after_it() {
+    fn the_first_refusal_past_the_budget_ends_the_examination() {
         let template = ChatTemplate::compile(ENDLESS).unwrap();
         let (said, refused) = (with(&[("text", "one".into())]), with(&[("refusal", "no".into())]));
         for (time, is_spent) in [(Duration::ZERO, true), (Duration::MAX, false)] {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_has_a_cache_of_its_own() {
+    fn each_clock_has_its_own_cache() {
         let template = ChatTemplate::compile("{{ strftime_now('%Y') }}").unwrap();
         let renderer = Renderer::new(&template, RenderOptions::default().now("2025-01-01T00:00:00".to_owned()));
         let years = [&renderer, &renderer.at("2026-01-01T00:00:00")].map(|renderer| renderer.text(&Object::new()));

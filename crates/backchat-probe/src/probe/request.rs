@@ -14,12 +14,12 @@ impl RequestShape {
         Value::List(all.map(|message| self.message(message, reasoning_input)).collect())
     }
 
-    /// An id as this request gives it.
+    /// An id as this request passes it.
     pub fn id(&self, id: &str) -> String {
         if self.long_ids { format!("{id}{}", needle::LONGER_ID) } else { id.to_owned() }
     }
 
-    /// A render with the ids of the conversation in place of those of the request.
+    /// A render with the original ids instead of the longer ones.
     pub fn with_own_ids(&self, text: String) -> String {
         if self.long_ids { text.replace(needle::LONGER_ID, "") } else { text }
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_is_handed_over_only_where_the_template_reads_it() {
+    fn reasoning_is_passed_only_if_the_template_reads_it() {
         let key = ReasoningInput::Key("thinking".to_owned());
         let block = ReasoningInput::Block { kind: "thought".to_owned(), key: "text".to_owned() };
         let both = || Answer::content("Hi").with_reasoning("Hm");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_divided_at_its_breaks_and_given_in_one_part_else() {
+    fn a_text_is_split_at_its_breaks_and_is_otherwise_one_part() {
         let part = |text: &str| format!(r#"{{"type": "text", "text": "{text}"}}"#);
         let table = [
             (USUAL, "Hi", "\"Hi\"".to_owned()),

@@ -1,4 +1,4 @@
-//! The forms in which chat templates accept conversations, and the remedies for one that refuses them all.
+//! The forms in which chat templates accept conversations, and additions to try if a template refuses all of them.
 
 use backchat_core::distinct;
 
@@ -33,7 +33,7 @@ pub enum Offer {
     Never,
 }
 
-/// The form of content that an answer does not have.
+/// How the absent content of an answer is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Absent {
     Empty,
@@ -123,7 +123,7 @@ mod tests {
     const USUAL: RequestShape = RequestShape::USUAL;
 
     #[test]
-    fn every_request_shape_is_tried_once_and_the_usual_one_first() {
+    fn every_request_shape_is_tried_once_the_usual_one_first() {
         let shapes: Vec<RequestShape> = USUAL.ladder().collect();
         assert_eq!(shapes.first(), Some(&USUAL));
         // Two forms each of content, arguments and tools, three of absent content; eleven remedies.

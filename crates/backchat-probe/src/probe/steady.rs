@@ -1,5 +1,5 @@
-//! Replaces varying text in renders by one placeholder character, so that later comparisons ignore it; in the response
-//! template a pattern of its class matches it.
+//! Replaces varying text in renders with a placeholder character, so that comparisons ignore it. In the response
+//! template, the placeholder becomes a pattern.
 
 use backchat_core::text::{runs, slice};
 
@@ -14,7 +14,7 @@ pub fn is_varying(c: char) -> bool {
     matches!(c, NUMBER | WORD)
 }
 
-/// A text of the wire for messages, with a name for each varying part.
+/// A wire text for display, with its varying parts named.
 pub fn readable(text: &str) -> String {
     text.replace(NUMBER, "{number}").replace(WORD, "{word}")
 }
@@ -28,7 +28,7 @@ pub struct Varying {
 /// A place in the template's own text whose content varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct VaryingPlace {
-    /// The text before it on its line, as far as that names it.
+    /// The text before it on its line, back to the nearest word.
     before: String,
     /// The placeholders, and the text between them.
     middle: String,
@@ -36,11 +36,11 @@ struct VaryingPlace {
     after: String,
 }
 
-/// How far two varying texts on one line may be apart to be one.
+/// Varying texts on one line are one text if fewer bytes than this separate them.
 const NEAR: usize = 6;
 
 impl Varying {
-    /// Compares the numbers on both sides of two values, as far as the rest of the text there is the same.
+    /// Compares the numbers on both sides of two values, as far as the other text there is equal.
     pub fn around(&mut self, one: &(String, String), two: &(String, String)) {
         let same = |(a, b): &(&&str, &&str)| a == b || is_number(a) && is_number(b);
         let (a, b) = (tokens(&one.0), tokens(&two.0));
@@ -68,7 +68,7 @@ impl Varying {
             let start = at;
             let mut middle = String::new();
             let mut end = at;
-            // Varying texts on one line with little in between are one text, such as a date.
+            // Varying texts with little in between are one text, such as a date.
             while let (Some(a), Some(b)) = (one.get(at), two.get(at)) {
                 if differs(at) {
                     if !(is_word(a) && is_word(b) && may_vary(a) && may_vary(b)) {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_known_by_the_text_around_it() {
+    fn a_place_is_recognized_by_the_text_around_it() {
         let place = VaryingPlace { before: "day ".to_owned(), middle: "\u{2}-\u{2}".to_owned(), after: "|".to_owned() };
         for (text, steady) in [
             ("<day 03-12|>", "<day \u{2}-\u{2}|>"),

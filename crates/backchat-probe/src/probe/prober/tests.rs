@@ -1,4 +1,4 @@
-//! What a prober finds out about small chat templates.
+//! Probers of small chat templates.
 
 use super::super::request_shape::Absent;
 use super::*;
@@ -38,7 +38,7 @@ fn a_prober_settles_on_the_first_request_shape_that_shows_content() {
         ("{% for m in messages %}{{ m.content }}{% endfor %}", Some((RequestShape::USUAL, false))),
         (parts, Some((RequestShape { content_parts: true, ..RequestShape::USUAL }, false))),
         (demanding, Some((RequestShape { offer: Offer::Always, ..RequestShape::USUAL }, true))),
-        // The prompt alone is not enough: content has to show as well.
+        // The prompt alone is not enough: content must show as well.
         ("{{ messages[0].content }}", None),
         ("{{ raise_exception('no') }}", None),
     ];
@@ -73,7 +73,7 @@ fn a_refused_conversation_is_rendered_in_another_request_shape() {
         assert_eq!(prober.render_in(RequestShape::USUAL, &messages, &none, false), None);
         let text = prober.render(&messages, &none, false).unwrap();
         assert!(text.ends_with("<|assistant|>Noneqzname_one<|end|>"), "{text}");
-        // Each message of the template is kept once, however often it refuses.
+        // Each error message is kept once.
         prober.render_in(RequestShape { arguments_text: true, ..RequestShape::USUAL }, &messages, &none, false);
         assert_eq!(prober.refused(), ["calls have no content"]);
         assert!(prober.refuses_calls().is_none(), "another request shape is accepted");
@@ -81,7 +81,7 @@ fn a_refused_conversation_is_rendered_in_another_request_shape() {
 }
 
 #[test]
-fn a_prober_knows_the_error_of_a_template_that_accepts_no_calls() {
+fn the_error_of_a_template_that_refuses_calls_is_reported() {
     let source = chat_template("{% if m.tool_calls %}{{ raise_exception('no tools here') }}{% endif %}{{ m.content }}");
     with_prober(&source, |prober| {
         assert_eq!(prober.refuses_calls().unwrap().message, "no tools here");
@@ -90,7 +90,7 @@ fn a_prober_knows_the_error_of_a_template_that_accepts_no_calls() {
 }
 
 #[test]
-fn a_refused_request_says_something_else_besides() {
+fn a_refused_request_is_tried_with_additions() {
     let calls = "{{ m.content }}{% for c in m.tool_calls %}{{ c.id }}{% endfor %}";
     let refuses =
         |test: &str| format!("{{% if {test} %}}{{{{ raise_exception('no') }}}}{{% endif %}}{}", chat_template(calls));
@@ -112,7 +112,7 @@ fn a_refused_request_says_something_else_besides() {
             let messages = said(Answer::calls(vec![call(0, 1)]));
             let shape = prober.accepted(&messages, &Setting::new()).next();
             assert_eq!(shape, Some(helps), "{source}");
-            // Whatever the template was given, the render has the ids of the conversation.
+            // The render has the original ids, whatever ids the template was given.
             let text = prober.render(&messages, &Setting::new(), false).unwrap();
             assert!(text.ends_with("<|assistant|>qzId1aaaa<|end|>"), "{text}");
         });
@@ -128,7 +128,8 @@ fn the_origins_of_a_render_are_those_of_its_text_with_the_ids_of_the_conversatio
         let text = prober.render(&messages, &none, false).unwrap();
         assert!(text.ends_with("<qzId1aaaa>after<|end|>"), "{text}");
         let origins = prober.origins(&messages, &none, false, &text).expect("the render is known");
-        let printed = |origin: &Origin| (&text[origin.text.clone()], &prober.source()[origin.source.clone()]);
+        let printed =
+            |origin: &Origin| (&text[origin.text.clone()], &prober.template().source()[origin.source.clone()]);
         let printed: Vec<(&str, &str)> = origins.iter().map(printed).collect();
         let of = |written: &str| printed.iter().find(|(text, _)| *text == written).map(|(_, source)| *source);
         assert_eq!(of("qzId1aaaa"), Some("c.id"), "{printed:?}");
@@ -137,14 +138,14 @@ fn the_origins_of_a_render_are_those_of_its_text_with_the_ids_of_the_conversatio
 }
 
 #[test]
-fn special_tokens_that_a_template_reads_and_nobody_gave_are_unset() {
+fn special_tokens_that_are_read_but_not_given_are_unset() {
     let template = ChatTemplate::compile("{{ bos_token }}{{ eos_token }}{{ mode }}").unwrap();
     let variables = Object::from_iter([("eos_token".to_owned(), "</s>".into())]);
     assert_eq!(Prober::new(&template, &variables, None).unset_tokens(), ["bos_token"]);
 }
 
 #[test]
-fn the_paths_of_a_render_are_the_keys_it_asks_for() {
+fn the_paths_of_a_render_are_the_keys_it_looks_up() {
     with_prober("{% for m in messages %}{{ m.content }}{{ m.thinking }}{% endfor %}", |prober| {
         let paths = prober.paths(RequestShape::USUAL, &said(Answer::content("Hello")), &Setting::new());
         assert!(paths.iter().any(|path| path == "messages[].thinking"), "{paths:?}");
@@ -153,7 +154,7 @@ fn the_paths_of_a_render_are_the_keys_it_asks_for() {
 }
 
 #[test]
-fn the_tools_of_a_context_are_those_called_offered_or_demanded() {
+fn a_context_has_the_tools_that_are_called_offered_or_required() {
     with_prober("{{ tools }}{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
         let shape = RequestShape { absent: Absent::Null, ..RequestShape::USUAL };
         let names = |prober: &Prober<'_>, answer: Answer| -> Option<String> {
@@ -172,7 +173,7 @@ fn the_tools_of_a_context_are_those_called_offered_or_demanded() {
 }
 
 #[test]
-fn offered_tools_show_as_those_of_the_context() {
+fn offered_tools_render_like_tools_in_the_context() {
     with_prober("{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
         let tools = RequestShape::USUAL.tools(&said(Answer::calls(vec![call(2, 1)])));
         let offered = prober.offering(Some(tools.clone()));
@@ -184,7 +185,7 @@ fn offered_tools_show_as_those_of_the_context() {
         let shown = offered.render(&messages, &none, false).unwrap();
         assert!(shown.contains(needle::NAMES[2]), "{shown}");
         assert_eq!(shown, of_context(&offered, &none));
-        // Those of a setting come first.
+        // Tools in a setting take precedence.
         let setting = Setting::from([("tools".to_owned(), Value::List(Vec::new()))]);
         let shown = offered.render(&messages, &setting, false).unwrap();
         assert!(shown.starts_with("[]"), "{shown}");
@@ -193,7 +194,7 @@ fn offered_tools_show_as_those_of_the_context() {
 }
 
 #[test]
-fn requests_that_come_to_one_context_are_rendered_once() {
+fn requests_with_equal_contexts_are_rendered_once() {
     with_prober("{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
         let messages = said(Answer::content("Hello"));
         let shown = prober.render(&messages, &Setting::new(), false);
@@ -209,7 +210,7 @@ fn requests_that_come_to_one_context_are_rendered_once() {
 }
 
 #[test]
-fn a_conversation_that_no_form_helps_is_tried_in_all_of_them_once() {
+fn a_conversation_that_every_form_refuses_is_tried_in_each_form_once() {
     let chat = "{% for m in messages %}{{ m.content }}{{ raise_exception('no') if m.tool_calls }}{% endfor %}";
     with_prober(chat, |prober| {
         let none = Setting::new();
