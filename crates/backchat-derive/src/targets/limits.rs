@@ -1,4 +1,4 @@
-//! The limits of a template for a reader: the checks of this room, in advance, for code that writes templates.
+//! The limits of a template for a reader, for code that writes templates.
 
 use super::{CONTENT, Reader, THINKING, TOOL_CALLS};
 
@@ -16,7 +16,7 @@ pub struct Limits {
     pub joins_text: bool,
     /// Whether these fields may have a `transform`, or a content parser other than `text`.
     pub shapes_text: bool,
-    /// Whether `repeats` of the field for reasoning does no harm.
+    /// Whether the field for reasoning may have `repeats`.
     pub repeats_reasoning: bool,
     /// Whether open and close patterns may look ahead or behind.
     pub looks_around: bool,

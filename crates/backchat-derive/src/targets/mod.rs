@@ -1,5 +1,5 @@
-//! The readers of response templates, and what each refuses, drops or misreads: the same facts for advice about a
-//! template (`lint --target`) and for writing one within a reader's limits.
+//! The readers of response templates, and what each refuses, drops or misreads. Advice about a template
+//! (`lint --target`) and code that writes one within a reader's limits use the same facts.
 //!
 //! A [`Target`] is a name for one [`Reader`], or for several that must all accept the template.
 //!
@@ -31,11 +31,11 @@ pub(crate) use smg::patterns;
 
 use backchat_parser::template::Template;
 
-/// The readers' name of the model's reasoning.
+/// The readers' name for the model's reasoning.
 pub const THINKING: &str = "thinking";
-/// Their name of the answer's text.
+/// Their name for the answer's text.
 pub const CONTENT: &str = "content";
-/// Their name of tool calls.
+/// Their name for tool calls.
 pub const TOOL_CALLS: &str = "tool_calls";
 
 /// A program that reads response templates.
@@ -54,7 +54,7 @@ pub enum Reader {
     Smg,
 }
 
-/// A reader, or several that must all take a template.
+/// A reader, or several that must all accept a template.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Target {
     /// Its name on the command line.
@@ -63,7 +63,7 @@ pub struct Target {
     pub readers: &'static [Reader],
 }
 
-/// Every target, in the order in which they are offered.
+/// Every target, in the order in which they are listed.
 pub static TARGETS: [Target; 6] = [
     Target { name: "transformers", readers: &[Reader::Transformers] },
     Target { name: "trl", readers: &[Reader::Trl] },
@@ -122,7 +122,7 @@ impl Reader {
         }
     }
 
-    /// Problems there with a template that it loads.
+    /// Its problems with a template that it loads.
     pub fn cautions(self, template: &Template) -> Vec<Caution> {
         match self {
             Self::Transformers | Self::Smg => Vec::new(),
@@ -139,12 +139,12 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// Why its readers refuse a template, reader by reader; empty where all of them load it.
+    /// Why its readers refuse a template, reader by reader; empty if all of them load it.
     pub fn check(&self, template: &Template) -> Vec<Refusal> {
         self.readers.iter().flat_map(|reader| reader.check(template)).collect()
     }
 
-    /// Which of its readers refuses a pattern in a role, and why; `None` where all of them take it.
+    /// Which of its readers refuses a pattern in a role, and why; `None` if all of them accept it.
     pub fn check_pattern(&self, source: &str, role: Role) -> Option<(Reader, String)> {
         self.readers.iter().find_map(|reader| Some((*reader, reader.check_pattern(source, role)?)))
     }

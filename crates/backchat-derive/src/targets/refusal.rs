@@ -1,4 +1,4 @@
-//! The objections of a reader to a template: why it refuses it, or what it drops or misreads.
+//! The objections of a reader to a template: why it refuses it, what it drops, what it misreads.
 
 use super::Reader;
 use backchat_core::json::Path;
@@ -20,7 +20,7 @@ pub struct Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A field whose name it does not know; in [`Refusal::place`] the field.
+    /// A field whose name it does not know; [`Refusal::place`] is the field.
     Field,
     /// A key of `defaults` that it does not know.
     Default,
@@ -45,7 +45,7 @@ pub enum Reason {
 pub struct Caution {
     /// The reader that has the problem.
     pub reader: Reader,
-    /// The value that makes it go wrong, as a path in the template; the root if something is missing.
+    /// The value that causes the problem, as a path in the template; the root if something is missing.
     pub place: Path,
     /// The effect.
     pub effect: String,
@@ -59,8 +59,8 @@ impl Caution {
     }
 }
 
-/// The role of a pattern. Readers search the text for a delimiter while it still grows, and for the others only
-/// when all of it is there.
+/// The role of a pattern. Readers search for a delimiter while the text grows, and for the others once it is
+/// complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// An `open_pattern` or a `close_pattern`.

@@ -10,7 +10,7 @@ fn field_path(name: &str) -> Path {
     Path::root().key("fields").key(name)
 }
 
-/// Why one of the two refuses a template.
+/// Why either of the two refuses a template.
 pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     let mut refuse = |place, reason, words| refusals.push(Refusal { reader, place, reason, words });
@@ -36,7 +36,7 @@ pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
             ("transform", field.transform.is_some()),
             ("join", field.join.is_some()),
         ];
-        for (key, _) in shaped.into_iter().filter(|(_, is_there)| *is_there) {
+        for (key, _) in shaped.into_iter().filter(|(_, is_set)| *is_set) {
             let words = format!(
                 "response_template field '{}' uses semantics that cannot be streamed by the OpenAI serving adapter",
                 field.name
@@ -52,7 +52,7 @@ pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
 
 /// Problems in vLLM with a template that it loads.
 pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
-    let mut cautions = neither(Reader::Vllm, template);
+    let mut cautions = unselectable(Reader::Vllm, template);
     if let Some(thinking) = template.field(THINKING) {
         let path = field_path(THINKING);
         let caution = |place, effect: &str, help| Caution::new(Reader::Vllm, place, effect, help);
@@ -84,7 +84,7 @@ pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
 
 /// Problems in SGLang with a template that it loads.
 pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
-    let mut cautions = neither(Reader::Sglang, template);
+    let mut cautions = unselectable(Reader::Sglang, template);
     let mut caution =
         |place, effect: &str, help: &str| cautions.push(Caution::new(Reader::Sglang, place, effect, help));
     let content = template.field(CONTENT);
@@ -124,7 +124,7 @@ pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
     cautions
 }
 
-/// The key of a delimiter.
+/// The key under which a delimiter is written.
 fn written(delimiter: Option<&Delimiter>, field: &Field) -> &'static str {
     match (delimiter, field.close.is_some()) {
         (Some(Delimiter::Literals { .. }), true) => "close",
@@ -134,7 +134,7 @@ fn written(delimiter: Option<&Delimiter>, field: &Field) -> &'static str {
     }
 }
 
-/// The text that ends the content and, all by itself, a call.
+/// A text that ends the content and that a call can end with as well.
 fn ends_with_turn(close: &backchat_parser::pattern::Pattern, content: &Field) -> Option<String> {
     let ends = match content.close.as_ref()? {
         Delimiter::Literals { literals, .. } => literals.clone(),
@@ -145,7 +145,7 @@ fn ends_with_turn(close: &backchat_parser::pattern::Pattern, content: &Field) ->
 }
 
 /// A server selects its parsers by the fields of reasoning and calls.
-fn neither(reader: Reader, template: &Template) -> Vec<Caution> {
+fn unselectable(reader: Reader, template: &Template) -> Vec<Caution> {
     if template.field(THINKING).is_some() || template.field(TOOL_CALLS).is_some() {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! smg: the verdict comes from the crate itself.
+//! smg: its own crate gives the verdict.
 
 use serde_json::{Value as Json, json};
 use smg_response_template::{LoadError, Unsupported, load_response_template};
@@ -7,7 +7,7 @@ use super::{Reader, Reason, Refusal, Role};
 use backchat_core::json::{Object, Path, Value};
 use backchat_parser::template::{ContentSpec, Delimiter, Field, Template};
 
-/// Why it refuses a template: every pattern that it refuses, and what else there is.
+/// Why it refuses a template: every pattern that it refuses, and its other objections.
 pub(super) fn check(template: &Template) -> Vec<Refusal> {
     let Err(first) = load(&template.to_value()) else { return Vec::new() };
     let mut refusals: Vec<Refusal> = patterns(template)
@@ -17,9 +17,9 @@ pub(super) fn check(template: &Template) -> Vec<Refusal> {
     for field in template.fields() {
         let path = Path::root().key("fields").key(&field.name);
         let below = path.steps();
-        let is_told = |refusal: &Refusal| refusal.place.steps().starts_with(&below);
+        let is_reported = |refusal: &Refusal| refusal.place.steps().starts_with(&below);
         if let Err(why) = load(&alone(field))
-            && !refusals.iter().any(is_told)
+            && !refusals.iter().any(is_reported)
         {
             refusals.push(refusal(path.key(why.key(field)), why.reason, why.words));
         }
@@ -47,7 +47,7 @@ fn refusal(place: Path, reason: Reason, words: String) -> Refusal {
     Refusal { reader: Reader::Smg, place, reason, words }
 }
 
-/// Its message, and the kind of construct that it is about.
+/// Its message, and the kind of construct that the message is about.
 struct Why {
     reason: Reason,
     words: String,
@@ -70,7 +70,7 @@ impl Why {
         }
     }
 
-    /// The key of a field that this is about.
+    /// The key of the field that the message is about.
     fn key(&self, field: &Field) -> &'static str {
         match self.reason {
             Reason::Argument => "content_args",
@@ -88,14 +88,14 @@ fn load(template: &Value) -> Result<(), Why> {
     load_response_template(&json).map(|_| ()).map_err(|error| Why::of(&error))
 }
 
-/// A template of one field only.
+/// A template with only this field.
 fn alone(field: &Field) -> Value {
     let mut fields = Object::new();
     fields.insert(field.name.clone(), field.to_value());
     Value::from([("start_anchor", "a".into()), ("fields", Value::Object(fields))])
 }
 
-/// Every pattern that is written as one, with its path and role.
+/// Every pattern (not literals), with its path and role.
 pub(crate) fn patterns(template: &Template) -> Vec<(Path, String, Role)> {
     let mut patterns = Vec::new();
     if let Delimiter::Pattern(pattern) = template.start_anchor() {

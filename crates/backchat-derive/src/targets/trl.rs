@@ -1,4 +1,4 @@
-//! TRL: it parses with transformers and then needs a list of calls; if anything fails, the whole output becomes
+//! TRL: it parses with transformers and then needs a list of calls. If anything fails, the whole output becomes
 //! content.
 
 use super::{Caution, Reader, TOOL_CALLS};

@@ -31,7 +31,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// The readings in the order in which to try them, for a template that writes these literals.
+    /// The readings in the order to try them, for a template with these literals.
     pub(crate) fn ordered(literals: &[String]) -> impl Iterator<Item = Reading> {
         let segmentations = Segmentation::ordered(literals);
         let exact = segmentations.map(|segmentation| Reading { segmentation, comparison: Comparison::Exact });
