@@ -266,7 +266,7 @@ struct Attempt {
     avoided: Vec<Refusal>,
     /// The delimiters that the draft dropped for their sake.
     dropped: Vec<(String, String)>,
-    is_asked: bool,
+    is_requested: bool,
     /// The lessons of samples beyond the renders.
     lessons: Lessons,
 }
@@ -283,7 +283,7 @@ impl Attempt {
             refusals: readers.refusals(&template),
             avoided: Vec::new(),
             dropped: way.dropped,
-            is_asked: readers.is_asked,
+            is_requested: readers.is_requested,
             lessons: Lessons::default(),
         })
     }
@@ -345,14 +345,14 @@ impl Attempt {
 
     /// Whether there is nothing to improve.
     fn is_whole(&self) -> bool {
-        self.reads_all() && (self.refusals.is_empty() || !self.is_asked)
+        self.reads_all() && (self.refusals.is_empty() || !self.is_requested)
     }
 
     /// Lower is better.
     fn rank(&self) -> (bool, usize, usize, usize, bool) {
         let is_refused = !self.refusals.is_empty();
         let departures = self.explained.departures.len();
-        (is_refused && self.is_asked, self.verdict.failed(), self.verdict.astray(), departures, is_refused)
+        (is_refused && self.is_requested, self.verdict.failed(), self.verdict.astray(), departures, is_refused)
     }
 }
 
@@ -423,7 +423,7 @@ mod tests {
     }
 
     /// An attempt that reads `passed` of ten conversations, refused or not.
-    fn attempt(passed: usize, refusals: Vec<Refusal>, is_asked: bool) -> Attempt {
+    fn attempt(passed: usize, refusals: Vec<Refusal>, is_requested: bool) -> Attempt {
         let mut verdict = Verdict { cases: 10, passed, ..Verdict::default() };
         verdict.failures.extend((passed < 10).then(|| Failure {
             count: 10 - passed,
@@ -444,7 +444,7 @@ mod tests {
             refusals,
             avoided: Vec::new(),
             dropped: Vec::new(),
-            is_asked,
+            is_requested,
             lessons: Lessons::default(),
         }
     }
@@ -480,7 +480,8 @@ mod tests {
             attempts.into_iter().for_each(|attempt| keep(&mut best, attempt));
             best.unwrap().draft
         };
-        let refused = |is_asked| vec![attempt(10, vec![refusal()], is_asked), attempt(7, Vec::new(), is_asked)];
+        let refused =
+            |is_requested| vec![attempt(10, vec![refusal()], is_requested), attempt(7, Vec::new(), is_requested)];
         assert_eq!(best(refused(true)), "7".into());
         assert_eq!(best(refused(false)), "10".into());
         assert_eq!(
@@ -507,7 +508,8 @@ mod tests {
 
     #[test]
     fn nothing_is_left_to_improve_once_all_is_read_and_no_asked_reader_refuses_it() {
-        let is_whole = |passed, refusals: Vec<Refusal>, is_asked| attempt(passed, refusals, is_asked).is_whole();
+        let is_whole =
+            |passed, refusals: Vec<Refusal>, is_requested| attempt(passed, refusals, is_requested).is_whole();
         assert!(is_whole(10, vec![], true));
         assert!(is_whole(10, vec![refusal()], false));
         assert!(!is_whole(10, vec![refusal()], true));

@@ -223,7 +223,7 @@ pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
     let prober = &wire.prober(proof.prober());
     let (readings, of_readers) = readers::report(set, &wire, &reasoning_field, &attempt);
-    let meets_readers = attempt.refusals.is_empty() || !set.is_asked;
+    let meets_readers = attempt.refusals.is_empty() || !set.is_requested;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_special_token_that_the_turn_prints_is_asked_for_in_the_first_line() {
+    fn a_special_token_that_the_turn_prints_is_requested_in_the_first_line() {
         let source = CHAT.replace("<end>", "{{ eos_token }}");
         let first = "partial: the model's turn prints `eos_token`, which was not given: add `--set eos_token=TEXT`\n";
         assert!(report(&source).starts_with(first), "{}", report(&source));

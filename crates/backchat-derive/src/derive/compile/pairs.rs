@@ -141,7 +141,7 @@ fn gap(pairs: &Pairs) -> (String, String) {
     }
 }
 
-/// A text beside a value: a line break that frames the value is optional, other white space is the value's.
+/// A text next to a value: a line break between them is optional, other white space belongs to the value.
 fn framed(text: &str) -> String {
     let inner = text.trim();
     if inner.is_empty() {

@@ -1,4 +1,4 @@
-//! A response template within the limits of its readers: the ways to write it, the closest first.
+//! Ways to write a response template within the limits of its readers, the closest first.
 
 use super::super::compile::pieces::Branches;
 use super::super::compile::{any_of, escape, one_or_many};
@@ -15,11 +15,10 @@ pub(in crate::derive) struct Fitted {
     pub dropped: Vec<(String, String)>,
 }
 
-/// How many ways are given at most.
+/// How many ways are returned at most.
 const MOST: usize = 8;
 
-/// The ways to write a template within limits. A construct that no rewrite helps stays as it is, for the reader to
-/// refuse.
+/// The ways to write a template within limits. A construct without a rewrite stays, and the reader refuses it.
 pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> Vec<Fitted> {
     let mut plain = template.clone();
     if let Some(allowed) = limits.defaults
@@ -71,7 +70,7 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
     found
 }
 
-/// A template that keeps every piece of a text that calls or marks interrupt; `None` if it has no such pieces.
+/// A template that keeps every piece of a text that calls or marks interrupt; `None` if nothing interrupts it.
 pub(super) fn joined(template: &Value) -> Option<Value> {
     let mut template = template.clone();
     let parts = fields(&mut template).filter(|(_, field)| field.keys().any(|key| key.starts_with("open"))).count();
@@ -82,8 +81,8 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
         return None;
     }
     for (name, field) in fields(&mut template).filter(|(name, _)| *name != TOOL_CALLS) {
-        // White space beside a mark would become a separate piece, empty except for the join after it. It is bounded: a
-        // run without a bound would be held, and scanned again from each of its characters.
+        // White space next to a mark would become a piece of its own. It is bounded: an unbounded run would be held, and
+        // scanned again from each of its characters.
         if name != CONTENT {
             spaced(field, "open", "\\s{0,4}", "");
             spaced(field, "close", "", "\\s*");
@@ -104,7 +103,7 @@ fn spaced(field: &mut Object, side: &str, before: &str, after: &str) {
     put(field, side, &format!("{side}_pattern"), format!("{before}{}{after}", any_of(texts)).into());
 }
 
-/// Writes a pattern that is a list of texts as one.
+/// Writes a pattern that only matches certain texts as a list of literals.
 fn literal(field: &mut Object, side: &str) {
     let key = format!("{side}_pattern");
     let texts = field.get(&key).and_then(Value::as_str).and_then(Branches::read).and_then(|pattern| pattern.literals());
@@ -134,7 +133,7 @@ fn fields(template: &mut Value) -> impl Iterator<Item = (&str, &mut Object)> {
     fields.filter_map(|(name, field)| Some((name, entries_mut(field)?)))
 }
 
-/// The template with one pattern rewritten. A mark that its close takes from the next field may be missing there.
+/// The template with one pattern rewritten. A mark that the close now consumes becomes optional in the next field's open.
 fn with(way: &Fitted, path: &Path, rewrite: &Rewrite) -> Fitted {
     let mut way = way.clone();
     if let Some(place) = at(&mut way.template, path) {
@@ -176,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_nothing_is_written_otherwise() {
+    fn without_limits_nothing_changes() {
         let template = value(r#"{"defaults": {"role": "assistant", "name": "a"}, "fields": {"x": {"repeats": true}}}"#);
         assert_eq!(within(&template, &[], &Limits::NONE), [Fitted { template, dropped: Vec::new() }]);
     }
 
     #[test]
-    fn keys_that_a_reader_does_not_know_are_left_out() {
+    fn keys_that_a_reader_does_not_know_are_removed() {
         let template = value(r#"{"defaults": {"role": "assistant", "name": "a"}, "fields": {}}"#);
         let limits = Limits { defaults: Some(&["role"]), ..Limits::NONE };
         let defaults = within(&template, &[], &limits)[0].template.get("defaults").unwrap().to_string();
@@ -192,12 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_a_list_of_texts_is_written_as_one() {
+    fn a_pattern_of_fixed_texts_is_written_as_literals() {
         let limits = Limits { literal_reasoning: true, ..Limits::NONE };
         for (written, fitted) in [
             (r#"{"open_pattern": "<x>\\s*"}"#, r#"{"open": "<x>"}"#),
             (r#"{"close_pattern": "(?:</x>|<\\|end\\|>)\\s*"}"#, r#"{"close": ["</x>", "<|end|>"]}"#),
-            // No list of texts expresses this: the reader has to refuse it.
+            // No list of literals expresses this: the reader must refuse it.
             (r#"{"open_pattern": "<x\\d>"}"#, r#"{"open_pattern": "<x\\d>"}"#),
         ] {
             assert_eq!(field(written, &limits), value(fitted), "{written}");
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_around_is_taken_out_for_a_reader_that_has_none() {
+    fn look_arounds_are_removed_for_a_reader_without_them() {
         let template =
             value(r#"{"start_anchor": "<b>", "fields": {"content": {"close_pattern": "(?:<end>|(?=<call>))"}}}"#);
         let ways = within(&template, &[Reader::Smg], &Limits::NONE);
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_text_are_joined_if_something_parts_them() {
+    fn pieces_of_a_text_are_joined_if_something_separates_them() {
         let template = |open: &str| {
             value(&format!(
                 r#"{{"fields": {{"thinking": {{{open}}}, "tool_calls": {{"open": "<c>"}}, "content": {{}}}}}}"#
@@ -230,7 +229,7 @@ mod tests {
             "thinking": {"open_pattern": "\\s{0,4}<t>", "close_pattern": "</t>\\s*", "repeats": true, "join": "\n\n"},
             "tool_calls": {"open": "<c>"}, "content": {"repeats": true, "join": "\n\n"}}}"#;
         assert_eq!(made, value(wanted));
-        assert_eq!(joined(&value(r#"{"fields": {"content": {}}}"#)), None, "nothing parts it");
+        assert_eq!(joined(&value(r#"{"fields": {"content": {}}}"#)), None, "nothing separates it");
         assert_eq!(joined(&value(r#"{"fields": {"content": {"open": "<s>"}, "x": {"open": "<x>"}}}"#)), None);
     }
 }

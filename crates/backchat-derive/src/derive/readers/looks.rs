@@ -4,11 +4,11 @@ use super::super::compile::pieces::{Branch, Branches, PatternItem, literal};
 use super::super::compile::{without_doubled_space, written};
 use crate::wire::marks::Segmentation;
 
-/// A rewritten pattern.
+/// A pattern without some of its look-arounds; finally, without any and as text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rewrite {
-    pub pattern: String,
-    /// The mark that a close takes now though the next field's open began with it.
+pub(super) struct Rewrite<P = String> {
+    pub pattern: P,
+    /// The mark that a close now consumes although the next field's open began with it.
     pub taken: Option<String>,
     /// The dropped alternatives.
     pub dropped: Vec<String>,
@@ -21,10 +21,10 @@ const MOST: usize = 64;
 /// The ways to write a pattern without looking around; none if it is impossible.
 pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     let Some(branches) = Branches::read(pattern) else { return Vec::new() };
-    let mut open = vec![Removal { branches, taken: None, dropped: Vec::new(), cost: 0 }];
+    let mut open = vec![Rewrite { pattern: branches, taken: None, dropped: Vec::new(), cost: 0 }];
     let mut found: Vec<Rewrite> = Vec::new();
     for _ in 0..MOST {
-        let Some(Removal { branches, taken, dropped, cost }) = open.pop() else { break };
+        let Some(Rewrite { pattern: branches, taken, dropped, cost }) = open.pop() else { break };
         let Some(changes) = first(&branches, closes) else {
             let pattern = without_doubled_space(&greedy(&branches).to_string());
             if !pattern.is_empty() && !found.iter().any(|known| known.pattern == pattern) {
@@ -32,8 +32,8 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
             }
             continue;
         };
-        open.extend(changes.into_iter().map(|change| Removal {
-            branches: change.branches,
+        open.extend(changes.into_iter().map(|change| Rewrite {
+            pattern: change.pattern,
             taken: taken.clone().or(change.taken),
             dropped: [dropped.as_slice(), &change.dropped].concat(),
             cost: cost + change.cost,
@@ -43,16 +43,8 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     found
 }
 
-/// A pattern with look-arounds removed or rewritten.
-struct Removal {
-    branches: Branches,
-    taken: Option<String>,
-    dropped: Vec<String>,
-    cost: usize,
-}
-
 /// The ways to remove the first look-around; `None` if there is none.
-fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
+fn first(branches: &Branches, closes: bool) -> Option<Vec<Rewrite<Branches>>> {
     for (i, branch) in branches.0.iter().enumerate() {
         for (j, item) in branch.0.iter().enumerate() {
             let with = |items: Vec<PatternItem>| {
@@ -66,10 +58,10 @@ fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
                 PatternItem::Atom(_) => {}
                 PatternItem::Group { open, inside, repeat } => {
                     let Some(changes) = first(inside, closes) else { continue };
-                    let wrap = |change: Removal| {
-                        let group =
-                            PatternItem::Group { open: open.clone(), inside: change.branches, repeat: repeat.clone() };
-                        Removal { branches: with(unwrapped(group)), ..change }
+                    let wrap = |change: Rewrite<Branches>| {
+                        let (open, repeat) = (open.clone(), repeat.clone());
+                        let group = PatternItem::Group { open, inside: change.pattern, repeat };
+                        Rewrite { pattern: with(unwrapped(group)), ..change }
                     };
                     return Some(changes.into_iter().map(wrap).collect());
                 }
@@ -82,44 +74,45 @@ fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
     None
 }
 
-/// The ways to remove the look-around at a place. What a close looks ahead for, it may take instead.
+/// The ways to remove the look-around at a place. A close may consume what it looks ahead for.
 fn changes(
     branches: &Branches,
     (i, j): (usize, usize),
     inside: &Branches,
     may_take: bool,
     with: &dyn Fn(Vec<PatternItem>) -> Branches,
-) -> Vec<Removal> {
+) -> Vec<Rewrite<Branches>> {
     let mut found = Vec::new();
+    let mut add = |pattern, taken, dropped, cost| found.push(Rewrite { pattern, taken, dropped, cost });
     let branch = branches.0.get(i).map_or(&[][..], |branch| &branch.0);
     let is_alone = branch.iter().enumerate().all(|(at, item)| at == j || item.is_space());
     if branches.0.len() > 1 {
         let mut fewer = branches.clone();
         let dropped = fewer.0.remove(i);
         let dropped = vec![Branches(vec![dropped]).to_string()];
-        found.push(Removal { branches: fewer, taken: None, dropped, cost: if is_alone { 0 } else { 2 } });
+        add(fewer, None, dropped, if is_alone { 0 } else { 2 });
     }
     if !is_alone {
-        found.push(Removal { branches: with(Vec::new()), taken: None, dropped: Vec::new(), cost: 1 });
+        add(with(Vec::new()), None, Vec::new(), 1);
     }
     if may_take {
         if is_alone && let Some(mark) = leading_mark(inside) {
             let items: Vec<PatternItem> = mark.chars().map(|c| PatternItem::Atom(written(c))).collect();
             let taken = Some(items.iter().map(ToString::to_string).collect());
-            found.push(Removal { branches: with(items), taken, dropped: Vec::new(), cost: 1 });
+            add(with(items), taken, Vec::new(), 1);
         }
-        // The end of the text ends a region by itself; a pattern that takes it may take the end of a chunk.
+        // The end of the text closes a region anyway; a pattern that matches it may match the end of a chunk.
         let endless = without_end(inside);
         for (inside, cost) in [(endless, 2), (Some(inside.clone()), 3)] {
             let Some(inside) = inside else { continue };
             let group = PatternItem::Group { open: "(?:".to_owned(), inside, repeat: String::new() };
-            found.push(Removal { branches: with(unwrapped(group)), taken: None, dropped: Vec::new(), cost });
+            add(with(unwrapped(group)), None, Vec::new(), cost);
         }
     }
     found
 }
 
-/// The branches without those that are the end of the text; `None` if no other is left, or none was one.
+/// The branches without those that match only the end of the text; `None` if no other is left or nothing changed.
 fn without_end(inside: &Branches) -> Option<Branches> {
     let is_end = |branch: &Branch| matches!(branch.0.as_slice(), [PatternItem::Atom(atom)] if ["\\Z", "$"].contains(&atom.as_str()));
     let mut left = inside.clone();
@@ -135,7 +128,7 @@ fn without_end(inside: &Branches) -> Option<Branches> {
     (changed && !left.0.is_empty()).then_some(left)
 }
 
-/// A group that holds one branch and does nothing else is its items.
+/// The items of a group that holds one branch and has no other effect, or the group.
 fn unwrapped(group: PatternItem) -> Vec<PatternItem> {
     match group {
         PatternItem::Group { open, inside: Branches(branches), repeat }
@@ -147,15 +140,15 @@ fn unwrapped(group: PatternItem) -> Vec<PatternItem> {
     }
 }
 
-/// The common first mark of everything it looks for.
+/// The first mark of the text that it looks for.
 fn leading_mark(inside: &Branches) -> Option<String> {
     let [Branch(items)] = inside.0.as_slice() else { return None };
     let text: String = items.iter().map_while(literal).collect();
     Segmentation::Words.first(&text).filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned)
 }
 
-/// A lazy run before an optional part as a greedy one that stops where that part begins: the same text, and no engine
-/// has to try it twice.
+/// Rewrites a lazy run before an optional part as a greedy one that stops where the part begins. It matches the same
+/// text without backtracking.
 fn greedy(branches: &Branches) -> Branches {
     let mut out = branches.clone();
     for Branch(items) in &mut out.0 {
@@ -203,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_only_looks_ahead_goes_or_takes_its_mark() {
+    fn a_branch_that_only_looks_ahead_is_dropped_or_consumes_its_mark() {
         assert_eq!(
             first_of(r"\s*(?:(?=\[CALLS\][^\s\[]+\[ARGS\])|</s>)\s*", true),
             [r"\s*</s>\s*", r"\s*(?:\[CALLS\]|</s>)\s*", r"\s*(?:\[CALLS\][^\s\[]+\[ARGS\]|</s>)\s*",]
@@ -211,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_goes_or_is_taken() {
+    fn a_guard_is_dropped_or_consumed() {
         assert_eq!(first_of(r"\}\s*(?=\s*(?:<e>|\Z))\s*", true), [r"\}\s*", r"\}\s*(?:<e>)\s*", r"\}\s*(?:<e>|\Z)\s*"]);
         assert_eq!(first_of(r"(?:<c>\s*|(?<=</c>) )", false), [r"<c>\s*"]);
     }
 
     #[test]
-    fn a_lazy_run_stops_where_what_may_follow_begins() {
+    fn a_lazy_run_becomes_greedy_before_an_optional_part() {
         assert_eq!(
             first_of(r"(?P<id>(?:\w+\.)?(?P<name>[^\s<]+?)(?::\d+)?)<", false),
             [r"(?P<id>(?:\w+\.)?(?P<name>[^\s<:]+)(?::\d+)?)<"]
@@ -225,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_around_cannot_be_written_otherwise() {
+    fn a_pattern_that_only_looks_around_has_no_rewrite() {
         assert_eq!(first_of(r"(?=\[\s*\{)", false), Vec::<String>::new());
     }
 }

@@ -1,4 +1,4 @@
-//! The readers of a draft: their limits, the ways to write it within them, and the verdict of each.
+//! The readers of a draft: their limits, ways to write the draft within them, and the verdict of each.
 
 mod fit;
 mod looks;
@@ -17,7 +17,7 @@ use backchat_core::diagnostic::Diagnostic;
 use backchat_core::json::Value;
 use backchat_parser::template::Template;
 
-/// The names between which every program that renders a chat again copies the reasoning.
+/// Names of the reasoning that every program copies to one another before it renders a chat.
 const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
 
 /// The readers that a draft is written for: the requested ones, or every reader that one template can serve at no cost.
@@ -25,22 +25,22 @@ pub(super) struct ReaderSet {
     readers: Vec<Reader>,
     limits: Limits,
     /// Whether the user requested them: the draft must then keep to their limits at any cost.
-    pub is_asked: bool,
+    pub is_requested: bool,
 }
 
 impl ReaderSet {
     pub fn new(targets: &[&'static Target]) -> Self {
         let everyone = || Target::named("portable").into_iter().collect();
-        let is_asked = !targets.is_empty();
-        let targets: Vec<&Target> = if is_asked { targets.to_vec() } else { everyone() };
+        let is_requested = !targets.is_empty();
+        let targets: Vec<&Target> = if is_requested { targets.to_vec() } else { everyone() };
         let mut readers: Vec<Reader> = targets.iter().flat_map(|target| target.readers).copied().collect();
         readers.sort_unstable();
         readers.dedup();
         let mut limits = targets.iter().map(|target| target.limits()).fold(Limits::NONE, Limits::and);
-        if !is_asked {
+        if !is_requested {
             limits.reasoning = None;
         }
-        Self { readers, limits, is_asked }
+        Self { readers, limits, is_requested }
     }
 
     /// Whether the reasoning may have a name that the chat template does not read.
@@ -56,27 +56,27 @@ impl ReaderSet {
         name.or_else(|| keys.first().copied()).unwrap_or(THINKING).to_owned()
     }
 
-    /// Why the readers refuse a template. Nobody but its own chat template asks for the name of the reasoning.
+    /// Why the readers refuse a template. Unless readers were requested, the chat template decides the name of the reasoning.
     pub fn refusals(&self, template: &Template) -> Vec<Refusal> {
         let mut refusals: Vec<Refusal> = self.readers.iter().flat_map(|reader| reader.check(template)).collect();
-        refusals.retain(|refusal| self.is_asked || refusal.reason != Reason::Field);
+        refusals.retain(|refusal| self.is_requested || refusal.reason != Reason::Field);
         refusals
     }
 
-    /// The other ways to write a draft for its readers, the closest first.
+    /// Other ways to write a draft for its readers, the closest first.
     pub fn ways(&self, draft: &Value) -> Vec<Fitted> {
         let mut ways = fit::within(draft, &self.readers, &self.limits);
         ways.retain(|way| way.template != *draft);
         ways
     }
 
-    /// A draft that keeps every piece of a text, if the requested readers accept one and it makes a difference.
+    /// A draft that keeps every piece of a text, if that makes a difference and the requested readers accept it.
     pub fn joined(&self, draft: &Value) -> Option<Value> {
-        fit::joined(draft).filter(|_| self.is_asked && self.limits.joins_text)
+        fit::joined(draft).filter(|_| self.is_requested && self.limits.joins_text)
     }
 }
 
-/// The verdict of each reader on a draft, whose field of reasoning has a name, and the cost of the target.
+/// The verdict of each reader on a draft whose reasoning field has this name, and the cost of the target.
 pub(super) fn report(
     readers: &ReaderSet,
     wire: &WireFormat,
@@ -89,7 +89,7 @@ pub(super) fn report(
     let renamed = keys().next().filter(|_| readers.renames() && !keys().any(is_read));
     let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
     let diagnostics = verdicts::diagnostics(readers, &attempt.refusals, &attempt.avoided, &attempt.dropped, renamed);
-    (verdicts::readings(&loaded.template, readers), diagnostics)
+    (verdicts::all(&loaded.template, readers), diagnostics)
 }
 
 #[cfg(test)]
@@ -102,9 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_target_a_draft_suits_everyone_at_no_cost() {
+    fn without_a_target_a_draft_suits_all_readers_at_no_cost() {
         let unasked = ReaderSet::new(&[]);
-        assert!(!unasked.is_asked && !unasked.renames());
+        assert!(!unasked.is_requested && !unasked.renames());
         assert_eq!(unasked.readers, readers("portable").readers);
         // The name of the reasoning is the chat template's own, unless a reader that knows others was requested.
         let named = template(
@@ -131,15 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_joined_only_for_readers_that_were_asked_for() {
+    fn a_draft_is_joined_only_for_requested_readers() {
         let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
         assert!(readers("transformers").joined(&draft).is_some());
-        assert!(ReaderSet::new(&[]).joined(&draft).is_none(), "it would cost something");
-        assert!(readers("vllm").joined(&draft).is_none(), "it cannot");
+        assert!(ReaderSet::new(&[]).joined(&draft).is_none(), "it has a cost");
+        assert!(readers("vllm").joined(&draft).is_none(), "the reader does not join text");
     }
 
     #[test]
-    fn a_way_that_changes_nothing_is_none() {
+    fn a_way_that_changes_nothing_is_not_listed() {
         let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
         assert!(readers("transformers").ways(&draft).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Any response template written within the limits of readers, and proved to read the same conversations as before.
+//! Writes any response template within the limits of readers, and proves that it reads the same conversations as before.
 
 use super::super::proof::Proof;
 use super::super::{Options, compiled, with_proof};
@@ -15,12 +15,12 @@ pub struct Rewritten {
     pub template: Value,
     /// How many conversations were rendered and parsed back with it.
     pub cases: usize,
-    /// How many it misreads, not more than before.
+    /// How many it misreads: no more than before.
     pub failed: usize,
 }
 
-/// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation
-/// of its chat template as well as it does now. `None` where there is none, or no reader refuses it.
+/// Writes a response template within the limits of `options.targets` so that it reads the conversations of its chat
+/// template as well as before. `None` if that is impossible, or if no reader refuses the template.
 pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
     let chat_template = compiled(source)?;
     let readers = ReaderSet::new(&options.targets);
@@ -62,7 +62,7 @@ fn within_limits(
     Ok(None)
 }
 
-/// The template with another name for its reasoning, if one field can only be that.
+/// The template with another name for its reasoning, if exactly one field can be that.
 fn renamed(template: &Value, name: &str) -> Value {
     let others = |field: &&str| ![CONTENT, TOOL_CALLS, "role"].contains(field);
     let fields = template.get("fields").and_then(Value::as_object);

@@ -1,4 +1,4 @@
-//! The verdict of each reader on a draft: whether it accepts it, the costs, and the alternative draft.
+//! The verdict of each reader on a draft: whether it accepts it, what that costs, and a better target.
 
 use super::ReaderSet;
 use crate::targets::{CONTENT, Reader, Refusal, TOOL_CALLS};
@@ -10,13 +10,13 @@ use backchat_parser::template::Template;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ReaderVerdict {
-    /// Who reads it.
+    /// The reader.
     pub reader: Reader,
-    /// Why it refuses the draft, in its own words, each with the path of the refused construct; empty if it accepts it.
+    /// The reader's reasons to refuse the draft, each with the path of the refused construct; empty if it accepts it.
     pub refusals: Vec<String>,
     /// Problems in this reader with a draft that it accepts.
     pub costs: Vec<String>,
-    /// The target whose draft this reader accepts, or with which it keeps more, and the effect.
+    /// The target whose draft this reader accepts or loses less with, and the effect.
     pub other: Option<(&'static str, &'static str)>,
 }
 
@@ -48,12 +48,12 @@ impl ReaderVerdict {
 }
 
 /// The verdict of every reader on a draft.
-pub(in crate::derive) fn readings(template: &Template, readers: &ReaderSet) -> Vec<ReaderVerdict> {
-    let readings = Reader::ALL.into_iter().map(|reader| {
+pub(in crate::derive) fn all(template: &Template, readers: &ReaderSet) -> Vec<ReaderVerdict> {
+    let verdicts = Reader::ALL.into_iter().map(|reader| {
         let refused = reader.check(template);
         let mut costs: Vec<String> = reader.cautions(template).into_iter().map(|caution| caution.effect).collect();
         let mut other = None;
-        let asked = |reader: Reader| readers.is_asked && readers.readers.contains(&reader);
+        let asked = |reader: Reader| readers.is_requested && readers.readers.contains(&reader);
         if !refused.is_empty() {
             other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
         } else if loses_pieces(template) && keeps_one_piece(reader) {
@@ -63,25 +63,25 @@ pub(in crate::derive) fn readings(template: &Template, readers: &ReaderSet) -> V
         let refusals = refused.iter().map(in_words).collect();
         ReaderVerdict { reader, refusals, costs, other }
     });
-    readings.collect()
+    verdicts.collect()
 }
 
 fn in_words(refusal: &Refusal) -> String {
     format!("{} (at {})", refusal.words, refusal.place)
 }
 
-/// Whether a template has text outside all markers whose pieces replace one another.
+/// Whether content outside all markers is in pieces that overwrite one another.
 fn loses_pieces(template: &Template) -> bool {
-    let is_parted = template.field(TOOL_CALLS).is_some();
-    is_parted && template.field(CONTENT).is_some_and(|content| content.open.is_none() && content.join.is_none())
+    let has_calls = template.field(TOOL_CALLS).is_some();
+    has_calls && template.field(CONTENT).is_some_and(|content| content.open.is_none() && content.join.is_none())
 }
 
-/// Whether a reader gives the message as a whole; the servers send one piece after the other, and none is lost.
+/// Whether a reader returns the message as a whole. Servers stream each piece, so none is lost.
 fn keeps_one_piece(reader: Reader) -> bool {
     matches!(reader, Reader::Transformers | Reader::Trl | Reader::Smg)
 }
 
-/// The cost of the target, and why it could not be met.
+/// What the target costs, and why the draft does not meet it.
 pub(in crate::derive) fn diagnostics(
     readers: &ReaderSet,
     refusals: &[Refusal],
@@ -93,7 +93,7 @@ pub(in crate::derive) fn diagnostics(
     let mut add = |severity: Severity, id: &'static str, message: String, help: &str| {
         found.push(Diagnostic::new(severity, id, message).help(help));
     };
-    if readers.is_asked {
+    if readers.is_requested {
         for refusal in refusals {
             let message =
                 format!("{} refuses every draft that was found: {}", refusal.reader.title(), in_words(refusal));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_accepts_a_draft_at_a_cost_or_refuses_it() {
+    fn a_reader_accepts_a_draft_accepts_it_at_a_cost_or_refuses_it() {
         let reading = |refusals: &[&str], costs: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
             ReaderVerdict { reader: Reader::Smg, refusals: owned(refusals), costs: owned(costs), other: None }
@@ -160,27 +160,27 @@ mod tests {
     }
 
     #[test]
-    fn every_reader_is_asked_and_each_refusal_offers_its_own_target() {
+    fn every_reader_has_a_verdict_and_each_refusal_names_a_target() {
         let looks = template(&ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?=\\\\s)\""));
-        let found = readings(&looks, &ReaderSet::new(&[]));
+        let found = all(&looks, &ReaderSet::new(&[]));
         assert_eq!(found.iter().map(|reading| reading.reader).collect::<Vec<_>>(), Reader::ALL);
         let smg = found.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
         assert!(!smg.refusals.is_empty());
         assert_eq!(smg.other, Some(("smg", "gives a draft that smg accepts")));
-        let asked = readings(&looks, &ReaderSet::new(&[Target::named("smg").unwrap()]));
+        let asked = all(&looks, &ReaderSet::new(&[Target::named("smg").unwrap()]));
         let smg = asked.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
-        assert_eq!(smg.other, None, "it was asked for already");
+        assert_eq!(smg.other, None, "it was requested already");
     }
 
     #[test]
-    fn text_around_calls_is_lost_where_the_message_is_given_whole() {
+    fn text_around_calls_is_lost_if_the_reader_returns_the_whole_message() {
         assert!(loses_pieces(&template(ANSWER)));
         assert!(!loses_pieces(&template(&ANSWER.replace("\"close\": \"<end>\"", "\"join\": \"\", \"repeats\": true"))));
         assert_eq!(Reader::ALL.map(keeps_one_piece), [true, true, false, false, true]);
     }
 
     #[test]
-    fn the_cost_of_a_target_is_named_if_it_was_asked_for() {
+    fn the_cost_of_a_requested_target_is_reported() {
         let asked = ReaderSet::new(&[Target::named("smg").unwrap()]);
         let ids = |readers: &ReaderSet, refusals: &[Refusal], avoided: &[Refusal]| -> Vec<String> {
             diagnostics(readers, refusals, avoided, &[], None).into_iter().map(|found| found.message).collect()

@@ -1,10 +1,10 @@
-//! Whether a message is the expected one of a sample, up to differences that the format leaves open.
+//! Compares a message with the expected one of a sample, ignoring differences that the format leaves open.
 
 use backchat_core::json::{self, Object, Value};
 use backchat_core::python;
 use backchat_probe::probe::REASONING_KEYS;
 
-/// Keys that are not written in the text.
+/// Keys that the text does not carry.
 const IGNORED: [&str; 2] = ["role", "type"];
 
 /// The first part in which two messages differ: a key, or a part of a call. Outer white space of texts, empty values,
@@ -86,24 +86,24 @@ pub(super) fn same(wanted: &Value, got: &Value) -> bool {
                 || text == python::spelling(other)
                 || json::read(text).is_ok_and(|read| is_equal(&read, other))
         }
-        (a, b) => is_alike(a, b, same),
+        (a, b) => with_test(a, b, same),
     }
 }
 
 /// Whether two values are equal, numbers by value: `1.5e10` is `15000000000.0`.
 pub(super) fn is_equal(wanted: &Value, got: &Value) -> bool {
-    is_alike(wanted, got, is_equal)
+    with_test(wanted, got, is_equal)
 }
 
-/// The same, if the values inside are so by this test.
-fn is_alike(wanted: &Value, got: &Value, test: fn(&Value, &Value) -> bool) -> bool {
+/// Whether two values are equal, given a test for the values inside them.
+fn with_test(wanted: &Value, got: &Value, test: fn(&Value, &Value) -> bool) -> bool {
     match (wanted, got) {
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| test(value, other)))
         }
         (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| test(a, b)),
         (Value::Number(a), Value::Number(b)) => {
-            // Whole numbers have more digits than a float.
+            // An integer may have more digits than a float can hold.
             a == b || (!(a.is_integer() && b.is_integer()) && a.as_f64() == b.as_f64())
         }
         (a, b) => a == b,
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_format_leaves_open_is_no_difference() {
+    fn differences_that_a_format_leaves_open_are_ignored() {
         let call = |arguments: &str| {
             format!(
                 r#"{{"tool_calls": [{{"type": "function", "function": {{"name": "f", "arguments": {arguments}}}}}]}}"#
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_difference_is_named() {
+    fn the_first_difference_is_reported() {
         let call =
             |name: &str| format!(r#"{{"tool_calls": [{{"function": {{"name": "{name}", "arguments": {{}}}}}}]}}"#);
         for (wanted, got, named) in [

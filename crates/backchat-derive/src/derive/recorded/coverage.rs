@@ -1,10 +1,10 @@
-//! Whether every character of an output belongs to a field or a delimiter.
+//! Checks that every character of an output belongs to a field or a delimiter.
 
+use crate::derive::compile::pieces::{Branches, PatternItem, literal};
 use backchat_parser::parser::{Event, Finished, Span};
 use backchat_parser::template::Template;
 
-/// The first position of a parsed output that the template does not explain, in bytes of the text that was parsed, and
-/// why.
+/// The first position that the template does not explain, in bytes of the parsed text, and the reason.
 pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Finished) -> Option<(usize, String)> {
     let mut covered: Vec<Span> = Vec::new();
     for event in &finished.events {
@@ -51,7 +51,7 @@ fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, Stri
     let delimiters = others.flat_map(|field| field.open.iter().chain(&field.close));
     let marks = delimiters.flat_map(|delimiter| match delimiter.literals() {
         Some(literals) => literals.to_vec(),
-        None => literal_parts(delimiter.pattern().source()),
+        None => Branches::read(delimiter.pattern().source()).map_or_else(Vec::new, |pattern| literal_parts(&pattern)),
     });
     let is_mark =
         |mark: &str| mark.chars().count() > 3 && mark.chars().any(|c| !c.is_alphanumeric() && !c.is_whitespace());
@@ -65,7 +65,7 @@ fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, Stri
         .min()
 }
 
-/// Whether a range of the text is in quotes, or begins with a character that makes it code.
+/// Whether a range of the text is in quotes or backticks.
 fn is_quoted(text: &str, at: usize, length: usize) -> bool {
     let before = text.get(..at).and_then(|text| text.chars().next_back());
     let after = text.get(at + length..).and_then(|text| text.chars().next());
@@ -74,45 +74,30 @@ fn is_quoted(text: &str, at: usize, length: usize) -> bool {
     is_quote(before) || is_quote(after)
 }
 
-/// The mandatory literals of a pattern.
-fn literal_parts(pattern: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut chars = pattern.chars().peekable();
-    while let Some(c) = chars.next() {
-        let literal = match c {
-            '\\' => chars.next().filter(|c| !c.is_alphanumeric()),
-            '[' => {
-                while chars.next().is_some_and(|c| c != ']') {}
-                None
+/// The runs of literal characters in a pattern.
+fn literal_parts(pattern: &Branches) -> Vec<String> {
+    let mut parts = Vec::new();
+    for branch in &pattern.0 {
+        for run in branch.0.chunk_by(|a, b| literal(a).is_some() && literal(b).is_some()) {
+            match run {
+                [PatternItem::Group { inside, .. } | PatternItem::Look { inside, .. }] => {
+                    parts.extend(literal_parts(inside));
+                }
+                run => parts.extend(run.iter().map(literal).collect::<Option<String>>()),
             }
-            '{' => {
-                while chars.next().is_some_and(|c| c != '}') {}
-                None
-            }
-            // The syntax of a group is not text.
-            '(' if chars.peek() == Some(&'?') => {
-                while chars.next().is_some_and(|c| !matches!(c, ':' | '=' | '!' | '>')) {}
-                None
-            }
-            '(' | ')' | '|' | '*' | '+' | '?' | '.' | '^' | '$' => None,
-            c => Some(c),
-        };
-        match (literal.filter(|_| !matches!(chars.peek(), Some('?' | '*'))), parts.last_mut()) {
-            (Some(c), Some(last)) => last.push(c),
-            _ => parts.push(String::new()),
         }
     }
-    parts.retain(|part| !part.is_empty());
     parts
 }
 
 #[cfg(test)]
 mod tests {
-    use super::literal_parts;
+    use super::*;
 
     #[test]
-    fn stretches_of_patterns() {
-        assert_eq!(literal_parts(r"(?:</think>|<\|end\|>)\s*"), ["</think>", "<|end|>"]);
-        assert_eq!(literal_parts(r"(?P<name>[^\s<]+)\[ARGS\]\d{2}"), ["[ARGS]"]);
+    fn literal_parts_are_runs_of_characters() {
+        let parts = |pattern: &str| literal_parts(&Branches::read(pattern).unwrap());
+        assert_eq!(parts(r"(?:</think>|<\|end\|>)\s*"), ["</think>", "<|end|>"]);
+        assert_eq!(parts(r"(?P<name>[^\s<]+)\[ARGS\]\d{2}"), ["[ARGS]"]);
     }
 }

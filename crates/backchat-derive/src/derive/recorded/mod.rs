@@ -1,4 +1,5 @@
-//! Recorded outputs of a model, tested against a response template: explained, or the position of the first mismatch.
+//! Tests recorded outputs of a model against a response template: each is explained, or has a position of the first
+//! mismatch.
 
 mod compare;
 mod coverage;
@@ -14,7 +15,7 @@ use backchat_parser::template::Template;
 pub(super) use compare::{calls_of, function_of};
 pub(super) use repair::{Lessons, Proved, Trial, learn};
 
-/// An output a model really wrote.
+/// A recorded output of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Its name, for messages.
@@ -30,7 +31,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// An output, and how to name it in a report.
+    /// An output, and its name in reports.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.into(), text: text.into(), ..Self::default() }
     }
@@ -54,7 +55,7 @@ impl Sample {
         self
     }
 
-    /// The tools it was offered, in OpenAI's form: their schemas give arguments their types.
+    /// The tools of its request, in OpenAI's form. Their schemas give arguments their types.
     #[must_use]
     pub fn tools(mut self, tools: impl Into<Option<Value>>) -> Self {
         self.tools = tools.into();
@@ -72,7 +73,7 @@ pub struct Departure {
     pub at: usize,
     /// The problem there.
     pub why: String,
-    /// The message that came back, if any did.
+    /// The parsed message, if there is one.
     pub got: Option<Value>,
 }
 
@@ -84,20 +85,20 @@ pub struct Explained {
     pub samples: usize,
     /// Those that are not explained.
     pub departures: Vec<Departure>,
-    /// For samples without a prompt: the end of the prompt under which they were read, and how many were.
+    /// For samples without a prompt: the end of the assumed prompt, and how many samples were read after it.
     pub assumed: Vec<(String, usize)>,
 }
 
-/// A prompt a sample may follow.
+/// A prompt that a sample may follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
     pub text: String,
-    /// Its end, after the words of its last message.
+    /// Its end, after the text of its last message.
     pub end: String,
 }
 
 impl Explained {
-    /// How many samples are explained, and after which prompt; `None` if there are none.
+    /// How many samples are explained, and after which assumed prompts; `None` if there are no samples.
     pub fn describe(&self) -> Option<String> {
         let explained = self.samples.saturating_sub(self.departures.len());
         let mut line = format!("samples: {explained} of {} explained", self.samples);
@@ -114,7 +115,7 @@ pub(super) fn is_retyped(wanted: &Value, got: &Value) -> bool {
     messages.is_some_and(|(wanted, got)| compare::difference(wanted, got).is_none())
 }
 
-/// Reads samples. `prompts` are the prompts that are known, the usual one first.
+/// Reads samples. `prompts` are the known prompts, the usual one first.
 pub(super) fn explain(samples: &[Sample], template: &Template, prompts: &[Prompt]) -> Explained {
     let mut explained = Explained { samples: samples.len(), ..Explained::default() };
     for sample in samples {
@@ -127,7 +128,7 @@ pub(super) fn explain(samples: &[Sample], template: &Template, prompts: &[Prompt
         let mut first = None;
         let reads = |prompt: &Prompt| {
             let departure = departure(sample, template, &prompt.text);
-            departure.or_else(|| endless_thought(sample, template, &prompt.text))
+            departure.or_else(|| unclosed_reasoning(sample, template, &prompt.text))
         };
         let fits = prompts.iter().find(|prompt| match reads(prompt) {
             None => true,
@@ -160,7 +161,7 @@ fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Depar
     let read = format!("{kept}{}", sample.text);
     let gap = coverage::gap(template, &read, offset, &finished);
     let gap = gap.map(|(at, why)| (at.saturating_sub(offset), why));
-    // A message defines the right answer; without one, only text that no field explains is a mismatch.
+    // A message decides; without one, only text that no field explains is a mismatch.
     match sample.message.as_ref().and_then(Value::as_object) {
         Some(wanted) => {
             let part = compare::difference(wanted, &finished.message)?;
@@ -171,9 +172,9 @@ fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Depar
     }
 }
 
-/// A thought that never ends, of a sample whose message is not known: under a prompt that opens reasoning, any text
-/// could be one.
-fn endless_thought(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
+/// The mismatch of a sample without a message whose reasoning never ends: after a prompt that opens reasoning, any text
+/// would be reasoning.
+fn unclosed_reasoning(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
     let (finished, _) = read(sample, template, prefix).ok().filter(|_| sample.message.is_none())?;
     let Event::Close { field, span, .. } = finished.events.last()? else { return None };
     let is_thought = !["content", "tool_calls"].contains(&&**field) && template.field(field)?.open.is_some();
@@ -201,8 +202,8 @@ fn read_as(
     parse(template, prefix, &sample.text, Options::default().tools(tools).mode(mode), by_character)
 }
 
-/// Parses a text after a prompt, whole or one character at a time: the result with every event, and how much of the
-/// prompt's end the parser read.
+/// Parses a text after a prompt, whole or one character at a time. Returns the result with every event, and how much of
+/// the prompt's end the parser read.
 pub(super) fn parse(
     template: &Template,
     prefix: &str,
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_says_what_the_text_means() {
+    fn a_message_decides_how_the_text_must_be_read() {
         let means = |content: &str| value(&format!(r#"{{"role": "assistant", "content": "{content}"}}"#));
         let right = sample("Yes.<end>").prefix("<assistant>".to_owned()).message(means("Yes."));
         let wrong = right.clone().message(means("No."));
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(found.assumed, [("<assistant><weigh>".to_owned(), 1)]);
         let line = "samples: 1 of 1 explained; 1 without a prompt, read as if after \"<assistant><weigh>\"";
         assert_eq!(found.describe().as_deref(), Some(line));
-        // Under a prompt that opens reasoning any text could be a thought: one without an end is none.
+        // After a prompt that opens reasoning, text without an end of reasoning is not explained.
         let found = explained(&[sample("Yes.")], &["<assistant><weigh>"]);
         assert_eq!(found.departures[0].why, "`reasoning_content` never ends");
         assert_eq!(explained(&[], &[]).describe(), None);

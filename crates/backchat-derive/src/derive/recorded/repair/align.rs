@@ -45,15 +45,15 @@ pub(super) struct Pair {
 }
 
 impl Alignment {
-    /// Whether there are calls, all between these places. Others lie inside a thought or past the stop: the text
-    /// around them is not their own.
+    /// Whether there are calls, all between these positions. Calls elsewhere are inside reasoning or past the stop: the
+    /// text around them does not belong to them.
     pub fn has_calls_within(&self, from: usize, to: usize) -> bool {
         let ends = self.calls.first().zip(self.calls.last());
         ends.is_some_and(|(first, last)| from <= first.span.start && last.span.end <= to)
     }
 }
 
-/// Reads the message of a sample; `own` is the name of the reasoning in the draft. A call without an id has an empty one.
+/// Reads the message of a sample. `own` is the draft's name for the reasoning. A missing id is empty.
 pub(super) fn read(message: &Object, own: Option<&str>) -> Answer {
     let text = |key: &str| {
         let text = message.get(key).and_then(Value::as_str).map(str::trim);
@@ -68,7 +68,7 @@ pub(super) fn read(message: &Object, own: Option<&str>) -> Answer {
     Answer { reasoning, content: text("content"), calls: calls.collect() }
 }
 
-/// Finds every part; the first that is missing, in words, if not all are there.
+/// Finds every part, or describes the first one that is missing.
 pub(super) fn align(text: &str, said: &Answer) -> Result<Alignment, String> {
     let mut alignment = Alignment::default();
     let mut from = 0;
@@ -135,7 +135,7 @@ fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call>
     (!pairs.is_empty()).then_some(Call { span: name.start..end, name, around, body: Body::Pairs(pairs) })
 }
 
-/// The first place of a whole word from here on, or the last one.
+/// The first occurrence of a whole word from here on, or the last one.
 fn word(text: &str, from: usize, word: &str, last: bool) -> Option<Range<usize>> {
     let is_whole = |at: &usize| {
         let before = text.get(..*at).and_then(|text| text.chars().next_back());
@@ -147,7 +147,7 @@ fn word(text: &str, from: usize, word: &str, last: bool) -> Option<Range<usize>>
     Some(at..at + word.len())
 }
 
-/// The next occurrence of a value in any of its spellings, and whether it is in quotes that are not its own.
+/// The next occurrence of a value in any spelling, and whether it is quoted.
 fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool)> {
     let rest = text.get(from..)?;
     let json = value.to_string();

@@ -1,4 +1,4 @@
-//! Repairs for a misread sample: templates that read it, with the forms each adds.
+//! Repairs for a misread sample: templates that read it, and the forms that each adds.
 
 use super::align::Alignment;
 use super::keywords;
@@ -12,30 +12,30 @@ use backchat_core::push_new;
 use backchat_core::text::slice;
 use backchat_parser::pattern::Pattern;
 
-/// A template that reads more, and the lessons that it learned.
+/// A template that reads more, and its lessons.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
     pub template: Value,
-    /// The lesson, in words.
+    /// The lessons, in words.
     pub what: Vec<String>,
-    /// The marks it is learned with, which prose may mention.
+    /// The learned marks, which prose may mention.
     pub marks: Vec<String>,
-    /// Whether it reads values as text although their quotes distinguish strings from other values.
+    /// Whether it reads all values as text although the quotes of strings distinguish them.
     pub is_untyped: bool,
 }
 
-/// A sample under a template: its text, the positions of its parts, and how far the template reads it.
+/// A sample as a template reads it: its text, the positions of its parts, and how far the template gets.
 pub(super) struct Sighting<'s> {
     pub text: &'s str,
     pub alignment: &'s Alignment,
-    /// The end of the reasoning that is read, with its mark.
+    /// The end of the reasoning that the template reads, with its mark.
     pub thought_end: usize,
     /// The start of the stop.
     pub stop: usize,
     pub own_reasoning: Option<&'s str>,
-    /// The mark that ends the prompt, if what opens a turn is read up to it.
+    /// The mark that ends the prompt, if the parser reads the prompt up to it.
     pub prompt_end: Option<&'s str>,
-    /// Whether the calls may be read in the new way only.
+    /// Whether a new form of calls replaces the known one.
     pub replaces: bool,
 }
 
@@ -57,14 +57,14 @@ impl Edit {
         edit
     }
 
-    /// The last lesson. Every proposed edit was made by `new`, and has at least one.
+    /// The last lesson. Every proposed edit has at least one.
     pub fn lesson(&self) -> &str {
         debug_assert!(!self.what.is_empty(), "an edit that changes nothing is not proposed");
         self.what.last().map_or("", String::as_str)
     }
 }
 
-/// Reasoning between other marks, or after another opening mark if nothing closes it.
+/// Reads reasoning between other marks, or after another opening mark if nothing closes it.
 pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(place) = &seen.alignment.reasoning else { return Vec::new() };
     let before = slice(seen.text, ..place.start).trim();
@@ -95,12 +95,12 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     edits.collect()
 }
 
-/// The openings of reasoning with this mark among them; `None` if there is no mark at all.
+/// The openings of reasoning including this mark; `None` if there is no mark at all.
 fn reasoning_open(opens: Option<String>, mark: &str, seen: &Sighting<'_>) -> Option<String> {
     let learned = format!("{}{}", seen.start(), escape(mark));
     Some(match opens {
         Some(opens) if mark.is_empty() || is_branch(&opens, mark) => opens,
-        // A mark that begins a known one, and that white space may precede, would be found before it.
+        // A prefix of a known mark, with white space before it, would match first.
         Some(opens) if branches(&opens).any(|known| known.starts_with(&escape(mark))) => {
             format!("{opens}|{}(?!{opens}){}", seen.start(), escape(mark))
         }
@@ -120,7 +120,7 @@ fn is_branch(pattern: &str, mark: &str) -> bool {
     branches(pattern).any(|known| known == escape(mark))
 }
 
-/// A closing mark as strictly as the sample shows it, so that prose which only mentions it stays whole.
+/// A closing mark as a pattern, the strictest first: prose that only mentions the mark must not match.
 fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> impl Iterator<Item = String> {
     let mark = escape(close);
     let lead = slice(after, ..after.len() - after.trim_start().len());
@@ -140,7 +140,7 @@ fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> impl Iterator<Item =
     found.into_iter()
 }
 
-/// Content between marks that are not part of it, or without the mark that opens it elsewhere.
+/// Reads content between additional marks, or without its opening mark.
 pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let (Some(field), Some(place)) = (field(&known.template, "content"), &seen.alignment.content) else {
         return Vec::new();
@@ -154,7 +154,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         None => seen.start(),
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
-        // Text that begins like no mark is content without its opening mark.
+        // Text that does not begin like a mark is content without its opening mark.
         let new = with_delimiters(field, format!("{opens}|{start}(?=[^\\s<\\[{{|])"), None);
         let template = with_field(&known.template, "content", new, false);
         let beside = Edit::new(known, template, UNOPENED.to_owned(), []);
@@ -178,7 +178,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 
 const UNOPENED: &str = "content is also written without its opening marker";
 
-/// Content that is all text outside of other fields: the mark that opened it is left out where a turn begins with it.
+/// Reads all text outside other fields as content, without the opening mark at the start of a turn.
 pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
     let field = field(&known.template, "content")?;
     let opens = delimiter(field, "open")?;
@@ -189,7 +189,7 @@ pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
     Some(Edit::new(known, template, UNOPENED.to_owned(), []))
 }
 
-/// Calls written differently: in addition to the known form, or only in the new one if none is known.
+/// Reads calls in another form: in addition to the known one, or instead of it.
 pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let content_end = seen.alignment.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end);
@@ -198,7 +198,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let stop = of_fields("content").and_then(|content| delimiter(content, "close"));
     let mut found = Vec::new();
     for layout in keywords::layouts(seen.text, seen.alignment, from, seen.stop) {
-        // A field that reads no conversation is dropped.
+        // A field that reads no calls of the conversations is replaced.
         let (found_fields, also) = match field.filter(|_| !seen.replaces) {
             Some(field) => (merge::beside(field, &layout), "also "),
             None => (merge::alone(&layout, stop.as_deref()), ""),
@@ -217,7 +217,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     found
 }
 
-/// The text around calls that are read: before the first, as an optional part of the opening, and after the last.
+/// Reads the text around known calls: before the first, as an optional part of the opening, and after the last.
 pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
     let field = field(&known.template, "tool_calls")?;
     let open = delimiter(field, "open")?;
@@ -251,14 +251,14 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Option<Edit> {
     Some(Edit::new(known, template, what, [before.to_owned(), after.to_owned()]))
 }
 
-/// The text once after the last call, anchored there.
+/// The text after the last call of a section, anchored there.
 fn section_end(layout: &Layout) -> String {
     // A call without a close of its own ends with its object.
     let close = if layout.close.is_empty() { "\\}" } else { &layout.close };
     format!("(?<={close}\\s*){}\\s*", layout::pattern(&layout.section_close))
 }
 
-/// The template with texts that content leaves out.
+/// The template with content that leaves out texts matching these patterns.
 fn swallow(template: &Value, patterns: &[String]) -> Value {
     let field = self::field(template, "content");
     let Some(field) = field else { return template.clone() };
@@ -274,7 +274,7 @@ fn field<'t>(template: &'t Value, name: &str) -> Option<&'t Object> {
     template.get("fields")?.get(name)?.as_object()
 }
 
-/// The template with another field in place of one; a new one comes first if requested.
+/// The template with this field; with `first`, a new field comes before the others.
 fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value {
     let mut template = template.clone();
     match entries_mut(&mut template).and_then(|entries| entries_mut(entries.get_mut("fields")?)) {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_known_however_it_is_written() {
+    fn a_known_mark_is_recognized_in_any_spelling() {
         for (pattern, mark) in [(r"<a\tb>|<c>", "<a\tb>"), (r"<a>|\[b\]", "[b]"), (r"<a\nb>", "<a\nb>")] {
             assert!(is_branch(pattern, mark), "{pattern}");
         }
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn content_loses_the_marks_around_it_only_there() {
+    fn marks_around_content_are_left_out_only_there() {
         let text = "<say>Yes.</say><end>";
         let [edit] = made(content, text, r#"{"content": "Yes."}"#, 0).try_into().unwrap();
         assert_eq!(edit.what, ["content is also written between `<say>` and `</say>`"]);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn text_around_calls_goes_with_them() {
+    fn text_around_calls_is_read_with_them() {
         let call = r#"<call>{"name": "f", "arguments": {"a": "x"}}</call>"#;
         let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
         let text = format!("<calls>{call}</calls><end>");
@@ -369,14 +369,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_is_named_once() {
+    fn a_lesson_is_listed_once() {
         let once = Edit::new(&draft(), value("{}"), "a".to_owned(), ["<a>".to_owned()]);
         let twice = Edit::new(&once, value("{}"), "a".to_owned(), ["<b>".to_owned()]);
         assert_eq!((twice.what, twice.marks), (vec!["a".to_owned()], vec!["<a>".to_owned(), "<b>".to_owned()]));
     }
 
     #[test]
-    fn a_new_field_comes_first_if_asked_for_and_an_old_one_keeps_its_place() {
+    fn a_new_field_comes_first_on_request_and_an_old_one_keeps_its_place() {
         let names = |name: &str, first: bool| -> Vec<String> {
             let template = with_field(&value(r#"{"fields": {"a": {}, "b": {}}}"#), name, Object::new(), first);
             template.get("fields").and_then(Value::as_object).unwrap().keys().map(str::to_owned).collect()

@@ -2,7 +2,7 @@
 //! brackets, punctuation and separators, but the same ones throughout a sample.
 
 use super::align::{Alignment, Body, Call, Pair};
-use super::layout::{self, Form, Layout, distinctive, edges, pattern, words};
+use super::layout::{self, Form, Layout, edges, pattern};
 use backchat_core::text::slice;
 
 /// The punctuation of one call.
@@ -15,13 +15,13 @@ struct Signs<'t> {
     separator: Option<&'t str>,
 }
 
-/// How the calls between `from` and `to` are written: in this way, or else in those of other layouts.
+/// The layout of the calls between `from` and `to`: this one if it fits, or else other layouts.
 pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize) -> Vec<Layout> {
     let own = || layout(text, &alignment.calls, from, to).filter(|_| alignment.has_calls_within(from, to));
     own().map_or_else(|| layout::layouts(text, alignment, from, to), |layout| vec![layout])
 }
 
-/// How the calls between `from` and `to` are written; `None` if it is not in this way.
+/// The layout of the calls between `from` and `to`; `None` if they are not written with keywords.
 fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> {
     let (first, last) = (calls.first()?, calls.last()?);
     let mut signs = Signs::find(text, first)?;
@@ -57,7 +57,7 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
             (pattern(open.trim_start()), format!("{closing}{}", pattern(close)))
         }
     };
-    // A call that nothing leads, such as `f(a=1)`, is prose.
+    // Without an opening, a call such as `f(a=1)` is prose.
     if open.is_empty() {
         return None;
     }
@@ -67,15 +67,7 @@ fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> 
         quoted: signs.tag(&format!("(?P<value>{SINGLE}|{DOUBLE}|{NESTED}|.*?)")),
         bare: signs.tag(&format!("(?:'(?P<value>{IN_SINGLE})'|\"(?P<value>{IN_DOUBLE})\"|(?P<value>{NESTED}|.*?))")),
     };
-    Some(Layout {
-        open,
-        close,
-        form,
-        section_close: String::new(),
-        id: None,
-        marks: distinctive(&[before, after]),
-        words: words(before, after),
-    })
+    Some(Layout::new(open, close, form, before, after))
 }
 
 /// The name of a call.
@@ -84,7 +76,7 @@ const IN_SINGLE: &str = "(?:[^'\\\\]|\\\\.)*";
 const IN_DOUBLE: &str = "(?:[^\"\\\\]|\\\\.)*";
 const SINGLE: &str = "'(?:[^'\\\\]|\\\\.)*'";
 const DOUBLE: &str = "\"(?:[^\"\\\\]|\\\\.)*\"";
-/// A list or an object, whatever it holds.
+/// A list or an object with any content.
 const NESTED: &str =
     "(?P<deep>[\\[{](?:[^\\[\\]{}'\"]|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?&deep))*[\\]}])";
 
@@ -119,7 +111,7 @@ impl<'t> Signs<'t> {
         pattern(self.bracket.0.encode_utf8(&mut [0; 4]))
     }
 
-    /// A pair: its value ends where the next pair begins, or with the call.
+    /// The pattern of a pair: its value ends where the next pair begins, or with the call.
     fn tag(self, value: &str) -> String {
         let sign = pattern(self.sign);
         let separator = pattern(self.separator.unwrap_or(","));
@@ -161,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn other_layouts_are_left_to_their_own_reading() {
+    fn other_layouts_are_not_keywords() {
         for text in ["<f=f><a>x</a><b>9</b></f>", "f(a='x', b=9)", "<t>f(a='x'; b: 9)</t>"] {
             assert_eq!(layout_of(text, r#"{"a": "x", "b": 9}"#), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
+//! How a sample writes its calls, as patterns: split where calls repeat, or at the edges of marks.
 
 use super::align::{Alignment, Body, Call};
 use crate::derive::compile::escape;
@@ -38,13 +38,21 @@ pub(super) enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     No,
-    /// The opening and closing are those of the list.
+    /// They are; the opening and closing are those of the list.
     Whole,
-    /// They are those of an item, whichever of the list it is.
+    /// They are; the opening and closing are those of any item.
     Item,
 }
 
-/// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
+impl Layout {
+    /// A layout whose openings and closings are all in these texts, without a section or an id.
+    pub fn new(open: String, close: String, form: Form, before: &str, after: &str) -> Self {
+        let (marks, words) = (distinctive(&[before, after]), words(before, after));
+        Self { open, close, form, section_close: String::new(), id: None, marks, words }
+    }
+}
+
+/// How the calls of a text between `from` and `to` are written: several readings if one call leaves it open.
 pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize) -> Vec<Layout> {
     let (Some(first), Some(last)) = (alignment.calls.first(), alignment.calls.last()) else { return Vec::new() };
     if !alignment.has_calls_within(from, to) {
@@ -74,8 +82,8 @@ pub(super) fn layouts(text: &str, alignment: &Alignment, from: usize, to: usize)
     cuts.into_iter().filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
 }
 
-/// What opens and closes a call, given the text before the first one, between two if there are several, and after the
-/// last.
+/// The opening and closing of a call, given the text before the first call, between two if there are several, and after
+/// the last.
 pub(super) fn edges<'t>(before: &'t str, between: Option<&'t str>, after: &'t str) -> (&'t str, &'t str) {
     let words = Segmentation::Words;
     let Some(between) = between else { return (words.from_last(before), words.to_first(after)) };
@@ -163,21 +171,16 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
     Some(Layout { open, close, form, section_close, id, marks, words: words(cut.open, after) })
 }
 
-/// The two readings of a JSON list of calls: the list, and each of its items; none if it is not one.
+/// The two readings of a JSON list of calls, as a whole and item by item; none if it is not a list.
 fn list(body: &Body, before: &str, after: &str) -> Vec<Layout> {
     let Body::Object { name, arguments, is_adjacent } = body else { return Vec::new() };
     let ends = before.trim_end().strip_suffix('[').zip(after.trim_start().strip_prefix(']'));
     let Some((lead, tail)) = ends else { return Vec::new() };
     let (lead, tail) = (pattern(lead.trim_start()), pattern(tail.trim()));
     let head = format!("\\{{\\s*\"{}\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"{}\"", pattern(name), pattern(arguments));
-    let item = |listed: Listed, open: String, close: String| Layout {
-        open,
-        close,
-        form: Form::Object { name: name.clone(), arguments: arguments.clone(), is_adjacent: *is_adjacent, listed },
-        section_close: String::new(),
-        id: None,
-        marks: distinctive(&[before, after]),
-        words: words(before, after),
+    let item = |listed: Listed, open: String, close: String| {
+        let (name, arguments) = (name.clone(), arguments.clone());
+        Layout::new(open, close, Form::Object { name, arguments, is_adjacent: *is_adjacent, listed }, before, after)
     };
     // A list within the arguments continues after its end.
     let last = format!("(?<=\\}})\\s*\\](?!\\s*[,\\]}}])\\s*{tail}");
@@ -191,25 +194,25 @@ fn list(body: &Body, before: &str, after: &str) -> Vec<Layout> {
     ]
 }
 
-/// The marks of some texts that prose may mention.
-pub(super) fn distinctive(texts: &[&str]) -> Vec<String> {
+/// The distinctive marks of some texts, which prose may mention.
+fn distinctive(texts: &[&str]) -> Vec<String> {
     let marks = texts.iter().flat_map(|text| Segmentation::Words.marks(text));
     marks.filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned).collect()
 }
 
 /// The text around a call, for a report.
-pub(super) fn words(before: &str, after: &str) -> String {
+fn words(before: &str, after: &str) -> String {
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{} … {}", spaced(before), spaced(after))
 }
 
-/// A text before its end, which was cut from it.
-pub(super) fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
-    debug_assert!(text.ends_with(end), "{end:?} was cut from the end of {text:?}");
+/// A text without this end.
+fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
+    debug_assert!(text.ends_with(end), "{text:?} ends with {end:?}");
     slice(text, ..text.len() - end.len())
 }
 
-/// A text as a pattern: white space may vary, and so may numbers outside of marks.
+/// A text as a pattern in which white space varies, and numbers outside marks.
 pub(super) fn pattern(text: &str) -> String {
     let mut out = String::new();
     for mark in Segmentation::Words.marks(text) {
@@ -229,7 +232,7 @@ pub(super) fn pattern(text: &str) -> String {
     out
 }
 
-/// A text beside a value: a line break that frames the value is optional, other white space is the value's.
+/// A text next to a value: a line break between them is optional, other white space belongs to the value.
 fn framed(text: &str) -> String {
     let inner = pattern(text.trim());
     let side = |text: &str| if text.contains('\n') { "\\n?" } else { "" };
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_cut_at_the_edges_of_marks() {
+    fn a_call_is_split_at_the_edges_of_marks() {
         let layout = first("<calls>\n<call>\nf({\"a\": \"x\"})\n</call>\n</calls>");
         assert_eq!(layout.open, r"(?:<calls>\s*)?<call>\s*");
         assert_eq!(layout.form, Form::Json { between: r"\(".to_owned() });

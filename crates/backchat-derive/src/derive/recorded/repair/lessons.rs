@@ -1,4 +1,4 @@
-//! What samples taught, what was refused, and which samples led to nothing, each with its reason.
+//! What was learned from samples, what was refused, and which samples taught nothing, each with the reason.
 
 use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
 
@@ -7,16 +7,16 @@ use backchat_core::diagnostic::{Diagnostic, Severity, shortened};
 pub(in crate::derive) struct Lessons {
     pub learned: Vec<Lesson>,
     pub refused: Vec<String>,
-    /// Why samples led to nothing, each reason with their names.
+    /// Why samples taught nothing: each reason with their names.
     pub unexplained: Vec<(String, Vec<String>)>,
 }
 
-/// One thing that samples taught.
 #[derive(Clone, Debug)]
 pub(in crate::derive) struct Lesson {
     pub what: String,
-    /// How many samples are explained by it, of how many.
+    /// How many samples it explains.
     pub samples: usize,
+    /// How many were not explained before.
     pub of: usize,
 }
 
@@ -30,7 +30,7 @@ impl Lessons {
         }
     }
 
-    /// Keeps why a sample led to nothing.
+    /// Records why a sample taught nothing.
     pub(super) fn leave(&mut self, sample: &str, why: String) {
         match self.unexplained.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(sample.to_owned()),
@@ -44,7 +44,7 @@ impl Lessons {
         ["reasoning", "content", "calls"].into_iter().filter(is_about).collect()
     }
 
-    /// A line for each thing that was learned, or refused.
+    /// A line for each lesson, refusal and sample that taught nothing.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let note = |id, message: String, help: &str| Diagnostic::new(Severity::Note, id, message).help(help);
         let learned = self.learned.iter().map(|Lesson { what, samples, of }| {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_teach_nothing_are_named_under_their_reason() {
+    fn samples_that_teach_nothing_are_grouped_by_reason() {
         let mut lessons = Lessons::default();
         for (sample, why) in [("a", "no message"), ("b", "no match"), ("c", "no message")] {
             lessons.leave(sample, why.to_owned());

@@ -1,5 +1,5 @@
-//! Adds a form of calls to those that a field already reads: the openings and closings as alternatives, the
-//! bodies in a form that covers both.
+//! Adds a form of calls to those that a field already reads: openings and closings become alternatives, and the body
+//! gets a form that covers both.
 
 use super::layout::{Form, Layout, Listed};
 use crate::derive::compile::escape;
@@ -13,7 +13,7 @@ use backchat_probe::probe::schema;
 /// A JSON member, as a tag of `xml-inline`.
 const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
 
-/// The same for values that are left as they are: a string's quotes are not part of it.
+/// The same for values that are not parsed: a string's quotes are not part of it.
 const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
 /// The parts of the field to which other forms can be added.
@@ -29,7 +29,7 @@ struct BaseField {
     has_id: bool,
 }
 
-/// The fields that read this layout, too, the closest to the known field first.
+/// The fields that also read this layout, the closest to the known field first.
 pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     if field.get("transform_each").is_some() {
         return list(field, layout).into_iter().collect();
@@ -38,7 +38,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     let Some(base) = BaseField::read(field).filter(|_| !is_whole_list) else { return Vec::new() };
     let mut found = Vec::new();
     if let Some(known_tag) = &base.tag {
-        // Values written otherwise, in calls that are read already.
+        // Known calls with values in another form.
         found.extend(layout.bodies(field, Some(known_tag)).into_iter().map(|body| with_body(field, &body)));
     }
     if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &base.whole)
@@ -54,7 +54,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     let Some(open) = layout.named_open(base.has_id) else { return found };
     let mut layout = layout.clone();
     if layout.close.is_empty() && Segmentation::Words.is_distinctive(&layout.open) {
-        // A call that nothing closes ends where the next one begins.
+        // A call without a close ends where the next one begins.
         layout.close = format!("(?={})", layout.open);
     }
     let layout = &layout;
@@ -73,7 +73,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         return found;
     }
     let Some(named) = base.named() else { return found };
-    // Everything as JSON arguments, if the object around them ends with the call.
+    // Read JSON arguments alone, if the object around them ends with the call.
     if base.is_json && !layout.form.has_pairs() {
         let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
         let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
@@ -82,7 +82,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
         found.extend(named.with(field, &open, &close, Some(form)));
     }
-    // Every pair by itself, at any position.
+    // Read each pair by itself, anywhere.
     let named = BaseField { open: named, ..base.clone() };
     if let Some(tag) = &base.tag {
         for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {
@@ -101,7 +101,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     found
 }
 
-/// The fields that read this layout and no other. `stop` ends a call that nothing closes.
+/// The fields that read only this layout. `stop` ends a call without a close.
 pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
     let none = Object::new();
     let has_id = layout.id.is_some();
@@ -146,8 +146,8 @@ fn delimited(open: &str, close: Option<&str>) -> Object {
     field
 }
 
-/// A field that reads all calls as one list, between other marks. A list without a closing mark ends as the field's own
-/// lists do, or with the text.
+/// The field, reading a list of calls between other marks as well. A list without a closing mark ends like the field's
+/// own lists, or with the text.
 fn list(field: &Object, layout: &Layout) -> Option<Object> {
     let is_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
     let (open, close) = Some((&layout.open, layout.close.as_str())).filter(|(open, _)| is_list && !open.is_empty())?;
@@ -158,7 +158,7 @@ fn list(field: &Object, layout: &Layout) -> Option<Object> {
     Some(with_delimiters(field, format!("{open}(?=\\s*\\[)|{known_open}"), close))
 }
 
-/// The field with another opening and, if there is one, another closing.
+/// The field with another opening and, if given, another closing.
 pub(super) fn with_delimiters(field: &Object, open: String, close: Option<String>) -> Object {
     let mut made = Object::from([("open_pattern".to_owned(), open.into())]);
     let has_close = close.is_some();
@@ -184,7 +184,7 @@ fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
     BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
 }
 
-/// A value parser that reads JSON and keeps other text; with single quotes around strings, if they are used.
+/// A value parser that reads JSON, with strings in single quotes if requested, and keeps other text.
 fn json_values(has_single_quotes: bool) -> Value {
     let mut args = Object::from([("allow_non_json".to_owned(), true.into())]);
     if has_single_quotes {
@@ -199,7 +199,7 @@ pub(super) fn has_typed_values(field: &Object) -> bool {
     field.get("content_args").is_some_and(|args| args.get("value_parser").is_some())
 }
 
-/// The field with another body and nothing else.
+/// The field with another body.
 fn with_body(field: &Object, body: &BodyParser) -> Object {
     let mut field = field.clone();
     field.insert("content", body.content.clone());
@@ -209,7 +209,7 @@ fn with_body(field: &Object, body: &BodyParser) -> Object {
 }
 
 impl BodyParser {
-    /// With values that are read as JSON where nothing else reads them.
+    /// The same with a JSON parser for values, unless it has a parser.
     fn typed(mut self) -> Self {
         if let Some(Value::Object(arguments)) = &mut self.arguments {
             arguments.entry("value_parser").or_insert_with(|| json_values(false));
@@ -297,8 +297,8 @@ impl Form {
 }
 
 impl Layout {
-    /// The bodies that read its pairs, and those of another tag; none if that tag reads them. Of keywords either tag
-    /// may come first: pairs of both look alike up to their values.
+    /// The bodies that read its pairs and those of the known tag; none if the known tag reads both. For keywords, either
+    /// tag may come first: their pairs look alike up to the values.
     fn bodies(&self, field: &Object, known_tag: Option<&str>) -> Vec<BodyParser> {
         match &self.form {
             Form::Pairs { tag, .. } if known_tag != Some(tag) => {
@@ -401,7 +401,7 @@ mod tests {
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 
-    /// Texts whose calls each of the made fields reads, with the field of the known template.
+    /// Templates with each field that reads the calls of the sample in addition to those of the known field.
     fn made(field: &str, sample: &str) -> Vec<Value> {
         let known = object(field);
         let template = |field: Object| {
@@ -421,7 +421,7 @@ mod tests {
     const TAGGED_CALL: &str = "<f=f><a>x</></f>";
 
     #[test]
-    fn a_field_reads_the_other_way_beside_its_own() {
+    fn a_field_reads_another_form_in_addition_to_its_own() {
         for (field, own, other) in [
             (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#),
             (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "parameters": {"a": "x"}}</tool>"#),
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_calls_keeps_its_content_between_other_marks() {
+    fn a_list_of_calls_is_read_between_other_marks() {
         let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
         let [made] = made(&listed, r#"<tools>[{"name": "f", "arguments": {"a": "x"}}]</tools>"#).try_into().unwrap();
         let field = made.get("fields").unwrap().get("tool_calls").unwrap();
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_nothing_closes_keeps_the_closes_of_the_field() {
+    fn a_list_without_a_close_keeps_the_closes_of_the_field() {
         let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
         let listed = listed.replace("{content.name}", "{name}").replace("{content.arguments}", "{arguments}");
         let [made] = made(&listed, r#"<tools> [{"name": "f", "arguments": {"a": "x"}}]"#).try_into().unwrap();
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_are_read_beside_any_other_body() {
+    fn keywords_are_read_in_addition_to_any_other_body() {
         for (field, own) in [(WHOLE, WHOLE_CALL), (TAGGED, TAGGED_CALL)] {
             for other in ["<tool>f(a='x')</tool>", "[f(a='x')]"] {
                 let fields = made(field, other);
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_keywords_keep_the_quotes_in_their_values_beside_others() {
+    fn quotes_inside_quoted_keyword_values_are_kept() {
         let quoted = r#"{"open_pattern": "\\[(?P<name>[\\w.-]+)\\(", "close_pattern": "\\)\\]", "repeats": true,
             "content": "xml-inline",
             "content_args": {"tag_pattern": "(?P<key>\\w+)=\"(?P<value>.*?)\"(?=\\s*,\\s*\\w+=\"|\\s*\\Z)"},
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_alone_is_a_field_of_its_own() {
+    fn a_layout_alone_makes_a_field() {
         for text in [
             r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#,
             r#"tools[{"name": "f", "arguments": {"a": "x"}}]"#,
@@ -505,14 +505,14 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_another_make_is_left_alone() {
+    fn a_field_of_another_kind_is_not_changed() {
         let layout = r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#;
         let text = r#"{"open": "<call>", "close": "</call>", "content": "text"}"#;
-        assert!(made(text, layout).is_empty(), "no transform says where the name is");
+        assert!(made(text, layout).is_empty(), "no transform locates the name");
     }
 
     #[test]
-    fn a_delimiter_is_a_pattern_of_all_its_texts() {
+    fn a_delimiter_becomes_a_pattern_of_all_its_literals() {
         let field = object(r#"{"open": ["<a>", "[b]"], "close_pattern": "x+"}"#);
         assert_eq!(delimiter(&field, "open").as_deref(), Some("<a>|\\[b\\]"));
         assert_eq!(delimiter(&field, "close").as_deref(), Some("x+"));

@@ -1,8 +1,8 @@
-//! Learning from samples: forms of a model that its chat template does not render, in addition to those it does.
+//! Learns from samples: forms that a model writes and its chat template does not render, in addition to those it does.
 //!
-//! The parts of a sample's message are found in its text, in any spelling, and the text around them is the model's own
-//! form. Only the parts that a template reads wrongly are learned, and a candidate counts only if it explains
-//! more samples, loses no conversation, and leaves prose alone that mentions the new marks.
+//! The parts of a sample's message are located in its text, in any spelling; the text around them is the model's own
+//! form. Only parts that the template misreads are learned. A candidate must explain more samples, lose no conversation,
+//! and leave prose that mentions the new marks unchanged.
 
 mod align;
 mod edits;
@@ -25,16 +25,16 @@ use lessons::Lesson;
 pub(in crate::derive) use lessons::Lessons;
 use proposals::proposals;
 
-/// The tests of a repair: the results of a candidate on the conversations, and on all samples.
+/// Tests of a candidate: on the conversations of the proof, and on all samples.
 pub(in crate::derive) trait Trial {
     /// Which samples a template explains.
     fn explained(&self, template: &Template) -> Vec<bool>;
-    /// What a template does with the conversations.
+    /// How a template reads the conversations.
     fn prove(&self, template: &Template) -> Proved;
     fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str;
 }
 
-/// What a template does with the conversations of the proof.
+/// How a template reads the conversations of the proof.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::derive) struct Proved {
     pub cases: usize,
@@ -51,13 +51,13 @@ const MOST_PROOFS: usize = 24;
 struct Candidate {
     edit: Edit,
     explained: Vec<bool>,
-    /// How many samples parse back with the exact types of their messages.
+    /// How many samples come back with the exact types of their messages.
     exact: usize,
-    /// How many it reads one character at a time as it reads them whole.
+    /// How many samples come back the same one character at a time.
     by_character: usize,
 }
 
-/// Looks for a template that explains more samples; `None` if there is none.
+/// Finds a template that explains more samples; `None` if there is none.
 pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Trial) -> (Option<Value>, Lessons) {
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
@@ -111,7 +111,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
     (is_new.then_some(best.template), lessons)
 }
 
-/// The candidates that all misread samples suggest, and that read more of them than `best` and lose none.
+/// The candidates that the misread samples suggest and that explain more samples than `best` and lose none.
 fn candidates(
     best: &Edit,
     explained: &[bool],
@@ -167,7 +167,7 @@ fn load(template: &Value) -> Option<Template> {
     Some(Template::from_value(template).ok()?.template)
 }
 
-/// Whether a sample comes back with the types of its message, and not only the same text.
+/// Whether a sample comes back with the types of its message, not only the same text.
 fn is_exact(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
     let read = read_as(sample, template, trial.prompt(sample), Mode::Stable, false);
     let wanted = sample.message.as_ref().and_then(Value::as_object);
@@ -180,7 +180,7 @@ fn is_exact(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
     wanted.len() == got.len() && wanted.iter().zip(&got).all(|(wanted, got)| compare::is_equal(wanted, got))
 }
 
-/// Whether transformers reads a sample one character at a time as it is read whole.
+/// Whether transformers reads a sample the same one character at a time as we read it whole.
 fn is_same_by_character(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
     let prefix = trial.prompt(sample);
     let message = |mode, single| read_as(sample, template, prefix, mode, single).map(|(finished, _)| finished.message);
@@ -190,7 +190,7 @@ fn is_same_by_character(template: &Template, sample: &Sample, trial: &dyn Trial)
     }
 }
 
-/// Prose that mentions learned marks and is read differently than before; nothing if all of it is read as before.
+/// Prose that mentions learned marks and that the new template reads differently, if any.
 fn spoiled_prose(
     before: &Template,
     now: &Template,
@@ -261,13 +261,13 @@ mod tests {
     const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
 
     #[test]
-    fn what_a_draft_reads_already_teaches_nothing() {
+    fn a_sample_that_the_draft_reads_teaches_nothing() {
         let (template, lessons) = learned(&[sample("Yes.<end>", r#"{"content": "Yes."}"#)], 0);
         assert!(template.is_none() && lessons.learned.is_empty() && lessons.refused.is_empty());
     }
 
     #[test]
-    fn each_part_that_is_written_otherwise_is_learned() {
+    fn each_part_that_is_written_differently_is_learned() {
         for (text, message, part) in [
             ("<plan>\nHm.\n</plan>\nYes.<end>", r#"{"thinking": "Hm.", "content": "Yes."}"#, "reasoning"),
             ("<say>Yes.</say><end>", r#"{"content": "Yes."}"#, "content"),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_way_is_learned_beside_a_first() {
+    fn a_second_form_is_learned_in_addition_to_a_first() {
         let own = sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED);
         let whole = sample("<tool>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool><end>", CALLED);
         let named = sample("<fn>f({\"a\": \"x\"})</fn><end>", CALLED);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_teaches_nothing_is_named_with_its_reason() {
+    fn a_sample_that_teaches_nothing_is_listed_with_the_reason() {
         let wordless = Sample::new("b", "<say>Yes.</say></weigh>").prefix("<assistant>".to_owned());
         for (sample, why) in [
             (
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_the_draft_cannot_read_come_from_samples_alone() {
+    fn calls_that_the_draft_cannot_read_are_learned_from_samples_alone() {
         let draft =
             value(r#"{"start_anchor": "<assistant>", "fields": {"content": {"open": "<say>", "close": "<end>"}}}"#);
         let text = r#"Yes. <calls><call>f({"a": "x"})</call></calls><end>"#;
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_begins_a_known_opening_opens_where_that_does_not() {
+    fn a_prefix_of_a_known_opening_opens_if_the_known_one_does_not_match() {
         let draft = value(
             r#"{"start_anchor": "<assistant>", "fields": {
             "thinking": {"open": "<|part|>weigh", "close": ["</weigh>", "<end>"]}, "content": {"close": "<end>"}}}"#,
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn several_calls_in_one_list_are_learned_beside_single_ones() {
+    fn lists_of_calls_are_learned_in_addition_to_single_calls() {
         let calls = r#"[{"name": "f", "arguments": {"a": [{}]}}, {"name": "g", "arguments": {"b": {}}}]"#;
         let message =
             r#"{"tool_calls": [{"name": "f", "arguments": {"a": [{}]}}, {"name": "g", "arguments": {"b": {}}}]}"#;

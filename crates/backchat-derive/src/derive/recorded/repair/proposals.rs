@@ -1,4 +1,4 @@
-//! The repairs that one sample suggests: variants of reasoning, content and calls in every combination.
+//! The repairs that one sample suggests: variants for reasoning, content and calls in every combination.
 
 use super::super::{Sample, read_as};
 use super::align;
@@ -14,14 +14,14 @@ use backchat_parser::parser::{Event, Mode};
 use backchat_parser::template::Template;
 use backchat_probe::probe::Answer;
 
-/// How many candidates are read with the samples for one of them.
+/// How many candidates one sample may suggest.
 const MOST_EDITS: usize = 96;
 
 /// How many intermediate templates are tried.
 const MOST_STEPS: usize = 4 * MOST_EDITS;
 
-/// The templates that a sample suggests, or why it suggests none. `replaces` says whether the known form of calls may
-/// be dropped.
+/// The templates that a sample suggests, or why it suggests none. With `replaces`, the known form of calls may be
+/// dropped.
 pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replaces: bool) -> Result<Vec<Edit>, String> {
     let message = sample.message.as_ref().and_then(Value::as_object);
     let message = message.ok_or("it has no expected message")?;
@@ -36,19 +36,17 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
         let said = align::read(message, own.as_deref());
         let alignment = align::align(&sample.text, &said)
             .map_err(|part| format!("its message is impossible: its text does not contain {part}"))?;
-        let (got, events) = match read_as(sample, &template, prefix, Mode::Stable, false) {
-            Ok((finished, _)) => (finished.message, finished.events),
-            // A template that gives up on the sample reads nothing of it.
-            Err(_) => (Object::new(), Vec::new()),
-        };
+        let read = read_as(sample, &template, prefix, Mode::Stable, false);
+        // A template that gives up on the sample reads nothing of it.
+        let (got, events, offset) =
+            read.map_or_else(|_| Default::default(), |(read, offset)| (read.message, read.events, offset));
         let wrong = wrong_parts(&said, &got, own.as_deref());
         if wrong.is_empty() {
             found.extend(Some(edit).filter(|_| !repaired.is_empty()));
             continue;
         }
-        // A repair that failed will fail the second time, unless another part was in its way.
+        // A part is repaired at most once: a second attempt would fail as well.
         let Some(&part) = wrong.iter().find(|part| !repaired.contains(part)) else { continue };
-        let offset = prefix_length(&template, prefix);
         let thought_end =
             if part == Topic::Reasoning { mark_end(&sample.text, &alignment) } else { closed_at(&events, offset) };
         let seen = Sighting {
@@ -64,7 +62,7 @@ pub(super) fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial, replac
             Topic::Reasoning => edits::reasoning(&edit, &seen),
             Topic::Calls => edits::calls(&edit, &seen),
             Topic::Content if alignment.calls.is_empty() => edits::content(&edit, &seen),
-            // Text left over next to calls belongs to their marks.
+            // Text left over next to calls belongs to the marks of the calls.
             Topic::Content => {
                 let others = [edits::around_calls(&edit, &seen), edits::outside(&edit, &seen)];
                 edits::calls(&edit, &seen).into_iter().chain(others.into_iter().flatten()).collect()
@@ -94,8 +92,7 @@ fn name(part: Topic) -> &'static str {
     }
 }
 
-/// The parts that a template reads wrongly, in the order in which to fix them: text that calls leave over is read as
-/// content.
+/// The parts that a template misreads, in the order to fix them: text that calls leave over is read as content.
 fn wrong_parts(said: &Answer, got: &Object, own: Option<&str>) -> Vec<Topic> {
     let got = align::read(got, own);
     let same_calls = said.calls.len() == got.calls.len()
@@ -112,12 +109,7 @@ fn wrong_parts(said: &Answer, got: &Object, own: Option<&str>) -> Vec<Topic> {
     is_wrong.into_iter().filter_map(|(part, is_wrong)| is_wrong.then_some(part)).collect()
 }
 
-fn prefix_length(template: &Template, prefix: &str) -> usize {
-    backchat_parser::parser::Parser::new(template, prefix, Default::default())
-        .map_or(0, |parser| parser.prefix_length())
-}
-
-/// The end of the last thought that was read, with its mark, in bytes of the text.
+/// The end of the last reasoning region with its mark, in bytes of the text.
 fn closed_at(events: &[Event], offset: usize) -> usize {
     let mut ends = events.iter().filter_map(|event| match event {
         Event::Close { field, span, .. } if !["content", "tool_calls"].contains(&&**field) => Some(span.end),
@@ -164,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_places_around_a_sample_are_found_in_its_text() {
+    fn the_stop_and_the_end_of_reasoning_are_found_in_the_text() {
         let answer = template(ANSWER);
         assert_eq!(stop_at("Yes.<end>", &answer), 4);
         assert_eq!(stop_at("<end> of it \n", &answer), 11, "it does not end the text");
