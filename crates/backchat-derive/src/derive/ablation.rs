@@ -70,7 +70,7 @@ fn outcome(source: &str) -> (String, bool) {
     let options = Options { variables, now: Some("2026-01-01T00:00:00".to_owned()), ..Options::default() };
     let derivation = derive(source, &options);
     let draft = derivation.response_template.as_ref().map(ToString::to_string).unwrap_or_default();
-    (format!("{} {draft}", derivation.headline()), !derivation.tried().is_empty())
+    (format!("{} {draft}", derivation.headline()), !derivation.tried.is_empty())
 }
 
 #[test]

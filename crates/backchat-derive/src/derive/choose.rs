@@ -1,7 +1,7 @@
-//! The search: candidates compiled from one wire, the cheapest first, each tested by the proof until one passes.
+//! The search: compiles candidates from one wire, the cheapest first, until the proof passes one.
 //!
-//! A failed proof says which field is wrong at which place; only the choices about that field are varied next. A
-//! candidate is its compiled template: choices that compile alike are proved once.
+//! A failed proof names the field that is wrong; only choices about that field are varied next. Choices that compile to
+//! the same template are proved once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,14 +13,13 @@ use backchat_core::distinct;
 use backchat_core::json::{Step, Value};
 use backchat_probe::probe::steady::Varying;
 
-/// How many candidates are proved.
+/// How many candidates are proved at most.
 const MOST_PROOFS: usize = 32;
 
 /// How many candidates in a row may fail to improve on the best before the search ends.
 const MOST_IN_VAIN: usize = 10;
 
-/// How many more candidates are proved, once one reads everything but some readers refuse it, to find one that all of
-/// them accept.
+/// How many more candidates are proved after one that reads everything but that some reader refuses.
 const MORE_PROOFS: usize = 4;
 
 /// A structure and the candidate that reads it best.
@@ -37,13 +36,13 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     let proof = &job.proof;
     let mut trials = Trials { job, made: HashMap::new() };
     let varying = wire::varying::find(proof.prober(), proof.usage());
-    // A number between the values of a call is known from three calls; one in its mark is not.
+    // Comparing calls shows a number between the values of a call, but not one in its mark.
     let counted = wire::varying::with_calls(&varying, proof.prober());
     let known = std::iter::once(&varying).chain(Some(&counted).filter(|counted| **counted != varying));
     let readings: Vec<Reading> = Reading::ordered(proof.prober().template().literals()).collect();
     let mut best: Option<(usize, Chosen)> = None;
     let mut postponed = Vec::new();
-    // Renders leave several readings open: the next is tried if the earlier ones do not read everything.
+    // Renders leave several readings open. The next one is tried if the earlier ones do not read everything.
     let readings = known.flat_map(|varying| readings.iter().map(move |reading| (varying, *reading)));
     for (place, (varying, reading)) in readings.enumerate() {
         #[cfg(test)]
@@ -53,7 +52,7 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
         let Some(mut search) = Search::infer(varying, reading, job) else { continue };
         search.step(&mut trials);
         if search.fails_most() {
-            // No choice about a part is likely to repair a turn that is cut wrongly: other readings come first.
+            // No choice is likely to repair a turn that is cut wrongly: try other readings first.
             postponed.push((place, search));
         } else if keep_better(&mut best, place, search.finish(&mut trials)) {
             return best.map(|(_, best)| best);
@@ -67,7 +66,7 @@ pub(super) fn choose(job: &Job<'_>) -> Option<Chosen> {
     best.map(|(_, best)| best)
 }
 
-/// Keeps the better of the best and what a reading gave, of equals the earlier reading; true if it is whole.
+/// Keeps the better result, of equals that of the earlier reading. Returns whether the best is whole.
 fn keep_better(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<Chosen>) -> bool {
     let rank = |place: usize, chosen: &Chosen| (chosen.attempt.rank(), place);
     if let Some(found) = found
@@ -78,7 +77,7 @@ fn keep_better(best: &mut Option<(usize, Chosen)>, place: usize, found: Option<C
     best.as_ref().is_some_and(|(_, best)| best.attempt.is_whole())
 }
 
-/// The drafts that were proved so far: several readings may give the same one.
+/// The drafts proved so far. Several readings may compile to the same draft.
 struct Trials<'p, 't> {
     job: &'p Job<'t>,
     made: HashMap<String, Option<Attempt>>,
@@ -94,7 +93,7 @@ impl Trials<'_, '_> {
 /// A candidate that waits for its proof.
 struct Candidate {
     choices: Choices,
-    /// How many conversations the candidate it was made from fails: the fewer, the sooner it is tried.
+    /// How many conversations its parent candidate fails: the fewer, the sooner it is tried.
     parent: usize,
 }
 
@@ -120,7 +119,7 @@ impl Search {
         let mut wire = wire::infer(&proof.prober().steady(varying), proof.usage(), reading)?;
         let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
         let reasoning_field = readers.reasoning_field(options, &keys);
-        // A template cannot name marks that change with the values of a message.
+        // A template cannot contain marks that change with the values of a message.
         let holds_needles = |wire: &WireFormat| {
             let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
             holds_probe(&text)
@@ -153,14 +152,14 @@ impl Search {
         self.best.as_ref().is_some_and(|best| 2 * best.verdict.failed() > best.verdict.cases)
     }
 
-    /// Proves candidates until one reads everything and suits every reader, or none is likely to; returns the best.
+    /// Proves candidates until one reads everything and suits every reader, or until that is unlikely. Returns the best.
     fn finish(mut self, trials: &mut Trials<'_, '_>) -> Option<Chosen> {
         while self.step(trials) {}
         let Self { wire, varying, reasoning_field, best, .. } = self;
         Some(Chosen { wire, varying, reasoning_field, attempt: best? })
     }
 
-    /// Proves the next candidate; false if there was none.
+    /// Proves the next candidate; returns false if there is none.
     fn step(&mut self, trials: &mut Trials<'_, '_>) -> bool {
         let is_over = self.left == 0 || self.in_vain >= MOST_IN_VAIN;
         let Some(at) = next(&self.waiting).filter(|_| !is_over) else { return false };
@@ -197,7 +196,7 @@ impl Search {
     }
 }
 
-/// The candidate to prove next: of those whose origin failed least, the cheapest.
+/// The candidate to prove next: the cheapest of those whose parent failed least.
 fn next(waiting: &[Candidate]) -> Option<usize> {
     let rank = |candidate: &Candidate| (candidate.parent, candidate.choices.cost());
     (0..waiting.len()).min_by_key(|at| waiting.get(*at).map(rank))
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_field_of_a_failure_says_what_to_vary() {
+    fn the_field_of_a_failure_decides_what_to_vary() {
         let about = |from: &str, to: &str| with_attempt(&ANSWER.replace(from, to), topics);
         assert_eq!(about("<never>", ""), []);
         assert_eq!(about("<call>", "<never>"), [Topic::Calls]);
@@ -260,25 +259,25 @@ mod tests {
     }
 
     #[test]
-    fn a_search_ends_with_the_first_candidate_that_reads_everything_for_everyone() {
+    fn a_search_ends_with_the_first_candidate_that_reads_everything_for_all_readers() {
         let (plainest, refuted) = searched(["", "<call>", "</call>", "", ""]);
         assert!(plainest.is_whole() && plainest.refusals.is_empty());
         assert_eq!(refuted, 0);
-        // As marks of a section they need look-arounds, which one reader refuses: other readings are tried.
+        // Marks of a section need look-arounds, which one reader refuses: other candidates are tried.
         let (later, refuted) = searched(["<call>", "", "", "", "</call>"]);
         assert!(later.is_whole() && later.refusals.is_empty(), "{}", later.draft);
         assert!(refuted > 0);
     }
 
     #[test]
-    fn a_search_in_vain_gives_the_candidate_that_fails_least() {
+    fn a_search_without_success_returns_the_candidate_that_fails_least() {
         let (best, refuted) = searched(["", "<tool>", "</tool>", "", ""]);
         assert!(!best.is_whole() && best.verdict.passed > 0);
         assert!((1..=MOST_PROOFS).contains(&refuted), "{refuted}");
     }
 
     #[test]
-    fn a_draft_is_proved_once_however_many_readings_come_to_it() {
+    fn a_draft_that_several_readings_share_is_proved_once() {
         let mut wire = wire_with(["", "<tool>", "</tool>", "", ""], object_body());
         wire.prompts = vec![prompt("<assistant>")];
         with_job(CHAT, |job| {
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_that_fails_most_conversations_is_known_by_its_plainest_candidate() {
+    fn the_plainest_candidate_shows_that_a_reading_fails_most_conversations() {
         let fails_most = |header: &str| {
             let mut wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
             wire.prompts = vec![prompt(header)];
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn of_readings_that_read_as_much_the_first_one_is_taken() {
+    fn of_equally_good_readings_the_first_one_is_taken() {
         let found = |json: &str, thought: &str| {
             let attempt = with_attempt(json, Attempt::clone);
             let (wire, varying) = (wire_with(["", "<call>", "</call>", "", ""], object_body()), Varying::default());

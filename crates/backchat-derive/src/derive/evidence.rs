@@ -1,4 +1,4 @@
-//! Evidence: two renders that differ in one thing, and the bytes in which they differ.
+//! Evidence: two renders of requests that differ in one thing, and the bytes in which the renders differ.
 
 use crate::wire::structure::WireFormat;
 use backchat_core::diagnostic::line_column;
@@ -20,7 +20,7 @@ pub struct Evidence {
     pub with: String,
     /// The first render.
     pub first: String,
-    /// Where the second render differs, in order.
+    /// The ranges in which the second render differs, in order.
     pub changes: Vec<Change>,
 }
 
@@ -34,8 +34,8 @@ pub struct Change {
     pub removed: String,
     /// What the second render has there.
     pub inserted: String,
-    /// The lines of the chat template that print the second render here, in order, each with what it prints; empty if
-    /// that is not known.
+    /// The lines of the chat template that print this range of the second render, in order, each with its text; empty if
+    /// unknown.
     pub printed: Vec<Printed>,
 }
 
@@ -50,7 +50,7 @@ pub struct Printed {
 }
 
 fn changes(without: &str, with: &str) -> Vec<Change> {
-    // Only the text between the common ends is worth the work.
+    // Only compare the text between the common ends.
     let start = common_start(without, with).len();
     let (a, b) = (slice(without, start..), slice(with, start..));
     let end = common_end(a, b).len();
@@ -70,7 +70,7 @@ fn changes(without: &str, with: &str) -> Vec<Change> {
         .collect()
 }
 
-/// A render of the evidence, and its name.
+/// A request for a render, and its description.
 struct Asked<'a> {
     words: &'a str,
     messages: &'a [Message],
@@ -104,7 +104,7 @@ impl Asked<'_> {
     }
 }
 
-/// Renders the evidence of a wire again, and compares.
+/// Renders the evidence for a wire, and compares.
 pub(super) fn collect(prober: &Prober, wire: &WireFormat) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     let mut add = |finding: &'static str, without: Asked<'_>, with: Asked<'_>| {

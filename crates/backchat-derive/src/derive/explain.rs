@@ -21,12 +21,12 @@ const EXCERPT: usize = 240;
 const REFUTED: usize = 3;
 
 impl Derivation {
-    /// One line: how far it got.
+    /// One line: the status, and the parts that it covers.
     pub fn headline(&self) -> String {
         super::report::headline(self.status, &self.verdict)
     }
 
-    /// How many of the samples the draft explains, if there are any.
+    /// How many samples the draft explains, if there are any.
     pub fn samples_line(&self) -> Option<String> {
         self.explained.describe()
     }
@@ -87,7 +87,7 @@ impl Derivation {
         if self.status != Status::Proved {
             self.failures(page)?;
         }
-        candidates(page, self.tried(), self.response_template.as_ref())?;
+        candidates(page, &self.tried, self.response_template.as_ref())?;
         writeln!(page, "\n## Evidence\n")?;
         writeln!(
             page,
@@ -133,7 +133,7 @@ impl Derivation {
         Ok(())
     }
 
-    /// Every cause of failure: the turn as rendered, the positions of its parts, and the boundary that is wrong.
+    /// Every cause of failure: the rendered turn, the positions of its parts, and the wrong boundary.
     fn failures(&self, page: &mut String) -> std::fmt::Result {
         if self.verdict.failures.is_empty() {
             return Ok(());
@@ -165,7 +165,7 @@ impl Derivation {
         Ok(())
     }
 
-    /// The verdict of each reader, what it costs there, and the target whose draft costs less.
+    /// The verdict of each reader, the costs, and a better target.
     fn readers_section(&self, page: &mut String) -> std::fmt::Result {
         if self.readers.is_empty() {
             return Ok(());
@@ -180,7 +180,7 @@ impl Derivation {
     }
 
     fn notes(&self, page: &mut String) -> std::fmt::Result {
-        // Failures and losses have their own places on the page.
+        // Failures and losses have sections of their own.
         let is_note = |diagnostic: &&Diagnostic| !["derive-unproved", "derive-loss"].contains(&diagnostic.id);
         let mut notes = self.diagnostics.iter().filter(is_note).peekable();
         if notes.peek().is_some() {
@@ -194,8 +194,7 @@ impl Derivation {
     }
 }
 
-/// The best candidates before the draft, each with the failure that refuted it and the fields in which it
-/// differs from the draft.
+/// The best refuted candidates, each with the failure that refuted it and the fields that differ from the draft.
 fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std::fmt::Result {
     if tried.is_empty() {
         return Ok(());
@@ -315,7 +314,7 @@ fn printed(change: &Change) -> String {
 fn prompts(page: &mut String, wire: &WireFormat) -> std::fmt::Result {
     let mut rows: Vec<(String, &str)> = Vec::new();
     for (at, prompt) in wire.prompts.iter().enumerate() {
-        // Listed once: a history or a setting gets a row only if it makes a difference.
+        // A history or a setting gets a row only if the prefill differs.
         let is_known = |other: &Prompt| other.prefill == prompt.prefill;
         if wire.prompts.iter().take(at).any(is_known) {
             continue;
@@ -348,14 +347,14 @@ fn arguments(page: &mut String, wire: &WireFormat) -> std::fmt::Result {
     writeln!(page)
 }
 
-/// How calls are written, in a line.
+/// How calls are written, in one line.
 fn calls_line(calls: &Calls) -> String {
     let cut = Choices::default().cut(calls);
     let open = match format!("{}{}", cut.section.trim(), cut.open.trim()).as_str() {
         "" => "their own first characters".to_owned(),
         open => code(open),
     };
-    // What ends a call that is no object may be part of its body, and what ends a list is written once.
+    // The close of a call that is not an object may be part of its body; the close of a list is written once.
     let tail = calls.body.tail.iter().filter(|_| calls.body.object.is_none()).rev().find_map(CallPart::text);
     let closes = [Some(cut.close.as_str()), tail, Some(cut.section_close.as_str())];
     let close = closes.into_iter().flatten().map(str::trim).find(|close| !close.is_empty());
@@ -394,7 +393,7 @@ mod tests {
     use crate::wire::structure::{Arguments, History};
 
     #[test]
-    fn the_page_holds_the_draft_its_evidence_and_its_proof() {
+    fn the_page_has_the_draft_the_evidence_and_the_proof() {
         let derivation = derive(CHAT, &Options::default());
         let page = derivation.explain("a\u{1b}b.jinja");
         assert!(page.starts_with("# Response template for a\\u{1b}b.jinja\n\nProved: content"), "{page}");
@@ -411,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_derivation_says_only_why() {
+    fn the_page_of_a_failed_derivation_has_only_the_reason() {
         let page = derive("{{ messages | length }}", &Options::default()).explain("x.jinja");
         let why = "this chat template does not render the content of assistant messages";
         assert_eq!(page, format!("# Response template for x.jinja\n\nFailed: no draft.\n\n- {why}\n"));
@@ -457,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_fenced_by_more_ticks_than_it_holds() {
+    fn code_is_fenced_with_more_backticks_than_it_contains() {
         for (text, shown) in
             [("<a>\n", "`<a>⏎`"), ("a`b", "`` a`b ``"), ("```", "```` ``` ````"), ("\u{1b}", "`\\u{1b}`")]
         {
@@ -489,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_has_a_row_for_each_thing_it_writes() {
+    fn each_prefill_of_a_prompt_has_a_row() {
         let mut page = String::new();
         let quiet = wire();
         prompts(&mut page, &quiet).unwrap();
@@ -519,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_says_what_came_and_what_went() {
+    fn a_change_lists_inserted_and_removed_text() {
         let change = |removed: &str, inserted: &str| Change {
             at: 3,
             removed: removed.to_owned(),

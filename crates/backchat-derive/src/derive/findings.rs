@@ -1,4 +1,4 @@
-//! The findings about a chat template besides the draft, for programs and for reports.
+//! The findings about a chat template, for programs and for reports.
 
 use super::compile::Choices;
 use super::evidence::Evidence;
@@ -21,9 +21,9 @@ pub(super) struct ReportData {
     pub wire: WireFormat,
     pub reasoning_field: String,
     pub evidence: Vec<Evidence>,
-    /// Marks of the draft that a server leaves out of the text when it decodes without special tokens.
+    /// Special tokens in the draft, which a server that decodes without them leaves out of the text.
     pub special_marks: Vec<String>,
-    /// The chat template and the options of its renders, to examine it.
+    /// The chat template, and the options to examine it with.
     pub source: String,
     pub examined: doctor::Options,
     pub request_shape: String,
@@ -31,7 +31,7 @@ pub(super) struct ReportData {
     pub refused: Vec<String>,
 }
 
-/// The pairs of renders that findings rest on.
+/// The pairs of renders that support the findings.
 pub fn evidence(findings: &Findings) -> &[Evidence] {
     findings.found().map_or(&[], |found| &found.evidence)
 }
@@ -56,7 +56,7 @@ impl Findings {
         Some((reasoning.open.trim(), reasoning.close.trim()))
     }
 
-    /// The machine-readable findings. This examines the input that the template takes, drops and refuses.
+    /// The machine-readable findings. Also examines which input the template takes, drops and refuses.
     pub fn to_value(&self) -> Value {
         self.found().map_or_else(|| Value::Object(Object::new()), |found| named(found.to_value()))
     }
@@ -165,7 +165,7 @@ impl ReportData {
     }
 }
 
-/// The findings with a name for each text that varies.
+/// The findings with varying texts named.
 fn named(value: Value) -> Value {
     match value {
         Value::String(text) => readable(&text).into(),
@@ -175,7 +175,7 @@ fn named(value: Value) -> Value {
     }
 }
 
-/// The texts that are not empty, without the white space around them.
+/// The trimmed texts, without empty ones.
 fn some(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_derivation_there_are_none() {
+    fn a_failed_derivation_has_no_findings() {
         let none = Findings::default();
         assert_eq!((none.to_value(), none.stops(), none.reasoning()), (value("{}"), &[][..], None));
         assert!(evidence(&none).is_empty());
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_laid_out_in_one_of_four_ways() {
+    fn each_layout_of_calls_has_a_description() {
         let layout = |body| crate::derive::by_hand::calls([""; 5], body).layout();
         let object = |change: fn(&mut crate::wire::structure::ObjectBody)| {
             let mut body = object_body();
@@ -314,13 +314,13 @@ mod tests {
     }
 
     #[test]
-    fn the_head_of_a_named_call_lists_its_pieces() {
+    fn the_head_of_a_named_call_lists_its_parts() {
         let body = named_body(">", Arguments::Python);
         let calls = crate::derive::by_hand::calls(["<calls>", "<f=", "</f>", "\n", "</calls>"], body);
         let found = tools(&calls, Value::Null);
         assert_eq!(found.get("head"), Some(&value(r#"["{name}", ">"]"#)));
         assert_eq!(found.get("section_open"), Some(&"<calls>".into()));
-        assert_eq!(found.get("separator"), Some(&"\n".into()), "white space and all");
+        assert_eq!(found.get("separator"), Some(&"\n".into()), "with its white space");
         assert_eq!(arguments(&calls, Value::Null).get("form"), Some(&"python".into()));
     }
 

@@ -1,4 +1,4 @@
-//! Limits of a wire format, known before any proof: values that it cannot carry, and guesses about it.
+//! Limits of a wire format that need no proof: values that it cannot carry, and guesses about it.
 
 use crate::wire::structure::{Arguments, Encoding, Source, WireFormat};
 use backchat_core::diagnostic::{Diagnostic, Severity};
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_write_arguments_has_its_limit() {
+    fn each_form_of_arguments_has_its_limit() {
         let written = |strings| {
             let plain = pairs(["<", ">", "</>", ""]);
             Arguments::Pairs(Box::new(Pairs { values: Values { strings, ..plain.values.clone() }, ..plain }))
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_only_an_id_holds_is_a_limit() {
+    fn a_name_that_only_the_id_contains_is_a_limit() {
         let mut wire = wire_with(["", "<f=", "</f>", "", ""], named_body(">", Arguments::Json));
         wire.calls.as_mut().unwrap().ids_hold_names = true;
         assert_eq!(ids(&wire), ["derive-name-in-id"]);

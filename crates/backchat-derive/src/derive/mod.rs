@@ -1,8 +1,8 @@
 //! From a chat template to a response template, with the evidence and the proof.
 //!
 //! There is no per-model code. `wire` renders conversations that differ in one thing and infers how the template writes
-//! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
-//! the choices, led by the failures of `proof`: it renders other conversations and parses them back.
+//! the model's turn. `compile` turns that structure and a record of choices into a response template. `choose` searches
+//! the choices, guided by the failures of `proof`, which renders other conversations and parses them back.
 
 #[cfg(test)]
 mod ablation;
@@ -27,22 +27,15 @@ pub use crate::targets::Target;
 pub use compile::value_end;
 pub use evidence::Evidence;
 pub use findings::{Findings, evidence};
-pub use proof::Verdict;
-pub use proof::tools as proof_tools;
-pub use proof::{Cuts, PolicyRounds};
-pub use proof::{reasoning_field, with_conversations};
-// What a report shows of a proof.
-pub use proof::{Conversation, Fate, conversations};
-// Used by the command besides.
-pub use proof::{Failure, Loss, Part, Scope, Tolerance, Unverified};
-pub use proof::{ReadableTurn, ReadableTurns};
-pub use prove::readable_turns;
-pub use prove::{Proven, prove, prove_and_list};
-pub use readers::ReaderVerdict;
-pub use readers::rewrite;
+pub use needed::FILLED;
+pub use proof::{Conversation, Cuts, Failure, Fate, Loss, Part, PolicyRounds, ReadableTurn, ReadableTurns, Scope};
+pub use proof::{
+    Tolerance, Unverified, Verdict, conversations, reasoning_field, tools as proof_tools, with_conversations,
+};
+pub use prove::{Proven, prove, prove_and_list, readable_turns};
+pub use readers::{ReaderVerdict, rewrite};
 pub use recorded::{Departure, Explained, Sample};
-pub use report::Remedy;
-pub use report::{Derivation, Status};
+pub use report::{Derivation, Remedy, Status};
 
 use crate::targets::Refusal;
 use crate::wire::Wire;
@@ -53,7 +46,6 @@ use backchat_core::json::{Object, Value};
 use backchat_parser::template::Template;
 use backchat_probe::probe::{NOW, Prober};
 use choose::Chosen;
-pub use needed::FILLED;
 use needed::Gaps;
 use proof::Proof;
 use readers::{Fitted, ReaderSet};
@@ -120,8 +112,7 @@ impl Options {
         self
     }
 
-    /// Whether a derivation leaves the rounds with policies of recovery to a proof of its draft, for whoever asks for
-    /// that anyway.
+    /// Whether a derivation skips the rounds with recovery policies, for callers that prove the draft anyway.
     #[must_use]
     #[doc(hidden)]
     pub fn leave_policies(mut self, leaves: bool) -> Self {
@@ -149,16 +140,16 @@ impl Options {
     }
 }
 
-/// The keys for which every draft has a field or a default.
+/// Keys of the message that every draft uses for something else.
 const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
 
-/// Derives a response template from the source of a chat template. If the draft is not proved, remedies are tried and
-/// the best is taken.
+/// Derives a response template from the source of a chat template. If the draft is not proved, tries remedies and takes
+/// the best result.
 pub fn derive(source: &str, options: &Options) -> Derivation {
-    remedies::apply(derive_as_asked(source, options), options, |options| derive_as_asked(source, options))
+    remedies::apply(derive_once(source, options), options, |options| derive_once(source, options))
 }
 
-fn derive_as_asked(source: &str, options: &Options) -> Derivation {
+fn derive_once(source: &str, options: &Options) -> Derivation {
     match compiled(source).and_then(|template| derive_and(&template, options, report::report)) {
         Ok((mut made, gaps)) => {
             made.missing = gaps.report(made.response_template.as_ref(), &mut made.diagnostics);
@@ -171,7 +162,7 @@ fn derive_as_asked(source: &str, options: &Options) -> Derivation {
     }
 }
 
-/// Derives a draft and the wire that it comes from, which is all that a grammar needs.
+/// Derives a draft and its wire, which is all that a grammar needs.
 pub fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
     drafted(&compiled(source)?, options)
 }
@@ -188,15 +179,14 @@ fn drafted(template: &ChatTemplate, options: &Options) -> Result<(Value, Wire), 
 }
 
 impl Wire {
-    /// Finds the wire of a chat template, which is the one that a derivation proves; `None` if the template shows no
-    /// content. The variables hold for every render, such as `eos_token`; `strftime_now` answers with `now`.
+    /// Finds the wire of a chat template, the same one that a derivation proves; `None` if the template shows no content. The variables hold for every render, such as `eos_token`; `strftime_now` answers with `now`.
     pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
         let options = Options::default().variables(variables.clone()).now(now);
         drafted(template, &options).ok().map(|(_, wire)| wire)
     }
 }
 
-/// Derives, and runs a closure on the draft while the proof and its cached renders exist; also returns the missing
+/// Derives, and runs a closure on the result while the proof and its cached renders exist. Also returns the missing
 /// variables.
 fn derive_and<T>(
     template: &ChatTemplate,
@@ -214,7 +204,7 @@ fn derive_and<T>(
     })
 }
 
-/// Fills the variables that a chat template requires, and runs a closure on its proof and the options with them; also
+/// Fills the variables that a chat template requires, and runs a closure on its proof and the filled options. Also
 /// returns the missing variables.
 fn with_proof<T>(
     template: &ChatTemplate,
@@ -228,7 +218,7 @@ fn with_proof<T>(
     Ok((done, gaps))
 }
 
-/// What drafts are proved with: the proof of a chat template, and the options and readers that they are for.
+/// The proof of a chat template, and the options and readers that drafts are for.
 struct Job<'t> {
     proof: Proof<'t>,
     options: &'t Options,
@@ -240,7 +230,7 @@ impl<'t> Job<'t> {
         Self { proof, options, readers: ReaderSet::new(&options.targets) }
     }
 
-    /// Derives; nothing if no answer's content shows.
+    /// Derives; `None` if no render shows the content of an answer.
     fn run(&self) -> Option<Chosen> {
         let mut chosen = choose::choose(self)?;
         chosen.attempt = chosen.attempt.with_joined_text(self).with_lessons(self);
@@ -260,14 +250,14 @@ struct Attempt {
     draft: Value,
     verdict: Verdict,
     explained: Explained,
-    /// Why the requested or likely readers refuse it.
+    /// Why its readers refuse it.
     refusals: Vec<Refusal>,
-    /// Why they refuse another draft, which reads everything and was not chosen for that.
+    /// Why they refuse another draft that reads everything.
     avoided: Vec<Refusal>,
-    /// The delimiters that the draft dropped for their sake.
+    /// The alternatives of delimiters that were dropped for the readers.
     dropped: Vec<(String, String)>,
     is_requested: bool,
-    /// The lessons of samples beyond the renders.
+    /// What was learned from samples beyond the renders.
     lessons: Lessons,
 }
 
@@ -288,13 +278,13 @@ impl Attempt {
         })
     }
 
-    /// Proves a draft and, if readers refuse it, the ways to write it for them; returns the closest one.
+    /// Proves a draft and, if readers refuse it, the ways to write it for them. Returns the best, the closest of equals.
     fn for_readers(draft: Value, job: &Job<'_>) -> Option<Self> {
         let as_it_is = Self::prove(Fitted { template: draft.clone(), dropped: Vec::new() }, job)?;
         if as_it_is.refusals.is_empty() {
             return Some(as_it_is);
         }
-        // A draft that does not read everything will not do so with fewer constructs.
+        // A draft that does not read everything will not read it with fewer constructs.
         let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
         let mut best = None;
         keep(&mut best, as_it_is);
@@ -309,7 +299,7 @@ impl Attempt {
         best
     }
 
-    /// The draft that also keeps every piece of a text, if that is requested and costs nothing.
+    /// The draft that also keeps every piece of a text, if its readers allow that and it costs nothing.
     fn with_joined_text(self, job: &Job<'_>) -> Self {
         let joined = job.readers.joined(&self.draft).and_then(|joined| self.rewritten(joined, job));
         match joined {
@@ -318,7 +308,7 @@ impl Attempt {
         }
     }
 
-    /// The draft that also reads the forms that only samples show, if their messages are known.
+    /// The draft that also reads the forms that only samples with messages show.
     fn with_lessons(self, job: &Job<'_>) -> Self {
         if self.explained.departures.is_empty() {
             return self;
@@ -333,7 +323,7 @@ impl Attempt {
         Self { verdict, lessons, ..learned }
     }
 
-    /// Another template in its place.
+    /// An attempt with another template and the same dropped alternatives.
     fn rewritten(&self, template: Value, job: &Job<'_>) -> Option<Self> {
         Self::prove(Fitted { template, dropped: self.dropped.clone() }, job)
     }
@@ -343,7 +333,7 @@ impl Attempt {
         self.verdict.holds() && self.explained.departures.is_empty()
     }
 
-    /// Whether there is nothing to improve.
+    /// Whether it reads everything and no requested reader refuses it.
     fn is_whole(&self) -> bool {
         self.reads_all() && (self.refusals.is_empty() || !self.is_requested)
     }
@@ -356,7 +346,7 @@ impl Attempt {
     }
 }
 
-/// Its conversations and samples test a repair.
+/// Tests repairs with its conversations and samples.
 impl recorded::Trial for Job<'_> {
     fn explained(&self, template: &Template) -> Vec<bool> {
         let is_explained =
@@ -376,7 +366,7 @@ impl recorded::Trial for Job<'_> {
     }
 }
 
-/// Keeps the better of two, and why readers refuse one that reads everything.
+/// Keeps the better attempt, and why readers refuse one that reads everything.
 fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
     let mut avoided = best.as_mut().map_or_else(Vec::new, |best| std::mem::take(&mut best.avoided));
     if avoided.is_empty() {
@@ -393,7 +383,7 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
     }
 }
 
-/// Why nothing can be derived: no answer was rendered, or none shows in the render.
+/// Why nothing can be derived: the template refused every answer, or renders none.
 fn no_content(template: &ChatTemplate, options: &Options) -> Diagnostic {
     let prober = Prober::new(template, &options.variables, options.now.clone());
     let Some(error) = prober.refuses_answers() else {
@@ -450,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_infers_the_wire_that_is_proved() {
+    fn every_entry_point_infers_the_wire_that_is_proved() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let folders = ["chat_templates", "tests/derive"].map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
         let files = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
@@ -474,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_was_asked_for_comes_before_conversations_and_any_other_after_them() {
+    fn a_requested_reader_matters_more_than_conversations_and_any_other_less() {
         let best = |attempts: Vec<Attempt>| {
             let mut best = None;
             attempts.into_iter().for_each(|attempt| keep(&mut best, attempt));
@@ -488,12 +478,12 @@ mod tests {
             best(vec![attempt(8, vec![], false), attempt(9, vec![], false), attempt(3, vec![], false)]),
             "9".into()
         );
-        // Of equals the first.
+        // Of equals, the first wins.
         assert_eq!(best(vec![attempt(8, vec![], false), attempt(8, vec![refusal()], false)]), "8".into());
     }
 
     #[test]
-    fn the_best_knows_why_readers_refuse_one_that_reads_everything() {
+    fn the_best_attempt_says_why_readers_refuse_one_that_reads_everything() {
         let mut best = None;
         keep(&mut best, attempt(10, vec![refusal()], true));
         keep(&mut best, attempt(7, Vec::new(), true));
@@ -507,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_to_improve_once_all_is_read_and_no_asked_reader_refuses_it() {
+    fn an_attempt_is_whole_if_it_reads_everything_and_no_requested_reader_refuses_it() {
         let is_whole =
             |passed, refusals: Vec<Refusal>, is_requested| attempt(passed, refusals, is_requested).is_whole();
         assert!(is_whole(10, vec![], true));
@@ -517,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_without_a_trace_of_answers_says_what_is_missing() {
+    fn a_template_that_shows_no_answers_is_diagnosed() {
         let message = |source: &str| {
             let [diagnostic] = derive(source, &Options::default()).diagnostics.try_into().unwrap();
             (diagnostic.id, diagnostic.message)

@@ -1,4 +1,4 @@
-//! The proof of a response template that was written or edited by hand, against the chat template it is for.
+//! Proves a response template that was written or edited by hand against its chat template.
 
 use super::proof::{Conversation, Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
@@ -11,7 +11,7 @@ use backchat_parser::template::Template;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Proven {
-    /// `Proved` or `Partial`; `Failed` if there was nothing to prove it with.
+    /// `Proved` or `Partial`; `Failed` if no conversation could be rendered.
     pub status: Status,
     /// The verdict on every conversation.
     pub verdict: Verdict,
@@ -48,7 +48,7 @@ pub fn prove_and_list(source: &str, template: &Template, options: &Options) -> (
     (proven, listed.unwrap_or_default())
 }
 
-/// Proves, and asks the proof for more; nothing of that if there was nothing to prove it with.
+/// Proves, and runs a closure on the proof, if there is one.
 fn prove_and<T>(
     source: &str,
     template: &Template,
@@ -96,7 +96,7 @@ fn hold_against(proof: &Proof<'_>, template: &Template, options: &Options) -> Pr
 }
 
 impl Proven {
-    /// The machine-readable report, in the form of that of `derive`.
+    /// The machine-readable report, in the format of `derive`.
     pub fn to_value(&self) -> Value {
         Value::from([
             ("status", self.status.name().into()),
@@ -107,18 +107,19 @@ impl Proven {
         ])
     }
 
-    /// One line: how far it got, and which parts that covers.
+    /// One line: the status, and the parts that it covers.
     pub fn headline(&self) -> String {
         super::report::headline(self.status, &self.verdict)
     }
 
-    /// How many of the samples are explained, if there are any.
+    /// How many samples are explained, if there are any.
     pub fn samples_line(&self) -> Option<String> {
         self.explained.describe()
     }
 }
 
-/// The turns that a chat template writes in an everyday conversation, and their messages for a response template.
+/// The turns that a chat template writes in an everyday conversation, and the messages that a response template reads in
+/// them.
 pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = compiled(source)?;
     let turns = Proof::without_cases(&chat_template, options).and_then(|proof| proof.readable(template));
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_that_of_the_verdict() {
+    fn the_list_matches_the_verdict() {
         let options = Options::default();
         for answer in [ANSWER, &ANSWER.replace("</weigh>", "</other>")] {
             let template = template(answer);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_derivation_leaves_to_a_proof_changes_no_draft() {
+    fn leaving_policies_to_a_proof_changes_no_draft() {
         let whole = crate::derive::derive(CHAT, &Options::default());
         let left = crate::derive::derive(CHAT, &Options::default().leave_policies(true));
         assert!(whole.verdict.policies.conforming > 0);
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_for_a_target_is_proved_with_the_name_that_the_target_asks_for() {
+    fn a_draft_for_a_target_is_proved_with_the_name_that_the_target_requires() {
         let plan = CHAT.replace("reasoning_content", "plan");
         let target = crate::targets::Target::named("vllm").unwrap();
         let options = Options::default().targets(vec![target]);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chat_template_that_cannot_prove_anything_says_why() {
+    fn a_chat_template_that_cannot_prove_anything_is_diagnosed() {
         for (source, id) in [("{% if", "template-failed"), ("{{ messages | length }}", "derive-no-content")] {
             let (status, ids) = proven(source, ANSWER, &Options::default());
             assert_eq!((status, ids.as_slice()), (Status::Failed, &[id][..]), "{source}");
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_variable_is_filled_and_named() {
+    fn a_missing_variable_is_filled_and_reported() {
         let needs = format!("{{% if not policy %}}{{{{ raise_exception('no') }}}}{{% endif %}}{CHAT}");
         let (status, ids) = proven(&needs, ANSWER, &Options::default());
         assert_eq!((status, ids.first()), (Status::Proved, Some(&"derive-filled")));

@@ -1,11 +1,11 @@
-//! Remedies for a draft that is not proved: each is tried and proved, and the best is taken.
+//! Remedies for a draft that is not proved: other names for the reasoning, and no target.
 
 use super::proof::Part;
 use super::report::Remedy;
 use super::{Derivation, Options, Status};
 use backchat_core::diagnostic::{Diagnostic, Severity};
 
-/// The derivation, or a better one by a remedy.
+/// The derivation, or a better one with a remedy.
 pub(super) fn apply(derivation: Derivation, options: &Options, derive: impl Fn(&Options) -> Derivation) -> Derivation {
     if derivation.status != Status::Partial || derivation.missing.is_some() {
         return derivation;
@@ -30,7 +30,7 @@ pub(super) fn apply(derivation: Derivation, options: &Options, derive: impl Fn(&
     best
 }
 
-/// The other names by which the chat template reads reasoning, if only its name is wrong.
+/// The other names under which the chat template reads reasoning, if only the name is wrong.
 fn other_names(derivation: &Derivation, options: &Options) -> Vec<String> {
     let is_name = |failure: &super::Failure| failure.part == Part::Reasoning && failure.boundary.is_none();
     if options.reasoning_field.is_some() || !derivation.verdict.failures.iter().any(is_name) {
@@ -49,7 +49,7 @@ mod tests {
     use crate::targets::Target;
 
     #[test]
-    fn what_a_target_costs_is_known_once_it_is_proved() {
+    fn a_draft_without_the_target_shows_what_the_target_costs() {
         // Only a look-around distinguishes the separator of two calls from the same characters in prose.
         let start = CHAT.find("{% for c in").unwrap();
         let end = start + CHAT[start..].find("{% endfor %}").unwrap() + "{% endfor %}".len();

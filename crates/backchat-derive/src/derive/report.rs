@@ -23,7 +23,7 @@ pub enum Status {
     Proved,
     /// Some do.
     Partial,
-    /// The format cannot be written as a response template.
+    /// No response template can express the format.
     Inexpressible,
     /// There is no draft.
     Failed,
@@ -41,12 +41,12 @@ impl Status {
     }
 }
 
-/// Other options with which the draft reads everything.
+/// Options with which the draft reads everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Another name of the reasoning, which the chat template reads as well. It is taken.
+    /// Another name for the reasoning that the chat template also reads. It is applied.
     ReasoningField(String),
-    /// No target. It is only reported, because the target was requested.
+    /// No target. It is only reported, because the user requested the target.
     NoTarget,
 }
 
@@ -69,15 +69,15 @@ pub struct Derivation {
     /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     /// The candidates that were refuted before the draft was chosen.
-    tried: Vec<Tried>,
-    /// A missing value that the turn needs.
+    pub(super) tried: Vec<Tried>,
+    /// A missing value that the model's turn needs.
     pub(super) missing: Option<Missing>,
-    /// What makes the draft better than the options as they were given.
+    /// The remedy that improves the draft.
     pub(super) remedy: Option<Remedy>,
 }
 
 impl Derivation {
-    /// No draft, and why.
+    /// A derivation without a draft, and the reason.
     pub fn failed(diagnostic: Diagnostic) -> Self {
         Self {
             status: Status::Failed,
@@ -93,7 +93,7 @@ impl Derivation {
         }
     }
 
-    /// Names the special tokens that came from files next to the chat template.
+    /// Reports the special tokens that came from files next to the chat template.
     pub fn with_tokens_of(mut self, source: &ChatSource) -> Self {
         let found = source.tokens_beside().iter().map(|(name, file)| {
             let token = source.special_tokens.get(name).map_or_else(String::new, Value::to_string);
@@ -106,13 +106,9 @@ impl Derivation {
         self
     }
 
-    /// What makes the draft better than the options as they were given.
+    /// The remedy that improves the draft.
     pub fn remedy(&self) -> Option<&Remedy> {
         self.remedy.as_ref()
-    }
-
-    pub(super) fn tried(&self) -> &[Tried] {
-        &self.tried
     }
 
     /// The machine-readable report.
@@ -139,7 +135,7 @@ pub(super) fn diagnostic_value(diagnostic: &Diagnostic) -> Value {
     ])
 }
 
-/// One line: how far it got, and which parts that covers.
+/// One line: the status, and the parts that it covers.
 pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
     let (passed, cases) = (verdict.passed, verdict.cases);
     let lost = match verdict.lost() {
@@ -217,7 +213,7 @@ impl Explained {
     }
 }
 
-/// Puts everything together.
+/// Assembles the derivation.
 pub(super) fn report(chosen: Chosen, job: &Job<'_>) -> Derivation {
     let Job { proof, options, readers: set } = job;
     let Chosen { wire, reasoning_field, attempt, .. } = chosen;
@@ -280,7 +276,7 @@ struct Coverage {
 impl Coverage {
     fn measure(draft: &Value, wire: &WireFormat, proof: &Proof<'_>, verdict: &Verdict) -> Self {
         let reads_calls = draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_some());
-        // If no render shows it, another note says so.
+        // If no render shows reasoning, another note says so.
         let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
         let saw = |what| !verdict.scope.not_shown.contains(&what);
         Self {
@@ -337,7 +333,7 @@ impl Coverage {
     }
 }
 
-/// Literal marks of the draft that a server would leave out of the text, were it to decode without special tokens.
+/// Special tokens in the draft, which a server that decodes without them leaves out of the text.
 fn special_marks(draft: &Value, options: &Options) -> Vec<String> {
     let given = options.variables.iter().filter(|(name, _)| name.ends_with("_token"));
     let given = given.filter_map(|(_, value)| value.as_str());

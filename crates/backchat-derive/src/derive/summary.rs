@@ -1,4 +1,4 @@
-//! The short report: findings, assumptions, losses, readers. Everything else is in the evidence.
+//! The short report: findings, assumptions, losses, readers. The evidence has the rest.
 
 use super::ReaderVerdict;
 use super::report::{Derivation, Status};
@@ -64,11 +64,11 @@ impl Derivation {
         lines
     }
 
-    /// What a diagnostic is about; `None` if it is a detail.
+    /// The label under which to list a diagnostic; `None` for a detail.
     fn label(&self, diagnostic: &Diagnostic) -> Option<&'static str> {
         match diagnostic.id {
             "derive-filled" | "derive-took" => Some("took"),
-            // The first line says what is missing, and losses have their own list.
+            // The first line reports missing values, and losses have a list of their own.
             "derive-token-unknown"
             | "derive-value-unknown"
             | "derive-loss"
@@ -76,7 +76,7 @@ impl Derivation {
             | "derive-name-in-id" => None,
             "derive-types-lost" | "derive-quotes" => Some("lost"),
             "derive-unproved" | "derive-sample" | "derive-calls-unknown" | "derive-reasoning-unknown" => {
-                // What is missing comes first.
+                // The missing value comes first.
                 self.missing.is_none().then_some("unread")
             }
             _ => Some("note"),
@@ -84,7 +84,7 @@ impl Derivation {
     }
 }
 
-/// A diagnostic in a line, with its help if that says what to pass.
+/// A diagnostic in one line, with its help if that names an option.
 fn in_a_line(label: &str, diagnostic: &Diagnostic) -> String {
     match (label, &diagnostic.help) {
         ("took", Some(help)) => format!("{}; {help}", diagnostic.message),
@@ -92,7 +92,7 @@ fn in_a_line(label: &str, diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// Who accepts the draft, and who refuses it, with the target that suits each.
+/// The readers that accept the draft, and those that refuse it with the target to try.
 fn readers(readings: &[ReaderVerdict]) -> impl Iterator<Item = String> {
     let line = |verb: &str, accepts: bool| {
         let readings = readings.iter().filter(|reading| reading.refusals.is_empty() == accepts);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_says_what_was_found_and_nothing_that_reads_like_a_failure() {
+    fn the_report_of_a_success_does_not_sound_like_a_failure() {
         let page = report(CHAT);
         assert!(page.starts_with("proved: "), "{page}");
         assert!(page.contains("\nturn: starts after `<assistant>`, ends with `<end>`\n"), "{page}");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_filled_is_named_with_the_way_to_give_it() {
+    fn a_filled_variable_is_listed_with_the_option_that_sets_it() {
         let page = report(&format!("{{{{ 'Budget: ' ~ (budget + 1) }}}}{CHAT}"));
         assert!(
             page.starts_with("proved: ") && page.contains("\ntook: ") && page.contains("--set budget=NUMBER"),

@@ -75,7 +75,7 @@ mod tests {
     use backchat_core::json::Object;
 
     #[test]
-    fn a_wire_is_assumed_only_if_it_is_said_so() {
+    fn a_wire_is_assumed_only_if_marked_so() {
         let source = ChatTemplate::compile(&chat_template("{{ m.content }}")).unwrap();
         let wire = Wire::find(&source, &Object::new(), None).unwrap();
         assert!(!wire.is_assumed());

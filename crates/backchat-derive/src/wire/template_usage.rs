@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_refused_whatever_is_said_is_not_a_setting() {
+    fn a_value_that_every_conversation_refuses_is_not_a_setting() {
         let source = "{% if mode is defined and mode != 'brief' %}{{ raise_exception('no such mode') }}{% endif %}\
                       {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if mode == 'brief' %}!{% endif %}";
         let template = ChatTemplate::compile(source).unwrap();

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_is_said_once() {
+    fn repeated_optional_white_space_is_written_once() {
         let table = [
             ("\\}\\s*\\s*a", "\\}\\s*a"),
             ("\\\\s*\\s*", "\\\\s*\\s*"),

@@ -1,8 +1,8 @@
-//! Variables that a chat template requires but that are missing: each gets a value of the type it is used as, and
-//! the report names it.
+//! Variables that a chat template requires but that are missing: each gets a value of the type that the template expects,
+//! and the report lists it.
 //!
-//! A failed render reports what it read so far. A value helps if the render gets further with it: it reads more, or
-//! it succeeds. So variables are filled one after the other, objects key by key, and unneeded values are removed again.
+//! A failed render reports what it has read so far. A value helps if the render gets further with it: it reads more, or it
+//! succeeds. So variables are filled one after the other, objects key by key, and unneeded values are removed again.
 
 mod goals;
 mod tokens;
@@ -17,10 +17,10 @@ pub use values::FILLED;
 pub(super) use values::holds_probe;
 use values::{TEXT, kinds, leaves, put};
 
-/// The most values that are found for one conversation.
+/// How many values are found for one conversation at most.
 const MOST_STEPS: usize = 24;
 
-/// How many of the template's own texts are tried as the value of a variable.
+/// How many literals of the template are tried as the value of a variable.
 const MOST_LITERALS: usize = 64;
 
 /// Variables that every render is given.
@@ -38,11 +38,11 @@ struct Search<'t> {
 /// The missing variables of a chat template.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
-    /// The options with a value for each variable that the template needs, if it needs one.
+    /// The options with a value for each variable that the template needs, if it needs any.
     pub options: Option<Options>,
-    /// These values.
+    /// The values that were filled.
     filled: Object,
-    /// The special tokens that the model's turn prints: without them no draft is proved.
+    /// The missing special tokens that the model's turn prints: without them, no draft is proved.
     tokens: Vec<String>,
 }
 
@@ -77,12 +77,12 @@ impl Gaps {
         })
     }
 
-    /// Begins the diagnostics with what is missing and with the variables that were filled. Without the value that it
-    /// returns, which the model's turn needs, nothing is proved.
+    /// Inserts diagnostics about missing and filled variables before the others. Returns the missing value that the
+    /// model's turn needs: without it, nothing is proved.
     pub fn report(&self, draft: Option<&Value>, diagnostics: &mut Vec<Diagnostic>) -> Option<Missing> {
         let missing = self.missing(draft);
-        let is_said = missing.as_ref().is_some_and(|missing| missing.id == "derive-value-unknown");
-        let filled = (!self.filled.is_empty() && !is_said).then(|| note(&self.filled));
+        let is_reported = missing.as_ref().is_some_and(|missing| missing.id == "derive-value-unknown");
+        let filled = (!self.filled.is_empty() && !is_reported).then(|| note(&self.filled));
         diagnostics.splice(0..0, missing.as_ref().map(Missing::diagnostic).into_iter().chain(filled));
         missing
     }
@@ -93,12 +93,12 @@ impl Gaps {
 pub(super) struct Missing {
     id: &'static str,
     what: String,
-    /// The options that give it.
+    /// The options that set it.
     options: String,
 }
 
 impl Missing {
-    /// What is missing and how to give it, in a line.
+    /// What is missing and how to set it, in one line.
     pub fn describe(&self) -> String {
         format!("{}: add `{}`", self.what, self.options)
     }
@@ -109,8 +109,8 @@ impl Missing {
     }
 }
 
-/// The options with a value for each variable that the template needs, and these values; `None` if it needs none, or
-/// none helps.
+/// The options with a value for each variable that the template needs, and the values; `None` if it needs none, or no
+/// value helps.
 fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Object)> {
     let mut search = Search {
         template,
@@ -161,12 +161,12 @@ impl Search<'_> {
         variables
     }
 
-    /// The values with one more, with which the render gets further.
+    /// The values with one more that lets the render get further.
     fn step(&self, goal: Goal, stuck: &Stuck) -> Option<Object> {
         let candidates = self.candidates(&stuck.seen);
         let found = candidates.iter().find_map(|path| self.value_for(goal, stuck, path));
         let found = found.or_else(|| {
-            // A variable may have to be one of texts that only a list or an object of the template names.
+            // A variable may have to be a text that only a list or an object in the template contains.
             let literals = || self.template.literals().iter().take(MOST_LITERALS);
             let texts = |path: &String| literals().find_map(|text| self.helps(goal, stuck, path, text.as_str().into()));
             candidates.iter().find_map(texts)
@@ -176,7 +176,7 @@ impl Search<'_> {
             let missing = candidates.iter().filter(|path| !path.contains(['.', '[']) && !is_token(path));
             let mut all = self.filled.clone();
             all.extend(missing.map(|name| (name.clone(), TEXT.into())));
-            self.comes_further(goal, stuck, &all).then_some(all)
+            self.gets_further(goal, stuck, &all).then_some(all)
         })
     }
 
@@ -189,10 +189,10 @@ impl Search<'_> {
         below.cloned().chain(wrong).chain(missing.cloned()).collect()
     }
 
-    /// The values with one at this place that helps.
+    /// The values with a helpful one at this place.
     fn value_for(&self, goal: Goal, stuck: &Stuck, path: &str) -> Option<Object> {
         if is_token(path) {
-            // A special token is not invented, because a draft would contain it; if necessary it is empty.
+            // A special token gets no made-up text if an empty one will do, because the draft would contain it.
             return ["", TEXT].into_iter().find_map(|text| self.helps(goal, stuck, path, text.into()));
         }
         let empty = || Value::Object(Object::new());
@@ -211,10 +211,10 @@ impl Search<'_> {
 
     /// The values with this one, if the render gets further with it.
     fn helps(&self, goal: Goal, stuck: &Stuck, path: &str, value: Value) -> Option<Object> {
-        put(&self.filled, path, value).filter(|filled| self.comes_further(goal, stuck, filled))
+        put(&self.filled, path, value).filter(|filled| self.gets_further(goal, stuck, filled))
     }
 
-    fn comes_further(&self, goal: Goal, stuck: &Stuck, filled: &Object) -> bool {
+    fn gets_further(&self, goal: Goal, stuck: &Stuck, filled: &Object) -> bool {
         let (rendered, seen) = render(self.template, &stuck.context, &self.with(filled), &self.options);
         rendered.is_ok_and(|text| goal.is_shown(&text)) || reads(&seen) > reads(&stuck.seen)
     }
@@ -255,20 +255,20 @@ fn is_token(name: &str) -> bool {
     name.ends_with("_token")
 }
 
-/// Names the variables that were filled, and how to give each.
+/// Reports the filled variables, and how to set them.
 fn note(filled: &Object) -> Diagnostic {
     let named: Vec<String> = filled.iter().map(|(name, value)| format!("`{name}` = {value}")).collect();
     let message = format!("the chat template needs variables that were not given: set to {}", named.join(" and "));
     Diagnostic::new(Severity::Note, "derive-filled", message).help(format!("pass the real values: {}", given(filled)))
 }
 
-/// The options that give variables.
+/// The options that set these variables.
 fn given(filled: &Object) -> String {
     let given = filled.iter().map(|(name, value)| format!("--set {}", assignment(name, value)));
     given.collect::<Vec<_>>().join(" ")
 }
 
-/// How to pass a variable: with a word for each text, or the shape of its value.
+/// How to set a variable: a placeholder for a text or a number, else the shape of its value.
 fn assignment(name: &str, value: &Value) -> String {
     match value {
         Value::String(_) => format!("{name}=TEXT"),
@@ -278,7 +278,7 @@ fn assignment(name: &str, value: &Value) -> String {
     }
 }
 
-/// A value with a word in place of each placeholder.
+/// A value with `TEXT` in place of each text.
 fn shape(value: &Value) -> Value {
     match value {
         Value::String(_) => "TEXT".into(),
@@ -298,7 +298,7 @@ mod tests {
         let template = ChatTemplate::compile(&format!("{before}{TURNS}")).unwrap();
         match fill(&template, &Options::default()) {
             Some((options, filled)) => {
-                assert_eq!(options.variables, filled, "exactly the named variables are given");
+                assert_eq!(options.variables, filled, "exactly the reported variables are set");
                 Value::Object(filled).to_string()
             }
             None => "none".to_owned(),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_gets_a_value_of_the_kind_it_is_used_as() {
+    fn a_variable_gets_a_value_of_the_type_that_the_template_expects() {
         let check = |test: &str| format!("{{% if {test} %}}{{{{ raise_exception('no') }}}}{{% endif %}}");
         for (before, values) in [
             (String::new(), "none"),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_note_names_every_variable_and_how_to_give_it() {
+    fn the_note_lists_every_variable_and_how_to_set_it() {
         let user = Value::from([("name", Value::from("Qzfilledq"))]);
         let note = note(&Object::from([("a".to_owned(), "Qzfilledq".into()), ("b".to_owned(), user)]));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Special tokens that a chat template prints in the model's turn but that are missing: no draft can name them.
+//! Missing special tokens that a chat template prints in the model's turn: no draft can contain them.
 
 use super::super::Options;
 use super::goals::Goal;
@@ -8,8 +8,8 @@ use backchat_core::json::Object;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::probe::needle::{self, TOKEN};
 
-/// The special tokens that the turn needs, of those that are not `given`. One that the template has a text for itself is
-/// not needed.
+/// The special tokens that the turn needs and that are not `given`. One for which the template has a default text is not
+/// needed.
 pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, given: &Object) -> Vec<String> {
     let is_unknown = |name: &&String| is_token(name) && !given.contains_key(name.as_str());
     let mut names: Vec<&String> = template.variables().iter().filter(is_unknown).collect();
@@ -23,14 +23,14 @@ pub(in crate::derive) fn unknown(template: &ChatTemplate, options: &Options, giv
         let with = RenderedTurns::probe(template, &variables, options);
         let is_all = |with: &str, without: &str| with.replace(TOKEN, "") == *without;
         let mut turns = with.turns.iter().zip(&without.turns);
-        // What a prompt ends with belongs to its header, or begins the turn.
+        // A token at the end of the prompt belongs to the header or begins the turn.
         with.prompt.trim_end().ends_with(TOKEN) && is_all(&with.prompt, &without.prompt)
             || turns.any(|(with, without)| with.contains(TOKEN) && is_all(with, without))
     });
     names.into_iter().cloned().collect()
 }
 
-/// What a template writes after a question: the end of the prompt, and the model's turn, with an answer and with a call.
+/// The text after a question: the end of the prompt, and the model's turn with an answer and with a call.
 struct RenderedTurns {
     prompt: String,
     turns: [String; 2],
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tokens_of_the_turn_that_nobody_gave_are_unknown() {
+    fn only_tokens_of_the_turn_that_are_not_given_are_unknown() {
         let turns = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}\
                      {% if add_generation_prompt %}<assistant>{% endif %}";
         assert_eq!(unknown_in(turns, &[]), ["eos_token"]);
@@ -75,7 +75,7 @@ mod tests {
         let header = turns.replace("<assistant>", "<assistant>{{ sep_token }}");
         assert_eq!(unknown_in(&header, &["eos_token"]), ["sep_token"]);
         let named = turns.replace("{{ eos_token }}", "{{ eos_token or '<end>' }}");
-        assert_eq!(unknown_in(&named, &[]), [""; 0], "the template has a text for it itself");
+        assert_eq!(unknown_in(&named, &[]), [""; 0], "the template has a default text");
         let calls = turns.replace("{{ eos_token }}", "{% if m.tool_calls %}{{ call_token }}{% endif %}");
         assert_eq!(unknown_in(&calls, &[]), ["call_token"]);
     }

@@ -1,30 +1,30 @@
-//! Values for missing variables: recognizable in a render, and put at a place inside a variable.
+//! Values for missing variables: recognizable in renders, and placed anywhere inside a variable.
 
 use backchat_core::json::{Object, Value};
 use backchat_probe::probe::needle;
 
-/// The placeholder of a text; no delimiter can hold it.
+/// The placeholder for a text; no delimiter may contain it.
 pub(super) use needle::FILLED as TEXT;
 
-/// The placeholder of a number: few templates write its digits themselves.
+/// The placeholder for a number. Few templates write these digits themselves.
 const NUMBER: i64 = 918_273;
 
-/// A number where a large one is refused.
+/// A number for templates that refuse a large one.
 const SMALL: i64 = 7;
 
-/// The placeholder of a date.
+/// The placeholder for a date.
 const DATE: &str = "2187-06-05";
 
-/// Every placeholder that a render may hold as it is.
+/// Every placeholder that may appear in a render unchanged.
 pub const FILLED: [&str; 3] = [TEXT, "918273", DATE];
 
-/// Whether a text names a value of a probe, other than the placeholder of a variable.
+/// Whether a text contains a needle other than the placeholder of a variable.
 pub(in crate::derive) fn holds_probe(text: &str) -> bool {
     let text = text.replace(TEXT, "");
     needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
 }
 
-/// How a placeholder looks after a template changed it: a number that it increments keeps its first digits.
+/// How placeholders look after a template has changed them: an incremented number keeps its first digits.
 const TRACES: [&str; 3] = [TEXT, "91827", "2187"];
 
 /// Whether a text contains a placeholder, changed or not.
@@ -32,7 +32,7 @@ pub(in crate::derive) fn is_traced(text: &str) -> bool {
     TRACES.iter().any(|trace| text.contains(trace))
 }
 
-/// Values of every type, the most informative first. `constants` are those that the template compares the value with.
+/// Values of every type, the most informative first. The template compares the value with `constants`.
 pub(super) fn kinds(constants: &[Value]) -> Vec<Value> {
     let text = || Value::from(TEXT);
     let object = || Value::Object(Object::new());
@@ -43,7 +43,7 @@ pub(super) fn kinds(constants: &[Value]) -> Vec<Value> {
     kinds
 }
 
-/// Puts a value at a path such as `documents[].title`; `None` if the values on the way are of other kinds.
+/// Puts a value at a path such as `documents[].title`; `None` if a value along the path has another type.
 pub(super) fn put(variables: &Object, path: &str, value: Value) -> Option<Object> {
     let mut filled = Value::Object(variables.clone());
     let path = path.replace("[]", ".[]");
@@ -65,7 +65,7 @@ fn put_below(target: &mut Value, keys: &[&str], value: Value) -> Option<()> {
     Some(())
 }
 
-/// The places of all values that hold no others, as paths.
+/// The paths of all values that contain no others.
 pub(super) fn leaves(variables: &Object) -> Vec<String> {
     let mut leaves = Vec::new();
     for (name, value) in variables {
@@ -108,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn leaves_are_the_values_that_hold_no_others() {
+    fn leaves_are_the_values_that_contain_no_others() {
         let variables = object(r#"{"a": "x", "b": {"c": {}, "d": [{"e": 1}], "f": ["y"]}}"#);
         assert_eq!(leaves(&variables), ["a", "b.c", "b.d[].e", "b.f"]);
     }
 
     #[test]
-    fn what_a_template_makes_of_a_placeholder_is_recognized() {
+    fn a_placeholder_is_recognized_after_the_template_changed_it() {
         for (text, traced) in [(TEXT, true), ("918274", true), ("5 June 2187", true), ("<end>", false)] {
             assert_eq!(is_traced(text), traced, "{text}");
         }

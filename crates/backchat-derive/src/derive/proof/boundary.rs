@@ -453,8 +453,8 @@ mod tests {
             let boundary = wrong(template, text, &expected).unwrap_or_else(|| panic!("{text}: nothing is wrong"));
             let described = boundary.describe();
             // The wording of a parser's reason is not compared.
-            let is_said = if said.ends_with(": ") { described.starts_with(said) } else { described == said };
-            assert!(is_said, "{text}\n{described}\n{said}");
+            let is_expected = if said.ends_with(": ") { described.starts_with(said) } else { described == said };
+            assert!(is_expected, "{text}\n{described}\n{said}");
         }
         assert_eq!(wrong(&right, "Yes.<end>", &content("Yes.")), None);
     }

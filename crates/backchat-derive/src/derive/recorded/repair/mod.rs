@@ -88,11 +88,12 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
             proofs += 1;
             let proved = trial.prove(&template);
             let gained = count(&now) - count(&explained);
+            let samples = if gained == 1 { "sample" } else { "samples" };
             if proved.failed > base.failed {
                 let what = edit.lesson();
                 let (lost, all) = (proved.failed - base.failed, proved.cases);
                 lessons.refuse(format!(
-                    "{what}: it would explain {gained} samples and lose {lost} of {all} conversations"
+                    "{what}: it would explain {gained} {samples} and lose {lost} of {all} conversations"
                 ));
                 continue;
             }
@@ -304,7 +305,7 @@ mod tests {
         let samples = [sample("<say>Yes.</say><end>", r#"{"content": "Yes."}"#)];
         let (template, lessons) = learned(&samples, 3);
         assert!(template.is_none() && lessons.learned.is_empty());
-        let why = "content is also written between `<say>` and `</say>`: it would explain 1 samples and lose 3 of 40 conversations";
+        let why = "content is also written between `<say>` and `</say>`: it would explain 1 sample and lose 3 of 40 conversations";
         assert_eq!(lessons.refused, [why]);
         assert_eq!(lessons.diagnostics()[0].id, "derive-not-learned");
     }
