@@ -15,8 +15,8 @@ use super::template_usage::TemplateUsage;
 use super::trace::{SlotKind, Trace};
 use super::turn::{Comparison, Leads, Turns};
 use backchat_core::json::Value;
-use backchat_core::push_new;
 use backchat_core::text::slice;
+use backchat_core::{distinct, push_new};
 use backchat_probe::probe::steady::is_varying;
 use backchat_probe::probe::{Answer, Call, Message, Prober, RequestShape, Setting};
 use thought::Thought;
@@ -208,15 +208,9 @@ impl<'t> Inference<'_, 't> {
     }
 
     fn stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
-        let mut stops: Vec<String> = Vec::new();
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref()), self.usage.eos_token.as_deref()];
-        for text in ends.into_iter().flatten() {
-            for stop in stops_of(self.segmentation, text.trim()) {
-                if !stop.is_empty() {
-                    push_new(&mut stops, stop.to_owned());
-                }
-            }
-        }
+        let stops = ends.into_iter().flatten().flat_map(|text| stops_of(self.segmentation, text.trim()));
+        let mut stops = distinct(stops.filter(|stop| !stop.is_empty()).map(str::to_owned));
         if !end.trim().is_empty() {
             for stop in self.other_stops(prober, end, calls) {
                 push_new(&mut stops, stop);
@@ -237,10 +231,8 @@ impl<'t> Inference<'_, 't> {
         let turns = self.turns(prober);
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref())];
         let is_known = |tail: &str| ends.into_iter().flatten().any(|end| tail.contains(end.trim()));
-        let mut tails: Vec<String> = Vec::new();
-        for after in History::ALL {
-            tails.extend(turns.trace(after, &shapes::content(), &Setting::new()).map(|trace| trace.tail().to_owned()));
-        }
+        let tail = |after| Some(turns.trace(after, &shapes::content(), &Setting::new())?.tail().to_owned());
+        let mut tails: Vec<String> = History::ALL.into_iter().filter_map(tail).collect();
         let beside = |calls: &Calls| {
             let called = Answer::calls(shapes::calls(1));
             let both = Answer { content: shapes::content().content, ..called.clone() };
@@ -264,8 +256,9 @@ impl<'t> Inference<'_, 't> {
         for setting in &self.usage.settings {
             let trace = self.turns(&self.offering).trace(History::User, &shapes::content(), setting);
             let rest = trace.as_ref().and_then(|trace| trace.tail().split_once(end));
-            let rest = rest.map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty());
-            found.extend(rest.filter(|rest| !found.iter().any(|known| known == rest)).map(str::to_owned));
+            if let Some(rest) = rest.map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty()) {
+                push_new(&mut found, rest.to_owned());
+            }
         }
         found
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::marks::Segmentation;
 use backchat_chat::{ChatTemplate, switches};
 use backchat_core::json::{Object, Value};
-use backchat_core::push_new;
+use backchat_core::{distinct, push_new};
 use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, needle};
 
 /// The reads of the template that are known before any probe.
@@ -144,8 +144,8 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
         let keys = blocks.iter().map(String::as_str).chain([kind]);
         for key in keys.filter(|key| *key == kind || !["text", "image", "type"].contains(key)) {
             let reasoning_input = ReasoningInput::Block { kind: kind.to_owned(), key: key.to_owned() };
-            if kind != "text" && !reasoning_inputs.contains(&reasoning_input) {
-                reasoning_inputs.push(reasoning_input);
+            if kind != "text" {
+                push_new(&mut reasoning_inputs, reasoning_input);
             }
         }
     }
@@ -154,22 +154,18 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
 }
 
 fn push_unique(keys: &mut Vec<String>, key: &str) {
-    if !key.contains(['.', '[']) && !PLAIN.contains(&key) && !keys.iter().any(|known| known == key) {
-        keys.push(key.to_owned());
+    if !key.contains(['.', '[']) && !PLAIN.contains(&key) {
+        push_new(keys, key.to_owned());
     }
 }
 
 /// The texts that may be marks: neither words nor sentences.
 fn literals(template: &ChatTemplate) -> Vec<String> {
-    let mut literals: Vec<String> = Vec::new();
-    for text in template.literals() {
-        let mark = text.trim();
-        let long_enough = (3..=64).contains(&mark.chars().count());
-        if long_enough && mark.chars().any(|c| !c.is_alphanumeric() && c != '_') && !literals.contains(text) {
-            literals.push(text.clone());
-        }
-    }
-    literals
+    let may_be_mark = |text: &&String| {
+        let has_sign = text.trim().chars().any(|c| !c.is_alphanumeric() && c != '_');
+        has_sign && (3..=64).contains(&text.trim().chars().count())
+    };
+    distinct(template.literals().iter().filter(may_be_mark).cloned())
 }
 
 #[cfg(test)]

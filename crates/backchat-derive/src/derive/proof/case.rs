@@ -8,6 +8,7 @@ use super::renders::{Scene, Tokens};
 use super::request::Request;
 use super::turn_start::{Cut, TurnStart, shows};
 use crate::derive::recorded::Prompt;
+use crate::wire::marks;
 use backchat_probe::probe::{Answer, Message, PART_BREAK, Prober, Setting};
 
 /// One turn to parse back.
@@ -258,6 +259,21 @@ fn shown(answer: &Answer, text: &str) -> Answer {
     Answer { content: part(&answer.content), reasoning: part(&answer.reasoning), calls }
 }
 
+/// The text between two arguments of a call, if renders have arguments one by one and a value may contain that text.
+pub(super) fn between_arguments(cases: &[Case]) -> Option<String> {
+    let calls = cases.iter().filter_map(|case| Some((&case.expected.calls.first()?.arguments, &case.text)));
+    calls.into_iter().find_map(|(arguments, text)| {
+        let arguments: Vec<(&str, Option<&str>)> =
+            arguments.iter().map(|(key, value)| (key, value.as_str().filter(|text| !text.is_empty()))).collect();
+        arguments.windows(2).find_map(|pair| {
+            let [(_, Some(first)), (key, Some(second))] = pair else { return None };
+            let (between, _) = text.split_once(first)?.1.split_once(second)?;
+            let is_text = between.contains(key) && !between.contains(&format!("\"{key}\""));
+            (is_text && !between.contains(marks::is_opening)).then(|| between.to_owned())
+        })
+    })
+}
+
 #[cfg(test)]
 impl Case {
     /// The case of a text that means this answer, after an unknown prompt.
@@ -332,5 +348,24 @@ mod tests {
             let has_more = |case: &Case| !case.expected.calls.is_empty() || case.expected.reasoning.is_some();
             assert!(!proof.cases.iter().any(has_more));
         });
+    }
+
+    #[test]
+    fn only_text_that_a_value_may_contain_is_between_arguments() {
+        for (text, between) in [
+            ("<call>f?a=Brno&b=Ghent</call>", Some("&b=")),
+            ("<call>f(a=\"Brno\", b=\"Ghent\")</call>", Some("\", b=\"")),
+            ("a: Brno\nb: Ghent\n", Some("\nb: ")),
+            // JSON escapes its quotes, and prose contains no marks.
+            (r#"{"name": "f", "arguments": {"a": "Brno", "b": "Ghent"}}"#, None),
+            ("<a>Brno</a><b>Ghent</b>", None),
+            ("{a:<|q|>Brno<|q|>,b:<|q|>Ghent<|q|>}", None),
+            ("Brno Ghent", None),
+            ("Brno", None),
+        ] {
+            let cases = [Case::by_hand(text, calls_answer(&[("f", r#"{"a": "Brno", "b": "Ghent"}"#)]))];
+            assert_eq!(between_arguments(&cases).as_deref(), between, "{text}");
+        }
+        assert_eq!(between_arguments(&[]), None);
     }
 }

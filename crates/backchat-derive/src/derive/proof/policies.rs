@@ -6,8 +6,8 @@
 use super::case::{self, Case};
 use super::deviants::{Deviant, Regions, replaced_once};
 use super::judge::Judge;
-use super::policy_rounds::{Cuts, PolicyRounds};
 use super::reading::{arguments_of, name_of};
+use super::tolerance::{Cuts, PolicyRounds};
 use super::verdict::Fate;
 use backchat_core::json::{Object, Value};
 use backchat_core::text::slice;

@@ -7,6 +7,9 @@ use super::request::Request;
 use super::verdict::{Scope, Unverified};
 use backchat_parser::template::Template;
 
+/// Parts of calls: without calls, they are not listed.
+const OF_CALLS: [&str; 3] = ["several calls", "content beside calls", "ids"];
+
 /// Whether a case has a part.
 type Has<'a> = &'a dyn Fn(&Case) -> bool;
 
@@ -35,7 +38,7 @@ pub(super) fn find(
     for (name, has) in parts {
         if passed.iter().any(|case| has(case)) {
             scope.proved.push(name);
-        } else if !cases.iter().any(has) && (name == "calls" || !about_calls(name) || cases.iter().any(calls)) {
+        } else if !cases.iter().any(has) && (!OF_CALLS.contains(&name) || cases.iter().any(calls)) {
             scope.not_shown.push(name);
         }
     }
@@ -62,11 +65,6 @@ pub(super) fn find(
         }
     }
     (scope, unverified)
-}
-
-/// Whether a part belongs to calls: without calls, it is not listed.
-fn about_calls(part: &str) -> bool {
-    ["several calls", "content beside calls", "ids"].contains(&part)
 }
 
 #[cfg(test)]

@@ -1,22 +1,23 @@
-//! The tolerance of a template: counts of deviating outputs, and the shortest example of each kind that it does not
-//! read.
+//! The results of reading deviating outputs: what a template tolerates, and what recovery policies do.
 
-use backchat_core::json::Value;
+use backchat_core::diagnostic::shortened;
+use backchat_core::json::{Object, Value};
+use backchat_parser::parser::{Policies, RecoveryPolicy};
 
 /// How many deviations a template tolerates, and which it does not.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Tolerance {
-    /// How many deviating outputs were read.
+    /// How many deviating outputs were parsed.
     pub tried: usize,
-    /// How many of them came to the right message.
+    /// How many of them gave the right message.
     pub tolerated: usize,
-    pub(in crate::derive) missed: Vec<Missed>,
+    missed: Vec<Missed>,
 }
 
-/// A deviation that changes more of the message than it should.
+/// A deviation that changes the message more than it should.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::derive) struct Missed {
+struct Missed {
     what: String,
     count: usize,
     /// The shortest output that shows it.
@@ -35,7 +36,7 @@ impl Tolerance {
         }
     }
 
-    /// The shortest output that comes to another message.
+    /// The shortest output that gives another message.
     pub(in crate::derive) fn example(&self) -> Option<&str> {
         self.missed.iter().map(|missed| missed.text.as_str()).min_by_key(|text| text.len())
     }
@@ -55,7 +56,7 @@ impl Tolerance {
         ])
     }
 
-    /// Adds an output that came to another message because of a deviation.
+    /// Adds an output that gives another message because of a deviation.
     pub(super) fn miss(&mut self, what: String, text: String) {
         match self.missed.iter_mut().find(|known| known.what == what) {
             Some(known) => {
@@ -66,6 +67,99 @@ impl Tolerance {
             }
             None => self.missed.push(Missed { what, count: 1, text }),
         }
+    }
+}
+
+/// The rounds of a proof that are about policies.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyRounds {
+    /// How many conforming turns were read with every policy: with the stop token and without it, and with texts that
+    /// mention the closing markers.
+    pub conforming: usize,
+    /// How many of them have a problem, and the shortest.
+    pub with_problems: (usize, Option<String>),
+    /// The policies that change one of them, each with the shortest.
+    pub refused: Vec<(RecoveryPolicy, String)>,
+    /// How many deviations were made for the policies that read them.
+    pub deviations: usize,
+    /// How many of them came to the right message.
+    pub recovered: usize,
+    /// Those that did not: the policy and the shortest text.
+    pub missed: Vec<(RecoveryPolicy, String)>,
+    /// The cuts, if every one was tried.
+    pub cuts: Option<Cuts>,
+}
+
+/// Turns cut at every character.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Cuts {
+    /// How many there are.
+    pub tried: usize,
+    /// How many give, with every policy of `all`, a call that the whole turn does not have.
+    pub added: usize,
+    /// How many of these differ from such a call only by missing arguments.
+    pub lacking: usize,
+    /// The shortest of the others.
+    pub example: Option<String>,
+}
+
+impl PolicyRounds {
+    /// The policies that servers leave out.
+    pub fn refused_policies(&self) -> Policies {
+        self.refused.iter().map(|(policy, _)| *policy).collect()
+    }
+
+    /// The rounds in one line; `None` if nothing was tried.
+    pub fn describe(&self) -> Option<String> {
+        if self.conforming == 0 {
+            return None;
+        }
+        let names = |list: &[(RecoveryPolicy, String)]| {
+            list.iter().map(|(policy, _)| policy.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let mut line = match self.refused.as_slice() {
+            [] => format!("policies change none of {} conforming turns", self.conforming),
+            refused => format!("policies that change conforming turns: {}", names(refused)),
+        };
+        if self.deviations > 0 {
+            line.push_str(&format!(", and read {} of {} deviations", self.recovered, self.deviations));
+        }
+        if !self.missed.is_empty() {
+            line.push_str(&format!("; not: {}", names(&self.missed)));
+        }
+        if let Some(cuts) = &self.cuts {
+            line.push_str(&format!(
+                "; of {} truncated turns, {} give a call that the whole turn lacks, {} of them only because arguments are missing",
+                cuts.tried, cuts.added, cuts.lacking
+            ));
+        }
+        Some(line)
+    }
+
+    /// The machine-readable rounds.
+    pub fn to_value(&self) -> Value {
+        let listed = |list: &[(RecoveryPolicy, String)]| {
+            let one = |(policy, text): &(RecoveryPolicy, String)| {
+                let text = shortened(text, 400);
+                Value::from([("policy", policy.as_str().into()), ("text", text.as_ref().into())])
+            };
+            Value::List(list.iter().map(one).collect())
+        };
+        let mut entries = Object::new();
+        let mut put = |key: &str, value: Value| drop(entries.insert(key, value));
+        put("refused", listed(&self.refused));
+        put("conforming", self.conforming.into());
+        put("with_problems", self.with_problems.0.into());
+        put("deviations", self.deviations.into());
+        put("recovered", self.recovered.into());
+        put("not", listed(&self.missed));
+        if let Some(cuts) = &self.cuts {
+            let cuts = [("tried", cuts.tried), ("added", cuts.added), ("lacking", cuts.lacking)];
+            put("cuts", Value::from(cuts.map(|(key, count)| (key, count.into()))));
+        }
+        Value::Object(entries)
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::boundary::Boundary;
 use super::case::Case;
-use super::policy_rounds::PolicyRounds;
 use super::reading::Part;
-use super::tolerance::Tolerance;
+use super::tolerance::{PolicyRounds, Tolerance};
 use crate::derive::recorded;
 use backchat_core::diagnostic::shortened;
 use backchat_core::json::{Object, Value, texts};
