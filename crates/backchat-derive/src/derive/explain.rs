@@ -117,20 +117,25 @@ impl Derivation {
             writeln!(page, "\n- Lost by the wire format: {}.", escape(&loss.describe()))?;
             writeln!(page, "  - text: {}", code(&shortened(&loss.example, EXCERPT)))?;
         }
-        self.readers_section(page)?;
-        self.notes(page)?;
-        if !found.refused.is_empty() {
-            writeln!(page, "\n## Refused probes\n")?;
-            writeln!(
-                page,
-                "The template raised an error on some probes; they were replaced by others ({}).\n",
-                found.request_shape
-            )?;
-            for message in &found.refused {
-                writeln!(page, "- {}", code(&shortened(message, EXCERPT)))?;
-            }
-        }
-        Ok(())
+        let readers = self.readers.iter().map(|reading| {
+            let other =
+                reading.other.map_or_else(String::new, |(target, effect)| format!("; `--target {target}` {effect}"));
+            format!("{}{other}.", escape(&reading.describe()))
+        });
+        list_section(page, "Readers\n", readers)?;
+        // Failures and losses have sections of their own.
+        let is_note = |diagnostic: &&Diagnostic| !["derive-unproved", "derive-loss"].contains(&diagnostic.id);
+        let notes = self.diagnostics.iter().filter(is_note).map(|note| {
+            let help = note.help.as_ref().map_or_else(String::new, |help| format!(" {}.", capitalized(help)));
+            format!("{}.{}", escape(&capitalized(&note.message)), escape(&help))
+        });
+        list_section(page, "Limits\n", notes)?;
+        let refused = found.refused.iter().map(|message| code(&shortened(message, EXCERPT)));
+        let replaced = format!(
+            "Refused probes\n\nThe template raised an error on some probes; they were replaced by others ({}).\n",
+            found.request_shape
+        );
+        list_section(page, &replaced, refused)
     }
 
     /// Every cause of failure: the rendered turn, the positions of its parts, and the wrong boundary.
@@ -164,34 +169,15 @@ impl Derivation {
         }
         Ok(())
     }
+}
 
-    /// The verdict of each reader, the costs, and a better target.
-    fn readers_section(&self, page: &mut String) -> std::fmt::Result {
-        if self.readers.is_empty() {
-            return Ok(());
-        }
-        writeln!(page, "\n## Readers\n")?;
-        for reading in &self.readers {
-            let other =
-                reading.other.map_or_else(String::new, |(target, effect)| format!("; `--target {target}` {effect}"));
-            writeln!(page, "- {}{other}.", escape(&reading.describe()))?;
-        }
-        Ok(())
+/// A section with one line per item, or nothing without items. The heading may continue with other text.
+fn list_section(page: &mut String, heading: &str, items: impl Iterator<Item = String>) -> std::fmt::Result {
+    let mut items = items.peekable();
+    if items.peek().is_some() {
+        writeln!(page, "\n## {heading}")?;
     }
-
-    fn notes(&self, page: &mut String) -> std::fmt::Result {
-        // Failures and losses have sections of their own.
-        let is_note = |diagnostic: &&Diagnostic| !["derive-unproved", "derive-loss"].contains(&diagnostic.id);
-        let mut notes = self.diagnostics.iter().filter(is_note).peekable();
-        if notes.peek().is_some() {
-            writeln!(page, "\n## Limits\n")?;
-        }
-        for note in notes {
-            let help = note.help.as_ref().map_or_else(String::new, |help| format!(" {}.", capitalized(help)));
-            writeln!(page, "- {}.{}", escape(&capitalized(&note.message)), escape(&help))?;
-        }
-        Ok(())
-    }
+    items.try_for_each(|item| writeln!(page, "- {item}"))
 }
 
 /// The best refuted candidates, each with the failure that refuted it and the fields that differ from the draft.

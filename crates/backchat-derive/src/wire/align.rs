@@ -6,7 +6,7 @@ use super::marks::Segmentation;
 use backchat_core::text::slice;
 use backchat_probe::diff::{DiffTag, operations};
 
-/// The last range with a word that two texts share: its bytes in each of them.
+/// The last range with a word that two texts share, in bytes of each.
 pub(super) fn last_shared(segmentation: Segmentation, a: &str, b: &str) -> Option<(Range<usize>, Range<usize>)> {
     let (ours, theirs) = (tokens(segmentation, a), tokens(segmentation, b));
     let texts = |tokens: &[Range<usize>], text| -> Vec<&str> {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_shared_stretch_ends_what_a_prompt_and_a_turn_have_in_common() {
+    fn the_last_shared_range_ends_the_header_of_a_prompt_and_a_turn() {
         for (prompt, lead, shared) in [
             ("<end>\n<bot>\n", "<end>\n<bot>\n", Some(("<end>\n<bot>", "<end>\n<bot>"))),
             // The prompt writes a reminder before its header, and opens a thought after it.

@@ -1,4 +1,4 @@
-//! The form of tool calls, inferred from renders of one, two and three of them.
+//! Infers the form of tool calls from renders of one, two and three calls.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use backchat_core::push_new;
 use backchat_core::text::{common_start, slice};
 use backchat_probe::probe::{Absent, Answer, Call, Prober, RequestShape, Setting, needle};
 
-/// The known facts about the turn around the calls.
+/// What is known about the turn around the calls.
 pub(crate) struct Around<'w> {
-    /// Everything up to the first text of the turn itself.
+    /// The length of everything before the turn's own text.
     pub header: &'w dyn Fn(&Trace) -> usize,
     pub end: &'w str,
     /// The text that renders write after every turn.
@@ -23,7 +23,7 @@ pub(crate) struct Around<'w> {
     pub thought: Option<&'w Reasoning>,
 }
 
-/// Finds how calls are written; nothing if renders do not show them.
+/// Finds how calls are written; `None` if renders do not show them.
 pub(crate) fn find(
     prober: &Prober,
     segmentation: Segmentation,
@@ -48,7 +48,7 @@ pub(crate) fn find(
                 break;
             }
         }
-        // Some templates write a turn of its own for content that is empty instead of null.
+        // Some templates write a separate turn for empty content, but not for null.
         let (rank, usual) = best?;
         let same = [usual.absent, Absent::Null, Absent::Missing].map(|absent| RequestShape { absent, ..usual });
         let same = same.into_iter().filter_map(|shape| Some((shown(shape).filter(|(own, _)| *own == rank)?.1, shape)));
@@ -59,8 +59,7 @@ pub(crate) fn find(
     Finder { turns, setting, ids_hold_names, around }.find(request_shape)
 }
 
-/// How badly calls show in this request shape, less being better, and the length of the turn; `None` if they do not
-/// show.
+/// How badly calls show in this request shape (lower is better), and the length of the turn; `None` if they do not show.
 fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_names: bool) -> Option<(usize, usize)> {
     let request_shape = turns.prober.request_shape();
     let trace = turns.trace(History::User, answer, setting)?;
@@ -77,7 +76,7 @@ fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_name
             if !all {
                 return None;
             }
-            // Arguments given as text that show in none of these forms are quoted once more than by an engine.
+            // Arguments passed as text that show in none of these forms have an extra level of quotes.
             if request_shape.arguments_text { 3 } else { 0 }
         }
     };
@@ -95,15 +94,15 @@ struct Finder<'w, 't> {
 struct Outside {
     pre: String,
     post: String,
-    /// What ends the turn after calls, if that is another marker.
+    /// The end of the turn after calls, if it has another marker.
     end: Option<String>,
-    /// The text between content and the first call that is the end of the header where there is no content.
+    /// The text between content and the first call that belongs to the header if there is no content.
     separator: String,
-    /// The text between calls and content that is written as a turn of its own after them.
+    /// The text between calls and content that follows as a turn of its own.
     next: String,
 }
 
-/// A call in a trace: the bytes it takes up, and the object it is.
+/// The bytes of a call in a trace, and its JSON object if it is one.
 struct Located {
     range: Range<usize>,
     object: Option<ObjectBody>,
@@ -144,7 +143,7 @@ impl Finder<'_, '_> {
         });
         match both {
             Some((mid, mut after)) => {
-                // One call alone may go without the mark that ends several.
+                // A single call may lack the mark that ends several.
                 own_end(self.turns.segmentation, &mut after, &pre, self.around.end);
                 if after.len() > post.len() && after.starts_with(&post) {
                     post = after;
@@ -207,7 +206,7 @@ impl Finder<'_, '_> {
                 }
             }
         }
-        // If every call follows a thought, even an empty one, the end of the thought is not a mark of the calls.
+        // If every call follows reasoning, even empty reasoning, the close of reasoning is not a mark of the calls.
         let close = self.around.thought.map_or("", |thought| thought.close.as_str());
         let (mark, space) = (close.trim(), slice(close, close.trim_end().len()..));
         if let Some(at) = pre.rfind(mark).filter(|_| !mark.is_empty()) {
@@ -217,8 +216,8 @@ impl Finder<'_, '_> {
         Outside { pre, post, end, separator, next }
     }
 
-    /// The cut of a call that is the only one of its turn. What renders write before the first one of a conversation
-    /// only opens a section; what they write after later ones only closes it.
+    /// The cut for templates that write one call per turn. Text before only the first call of a conversation opens a
+    /// section; text after only later calls closes it.
     fn lone_cut(&self, [pre, post]: [&str; 2], end: Option<&str>, one: &Trace, located: &Located) -> Cut {
         let segmentation = self.turns.segmentation;
         let answer = Answer::calls(self.calls(1));
@@ -249,7 +248,7 @@ impl Finder<'_, '_> {
         object: Option<ObjectBody>,
     ) -> Option<Body> {
         let (mut head, tail) = self.pieces(one, 0, located, pairs.as_ref())?;
-        // Numbers that increase from call to call are counters.
+        // Numbers that go up from call to call are counters.
         if let Some(trace) = several.last() {
             let mut others = (1..3).filter_map(|index| {
                 let located = self.locate(trace, index, pairs.as_ref())?;
@@ -322,7 +321,7 @@ fn push(pieces: &mut Vec<CallPart>, text: &str) {
     }
 }
 
-/// Where the first key of a call begins, with its opening marks unless other text is there.
+/// Where the first key of a call begins, including its opening marks if they are there.
 fn begin_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
     let keys = trace.of_call(index).filter(|slot| matches!(slot.kind, SlotKind::Key(..)));
     let start = keys.map(|slot| slot.range.start).min()?;
@@ -331,7 +330,7 @@ fn begin_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
     Some(trace.get(0..start).strip_suffix(open.as_str()).map_or(start, str::len))
 }
 
-/// Where the last value of a call ends, with its closing mark, whatever key it names, unless other text is there.
+/// Where the last value of a call ends, including its closing mark if it is there.
 fn end_of_pairs(trace: &Trace, index: usize, pairs: &Pairs) -> Option<usize> {
     let values = trace.of_call(index).filter_map(|slot| match slot.kind {
         SlotKind::Value(_, at) => Some((slot.range.end, at)),
@@ -350,7 +349,7 @@ fn margins(one: &Trace, located: &Located) -> (usize, usize) {
     (own.start.saturating_sub(located.range.start), located.range.end.saturating_sub(own.end))
 }
 
-/// The bytes of a call: from its first value to its last, or all of the object they are in.
+/// The bytes of a call: from its first value to its last, or the whole object that contains them.
 fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Option<Located> {
     let Range { start, end } = trace.range_of(index)?;
     if let Some(pairs) = pairs {
@@ -364,7 +363,7 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
     let arguments = slots.iter().find(|slot| matches!(slot.kind, SlotKind::Arguments(..)))?;
     let from = name.range.start.min(arguments.range.start);
     let upto = name.range.end.max(arguments.range.end);
-    // The widest object that holds this call and no list of calls.
+    // The widest object that contains this call but no list of calls.
     let braces = trace.text.get(..from)?.match_indices('{').map(|(at, _)| at);
     let objects = braces.rev().take(8).filter_map(|at| {
         let (value, end) = json::value_at(&trace.text, at).filter(|(_, end)| *end >= upto)?;
@@ -402,7 +401,7 @@ pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
 }
 
-/// A key that is named as an id, if the template writes ids of its own.
+/// A key that is named like an id, if the template writes ids of its own.
 fn made_id(value: &Value) -> Option<Vec<String>> {
     value.as_object()?.iter().find_map(|(key, value)| {
         let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");
@@ -410,7 +409,7 @@ fn made_id(value: &Value) -> Option<Vec<String>> {
     })
 }
 
-/// The way to the first value inside an object that satisfies a test.
+/// The path to the first value inside an object that passes a test.
 fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
     value.as_object()?.iter().find_map(|(key, value)| {
         if test(value) {
@@ -445,8 +444,8 @@ fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     gap.get(margins(one, located).1..).unwrap_or(gap)
 }
 
-/// Removes the end of the turn from the text after the last call; returns the marker that ends it there, if that is
-/// another one. A lone marker closes the calls only if it contains a word of the text that opens them.
+/// Removes the end of the turn from the text after the last call, and returns the marker that ends the turn there if it
+/// is another one. A lone marker closes the calls only if it shares a word with the text that opens them.
 fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {
         *post = rest.to_owned();
@@ -461,7 +460,7 @@ fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str)
     }
     let shared = segmentation.shared_end(post, end).len();
     if !end.trim().is_empty() && post.get(post.len() - shared..).is_some_and(|text| !text.trim().is_empty()) {
-        // A mark of the calls' own may come before the stop that both ends share.
+        // A mark of the calls may come before the stop that both ends share.
         let stop = post.split_off(post.len() - shared);
         return Some(stop.trim().to_owned());
     }
@@ -476,7 +475,7 @@ fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str)
     Some(last)
 }
 
-/// The readings of the text before, between and after calls.
+/// The ways to cut the text before, between and after calls.
 fn cut(segmentation: Segmentation, pre: &str, mid: &str, post: &str) -> Vec<Cut> {
     let open = segmentation.shared_end(mid, pre);
     let close = segmentation.shared_start(mid, post);
@@ -501,7 +500,7 @@ fn cut(segmentation: Segmentation, pre: &str, mid: &str, post: &str) -> Vec<Cut>
     cuts
 }
 
-/// Turns the numbers in which two calls differ into counters.
+/// Turns numbers in which two calls differ by one into counters.
 fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
     if pieces.len() != others.len() {
         return;
@@ -524,7 +523,7 @@ fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
     *pieces = counted;
 }
 
-/// Makes a counter of the number after a name if no second call renders to show it: `get:0` names the first call.
+/// Turns the number after a name into a counter if no render shows a second call: `get:0` is the first call.
 fn count_alone(pieces: &mut Vec<CallPart>) {
     let [CallPart::Name, CallPart::Text(text), ..] = pieces.as_slice() else { return };
     let Some(rest) = text.strip_prefix(':') else { return };

@@ -1,4 +1,4 @@
-//! Random wires: inference recovers the parts of each from the chat template that writes it.
+//! Property test: inference recovers random wire formats from the chat templates that write them.
 
 use proptest::prelude::*;
 

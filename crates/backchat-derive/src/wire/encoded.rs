@@ -9,7 +9,7 @@ use backchat_core::json::{self, Value};
 use backchat_probe::probe::needle::{self, ODD};
 use backchat_probe::probe::{Answer, Setting};
 
-/// Takes the quotes of JSON strings for a part of the text between them.
+/// Treats the quotes of a JSON string as part of the value.
 pub(crate) fn unquote(
     turns: Turns<'_, '_>,
     reasoning: Option<&mut Reasoning>,
@@ -39,7 +39,7 @@ pub(crate) fn unquote(
     }
 }
 
-/// Whether a text with special characters is escaped as a JSON string.
+/// Whether text with special characters is escaped as a JSON string.
 fn is_json(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting) -> bool {
     let Some(trace) = turns.trace(History::User, answer, setting) else { return false };
     let at = ODD.split('"').next().and_then(|lead| trace.text.find(&format!("\"{lead}")));
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quotes_of_a_json_string_are_a_part_of_it() {
+    fn the_quotes_of_a_json_string_are_part_of_the_value() {
         let quoted = || Content { open: "<say>\"".to_owned(), close: "\"</say>".to_owned(), ..Content::default() };
         for (answer, is_json) in [
             ("<say>{{ m.content | tojson }}</say>", true),

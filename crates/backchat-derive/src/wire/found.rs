@@ -20,7 +20,7 @@ impl structure::WireFormat {
     }
 }
 
-/// How a chat template writes conversations down: found once a model, shared by any number of requests.
+/// How a chat template writes conversations: found once per model, shared by any number of requests.
 #[derive(Clone, Debug)]
 pub struct Wire {
     structure: structure::WireFormat,
@@ -30,21 +30,19 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// The wire of a structure that was inferred with this prober, whose renders have placeholder characters for
-    /// varying text.
+    /// The wire of a structure that was inferred with this prober and these placeholders for varying text.
     pub(crate) fn new(prober: &Prober, structure: structure::WireFormat, varying: Varying) -> Self {
         let written = written::find(&prober.steady(&varying), &structure);
         Self { structure, written, varying, is_assumed: false }
     }
 
-    /// Whether it is the plainest wire, and no chat template showed it.
+    /// Whether it is the plainest wire, assumed without a chat template.
     pub fn is_assumed(&self) -> bool {
         self.is_assumed
     }
 }
 
-// The parts of a wire, for those that write grammars of it. Users of the library see a wire as a whole: the facade does
-// not name these.
+// The parts of a wire, for grammars. The facade does not export these: to users of the library, a wire is opaque.
 
 /// The parts of a turn, and the marks around them.
 pub fn structure_of(wire: &Wire) -> &structure::WireFormat {
@@ -61,7 +59,7 @@ pub fn steady_prompt(wire: &Wire, prompt: &str) -> String {
     wire.varying.steady(prompt.to_owned())
 }
 
-/// The same, as a wire that no model's renders showed.
+/// The wire, marked as assumed.
 #[must_use]
 pub fn assumed(wire: Wire) -> Wire {
     Wire { is_assumed: true, ..wire }

@@ -1,4 +1,4 @@
-//! Reasoning that no key of a message carries: templates that remove it from content, and prompts that ask for it.
+//! Reasoning without a message key: templates that remove it from content, and prompts that open it or ask for it.
 
 use super::marks::{self, Segmentation};
 use super::structure::{Prompt, Reasoning, Source};
@@ -6,7 +6,8 @@ use super::template_usage::TemplateUsage;
 use backchat_probe::probe::needle::{AFTER, BEFORE};
 use backchat_probe::probe::{Answer, Message, Prober, Setting, needle, speaks_of_reasoning};
 
-/// Finds it; the closing mark that makes the content before it vanish first, then marks a prompt opens or asks for.
+/// Finds it: first by a closing mark that makes the content before it vanish, then by marks that a prompt opens or asks
+/// for.
 pub(crate) fn find(
     prober: &Prober,
     segmentation: Segmentation,
@@ -28,17 +29,16 @@ fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reas
     }
 }
 
-/// The first mark that prompts write of the turn.
+/// The first mark of the turn that prompts already write.
 fn prefill(segmentation: Segmentation, prompts: &[Prompt], test: impl Fn(&str) -> bool) -> Option<&str> {
     let mut marks = prompts.iter().filter_map(|prompt| segmentation.first(&prompt.prefill));
     marks.find(|mark| segmentation.is_distinctive(mark) && test(mark))
 }
 
-/// Reasoning that a prompt opens and no render shows: accepted only if the mark itself names reasoning and does not
-/// close it.
+/// Reasoning that a prompt opens and no render shows. The mark must mention reasoning and must not close it.
 fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
     let open = prefill(segmentation, prompts, |mark| speaks_of_reasoning(mark) && opening(mark).is_none())?;
-    // A prompt that closes it at once shows the closing mark too.
+    // A prompt that closes it at once also shows the closing mark.
     let closed = prompts.iter().find_map(|prompt| {
         let rest = prompt.prefill.split_once(open)?.1;
         let is_about = |mark: &&str| segmentation.share_a_word(mark, open, &prompt.header);
@@ -48,7 +48,7 @@ fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
     Some(reasoning(open, &close, &Setting::new(), Source::Guessed))
 }
 
-/// Tries every string constant of the template: one that makes the content before it vanish or move closes reasoning.
+/// Tries every literal of the template: one that makes the content before it vanish or move closes reasoning.
 fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], prompts: &[Prompt]) -> Option<Reasoning> {
     let user = || Message::User(needle::USER.to_owned());
     let shown = |content: &str| -> Vec<String> {
@@ -57,7 +57,7 @@ fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], pro
         let conversations = [vec![user(), answer.clone()], vec![user(), answer, later]];
         conversations.iter().filter_map(|messages| prober.render(messages, &Setting::new(), false)).collect()
     };
-    // The shortest text that does it is the mark; longer ones contain it.
+    // The shortest such literal is the mark; longer ones contain it.
     let mut literals: Vec<&str> = literals.iter().map(String::as_str).collect();
     literals.sort_by_key(|literal| literal.trim().len());
     literals.iter().find_map(|close| {
@@ -82,7 +82,7 @@ fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], pro
     })
 }
 
-/// The mark whose counterpart this one is.
+/// The opening mark with this counterpart.
 fn opening(close: &str) -> Option<String> {
     let candidates = [("end", "start"), ("end", "begin"), ("/", ""), ("END", "START")];
     let mut found = candidates.into_iter().map(|(from, to)| close.replacen(from, to, 1));
@@ -141,11 +141,11 @@ mod tests {
         let literals = ["</think>".to_owned()];
         for (answer, prefill, found) in [
             (strips, "", Some(("<think>", "</think>"))),
-            // The mark closes the thought that the prompt opens.
+            // The mark closes the reasoning that the prompt opens.
             (strips, "<thought>\n", Some(("<thought>", "</think>"))),
-            // A template may write the thought in a form of its own.
+            // A template may rewrite reasoning in its own form.
             (moves, "", Some(("<think>", "</think>"))),
-            // Nothing vanishes but the mark itself.
+            // Only the mark itself vanishes.
             (replaces, "", None),
             ("{{ m.content }}", "", None),
         ] {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_text_that_makes_content_vanish_is_the_mark() {
+    fn the_shortest_literal_that_makes_content_vanish_is_the_mark() {
         with_prober(&chat_template("{{ m.content.split('</think>')[-1] }}"), |prober| {
             let literals = ["</think></b>".to_owned(), "</think>".to_owned(), "<think>".to_owned()];
             let removed = removed(prober, Segmentation::Words, &literals, &[]);
@@ -168,11 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_opens_a_thought_shows_its_mark() {
+    fn the_mark_of_reasoning_is_taken_from_a_prompt_that_opens_it() {
         for (prefill, found) in [
             ("<think>\n", Some(("<think>", "</think>"))),
             ("<|begin_of_thought|>", Some(("<|begin_of_thought|>", "<|end_of_thought|>"))),
-            // A prompt that closes the thought at once shows the closing mark, too.
+            // A prompt that closes reasoning at once also shows the closing mark.
             ("<think>\n\n<|think_end|>\n\n", Some(("<think>", "<|think_end|>"))),
             // A closing mark opens nothing.
             ("</think>", None),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_may_ask_for_reasoning_between_marks_that_it_names() {
+    fn a_setting_may_ask_for_reasoning_between_two_marks() {
         let asking =
             |system: &str| format!("{{% if mode == 'on' %}}{system}{{% endif %}}{}", chat_template("{{ m.content }}"));
         let setting = |name: &str| Setting::from([(name.to_owned(), "on".into())]);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_opening_mark_is_the_one_whose_counterpart_closes() {
+    fn the_opening_mark_is_derived_from_the_closing_one() {
         for (close, open) in [
             ("</think>", Some("<think>")),
             ("[/THINK]", Some("[THINK]")),

@@ -1,4 +1,4 @@
-//! Infers the structure from renders, in the order in which the parts depend on each other.
+//! Infers the structure from renders, part by part in the order of their dependencies.
 
 mod thought;
 
@@ -40,13 +40,13 @@ impl Reading {
     }
 }
 
-/// Infers how a chat template writes the model's turn in one reading; `None` if it shows no content.
+/// Infers how a chat template writes the model's turn, in one reading; `None` if it shows no content.
 pub(crate) fn infer(prober: &Prober, usage: &TemplateUsage, reading: Reading) -> Option<WireFormat> {
     let (plain, offering) = (prober.offering(None), prober.offering(Some(other_tools(prober.request_shape()))));
     Inference { plain, offering, usage, segmentation: reading.segmentation, comparison: reading.comparison }.wire()
 }
 
-/// The stages of an inference: each is a method, whose arguments are the findings that it needs.
+/// The stages of an inference: each is a method that takes the results it needs.
 struct Inference<'p, 't> {
     /// Offers the tools that a conversation calls.
     plain: Prober<'t>,
@@ -72,7 +72,7 @@ impl<'t> Inference<'_, 't> {
                 .or_else(|| hidden::find(&self.plain, self.segmentation, self.usage, &prompts)),
             Some(_) => None,
         };
-        // What opens reasoning is part of the turn, though every turn that renders show has it at its beginning.
+        // The opening of reasoning is part of the turn even if every rendered turn begins with it.
         if let Some(found) = elsewhere.as_ref().filter(|found| !found.is_late) {
             prompts.iter_mut().for_each(|prompt| begin_before(prompt, self.segmentation, &found.open));
         }
@@ -83,7 +83,7 @@ impl<'t> Inference<'_, 't> {
             end = rest.to_owned();
         }
         let trailing = self.trailing(&end);
-        // Text that the prompt writes anyway opens nothing.
+        // Text that the prompt always writes does not open content.
         let is_written =
             |prompt: &Prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(content.open.trim());
         if prompts.iter().all(is_written) {
@@ -95,7 +95,7 @@ impl<'t> Inference<'_, 't> {
         }
         encoded::unquote(self.turns(&self.offering), reasoning.as_mut(), &mut content, &mut end);
         if content.is_json {
-            // Without its quote the end may begin with the mark that closes content.
+            // Without its quote, the end may begin with the mark that closes content.
             content = settled(self.segmentation, content, &end);
             end = end.strip_prefix(content.close.as_str()).unwrap_or(&end).to_owned();
         }
@@ -114,9 +114,9 @@ impl<'t> Inference<'_, 't> {
         content.labels = self.labels(&prompts, &content, reasoning.as_ref());
         let stops = self.stops(&called, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
-            give_back(&mut prompts, calls, &mut content);
+            move_separator_to_openings(&mut prompts, calls, &mut content);
         }
-        // A prompt that opens content writes of the turn itself.
+        // If a prompt opens content, the turn begins there.
         prompts
             .iter_mut()
             .filter(|prompt| !prompt.header_in_prompt_only)
@@ -141,7 +141,7 @@ impl<'t> Inference<'_, 't> {
         Turns { prober, segmentation: self.segmentation, trailing: &[] }
     }
 
-    /// The end of a turn with content; text after the stop token begins the next turn, except for white space.
+    /// The end of a turn with content, up to the stop token and white space after it: other text begins the next turn.
     fn end_of_turn(&self, plain: &Trace) -> String {
         let mut end = self.turns(&self.offering).end(plain.tail());
         if let Some(eos) = self.usage.eos_token.as_deref().map(str::trim).filter(|eos| !eos.is_empty())
@@ -163,7 +163,7 @@ impl<'t> Inference<'_, 't> {
         }
     }
 
-    /// Finds how prompts end, with tools offered and without.
+    /// Finds how prompts end, with and without tools.
     fn prompts(&self, thought: Option<&Thought>) -> Vec<Prompt> {
         let close = thought.and_then(|thought| thought.close.as_deref());
         let input = thought.and_then(|thought| thought.reasoning_inputs.first());
@@ -186,7 +186,7 @@ impl<'t> Inference<'_, 't> {
             Leads { all: plain.into_iter().chain(called).collect(), thought }
         };
         let mut prompts = self.turns(&offering).prompts(&self.usage.settings, leads, close, self.comparison);
-        // A prompt without tools may end otherwise.
+        // A prompt without tools may end differently.
         for prompt in self.turns(&plain).prompts(&self.usage.settings, leads, close, self.comparison) {
             if !prompts.iter().any(|known| known.header == prompt.header && known.prefill == prompt.prefill) {
                 prompts.push(prompt);
@@ -195,7 +195,7 @@ impl<'t> Inference<'_, 't> {
         prompts
     }
 
-    /// The prober without other tools, in a request shape in which the template takes a tool's result, if there is one.
+    /// The plain prober, in a request shape in which the template takes a tool result if there is one.
     fn taking_results(&self) -> Prober<'t> {
         let (history, setting) = (shapes::history(History::ToolResult), Setting::new());
         if self.plain.render(&history, &setting, true).is_some() {
@@ -219,14 +219,14 @@ impl<'t> Inference<'_, 't> {
             // Only the beginning of the next turn ends this one.
             let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
             for (answer, setting) in [Some((shapes::content(), Setting::new())), called].into_iter().flatten() {
-                let mark = self.turns(prober).next_marks(&answer, &setting);
+                let mark = self.turns(prober).next_mark(&answer, &setting);
                 stops.extend(mark.filter(|mark| !stops.contains(mark)));
             }
         }
         stops
     }
 
-    /// The marks that end turns in place of the usual end: after some histories, or with an answer next to calls.
+    /// Marks that end turns instead of the usual end, after some histories or with an answer next to calls.
     fn other_stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
         let turns = self.turns(prober);
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref())];
@@ -247,7 +247,7 @@ impl<'t> Inference<'_, 't> {
         marks.filter(|mark| self.segmentation.is_distinctive(mark)).map(|mark| mark.trim().to_owned()).collect()
     }
 
-    /// What renders write after the end of a turn, under each setting.
+    /// The text that renders write after the end of a turn, under each setting.
     fn trailing(&self, end: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         if end.trim().is_empty() {
@@ -280,15 +280,14 @@ impl<'t> Inference<'_, 't> {
         headers.max().unwrap_or(0)
     }
 
-    /// Whether the text that opens content is only there if tools are offered.
+    /// Whether content has its opening only if tools are offered.
     fn lacks_open(&self, content: &Content) -> bool {
         let open = content.open.trim();
         let plain = self.turns(&self.plain).trace(History::User, &shapes::content(), &Setting::new());
         !open.is_empty() && plain.is_some_and(|trace| trace.shows(SlotKind::Content) && !trace.lead().contains(open))
     }
 
-    /// The texts that begin a plain turn after some histories, under some settings or if tools are offered, and that no
-    /// prompt writes.
+    /// Texts that begin a plain turn after some histories, under some settings or with tools, and that no prompt writes.
     fn labels(&self, prompts: &[Prompt], content: &Content, reasoning: Option<&Reasoning>) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         if !content.open.trim().is_empty() {
@@ -333,9 +332,9 @@ impl<'t> Inference<'_, 't> {
                     marks.iter().any(|mark| !mark.is_empty() && open.contains(mark))
                 });
                 if is_thought {
-                    // The marks of an empty thought are not those of content.
+                    // These are the marks of empty reasoning.
                 } else if open.is_empty() && !content.open.trim().is_empty() {
-                    // Text that surrounds it elsewhere does not open it.
+                    // Its usual marks surround content only after reasoning.
                     let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));
                     content.after_reasoning = Some(around);
                 } else if open != content.open.trim() && self.segmentation.is_distinctive(open) {
@@ -349,8 +348,8 @@ impl<'t> Inference<'_, 't> {
     }
 }
 
-/// The marks of a text that ends turns: an engine may stop at each of them, unless its words vary. A text without a
-/// mark is one stop.
+/// The marks of a text that ends turns. An engine may stop at each, except those that vary. A text without marks is one
+/// stop.
 fn stops_of(segmentation: Segmentation, text: &str) -> Vec<&str> {
     let mut marks = segmentation.marks(text);
     marks.retain(|mark| segmentation.is_distinctive(mark));
@@ -383,7 +382,7 @@ fn settled(segmentation: Segmentation, mut content: Content, end: &str) -> Conte
     content
 }
 
-/// Lets the turn begin at a mark that its header ends with.
+/// Moves a mark at the end of the header into the turn.
 fn begin_at(prompt: &mut Prompt, mark: &str) {
     let at = prompt.header.trim_end().strip_suffix(mark.trim()).map(str::len);
     if let Some(at) = at.filter(|_| !mark.trim().is_empty()) {
@@ -391,7 +390,7 @@ fn begin_at(prompt: &mut Prompt, mark: &str) {
     }
 }
 
-/// Lets the turn begin at a mark inside its header.
+/// Moves a mark inside the header, and all text after it, into the turn.
 fn begin_before(prompt: &mut Prompt, segmentation: Segmentation, mark: &str) {
     let mark = mark.trim();
     let at = prompt.header.rfind(mark).filter(|_| segmentation.is_distinctive(mark));
@@ -400,9 +399,9 @@ fn begin_before(prompt: &mut Prompt, segmentation: Segmentation, mark: &str) {
     }
 }
 
-/// Makes a mark that ends every header and separates two calls the opening of each part of a turn. A prompt may leave the
+/// If one mark ends every header and separates calls, makes it the opening of each part of a turn. A prompt may leave the
 /// header to the model.
-fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
+fn move_separator_to_openings(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
     let Some(cut) = calls.cuts.first().filter(|cut| cut.section.trim().is_empty() && cut.open.trim().is_empty()) else {
         return;
     };

@@ -7,8 +7,8 @@ use super::trace::{SlotKind, Trace};
 use super::turn::Turns;
 use backchat_probe::probe::{ReasoningInput, Setting};
 
-/// Finds reasoning that renders show after another part of the turn, under a name that says what it is: a note or a
-/// list of sources may come there, too.
+/// Finds reasoning that renders show after another part of the turn. Its key must mention reasoning: a note or a list of
+/// sources may come there as well.
 pub(crate) fn find(turns: Turns<'_, '_>, usage: &TemplateUsage, end: &str) -> Option<Reasoning> {
     let inputs = usage.reasoning_inputs.iter().filter(|input| input.is_named_for_reasoning());
     inputs.flat_map(|input| usage.settings.iter().map(move |setting| (input, setting))).find_map(|(input, setting)| {
@@ -24,7 +24,7 @@ pub(crate) fn find(turns: Turns<'_, '_>, usage: &TemplateUsage, end: &str) -> Op
     })
 }
 
-/// The text before and after reasoning that both an answer and a call show.
+/// The text before and after reasoning that all renders with reasoning share.
 fn around(turns: Turns<'_, '_>, input: &ReasoningInput, setting: &Setting, end: &str) -> Option<(String, String)> {
     let prober = turns.prober.with_reasoning(Some(input));
     let shown = Turns { prober: &prober, ..turns };
@@ -64,7 +64,7 @@ mod tests {
     use backchat_core::json::Object;
 
     #[test]
-    fn reasoning_after_another_part_has_marks_of_its_own() {
+    fn reasoning_after_another_part_has_its_own_marks() {
         let why = "{% if m.reasoning %}<why>{{ m.reasoning }}</why>{% endif %}";
         let calls = "{% for c in m.tool_calls %}<do>{{ c.function.name }}</do>{% endfor %}";
         for (answer, found) in [
@@ -74,7 +74,7 @@ mod tests {
             (format!("{why}{{{{ m.content }}}}"), None),
             // A note is not reasoning.
             (format!("{{{{ m.content }}}}{}", why.replace("reasoning", "sources")), None),
-            // Nothing says where it begins.
+            // Nothing marks where it begins.
             ("{{ m.content }}{{ m.reasoning }}".to_owned(), None),
         ] {
             let source = chat_template(&answer);

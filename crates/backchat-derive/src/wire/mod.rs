@@ -1,4 +1,4 @@
-//! The wire format of a chat template, inferred by rendering: probes, traces, and the structure they show.
+//! Infers the wire format of a chat template from renders: probes, traces, and the structure that they show.
 //!
 //! There is no per-model code. Conversations whose values are all needles are rendered in many shapes; the
 //! positions of the needles show the text around each value, and shapes that differ in one thing show which text

@@ -1,4 +1,5 @@
-//! The form of arguments that are written key by key: the text around each, and the spelling of values of each type.
+//! Infers the form of arguments that are written key by key: the text around each, and how values of each type are
+//! spelled.
 
 use super::marks::Segmentation;
 use super::shapes;
@@ -17,7 +18,7 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &s
     let first = slots.iter().position(|slot| matches!(slot.kind, SlotKind::Key(..)))?;
     let before = slots.get(..first)?.last().map_or(0, |slot| slot.range.end);
     let rest = slots.get(first..)?;
-    // Some templates sort the keys, and some name them twice.
+    // Some templates sort the keys, and some write them twice.
     let key = rest.first()?;
     let value = rest.iter().find(|slot| matches!(slot.kind, SlotKind::Value(..)))?;
     let later = rest.iter().find(|slot| matches!(slot.kind, SlotKind::Key(..)) && slot.kind != key.kind)?;
@@ -48,7 +49,7 @@ pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &s
     Some(pairs)
 }
 
-/// Recognizes pairs in braces, with a colon after each key and a comma between two, as one object.
+/// Recognizes pairs in braces, with a colon after each key and commas in between, as one object.
 fn braces(pairs: &mut Pairs, after: &str) {
     let key = pairs.cut.open.trim();
     let is_object = pairs.gap.trim().strip_prefix(key).is_some_and(|gap| gap.trim() == ":")
@@ -67,7 +68,7 @@ fn braces(pairs: &mut Pairs, after: &str) {
 
 const PLAIN: Values = Values { strings: Encoding::Bare, python: false, frame: None, typed: None };
 
-/// Cuts the text before, between and after arguments; a call without arguments decides open questions.
+/// Cuts the text before, between and after arguments. A call without arguments resolves ambiguities.
 fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
     let longest = segmentation.shared_start(between, tail);
     let marks: Vec<&str> = segmentation.marks(longest);
@@ -87,7 +88,7 @@ fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: 
         };
         Some(Cut::of([section, open, close, rest.strip_suffix(open)?, ""]))
     };
-    // Equal characters of two adjacent arguments look like one mark; a call without arguments shows where one ends.
+    // Equal characters at a boundary look like one mark; a call without arguments shows where an argument ends.
     let touching = common_start(between, tail).len();
     let within = none.map(|_| (1..=touching).rev()).into_iter().flatten();
     lengths.chain(within).find_map(|length| read(length, none)).or_else(|| read(longest.len(), None))
@@ -148,13 +149,13 @@ impl Samples {
         ]
     }
 
-    /// Nothing if no render shows a string.
+    /// `None` if no render shows a string.
     fn render(turns: Turns<'_, '_>, setting: &Setting) -> Option<Self> {
         let shown = |(kind, value): (&'static str, Value)| {
             let arguments: Object = [(shapes::key(0, 0), value)].into_iter().collect();
             let answer = Answer::calls(vec![call_with(0, arguments)]);
             let trace = turns.trace(History::User, &answer, setting)?;
-            // An object of this one argument is a slot of its own.
+            // An object with only this argument would be one slot.
             let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
             Some((kind, rest.to_owned()))
         };
@@ -170,14 +171,14 @@ impl Samples {
         Some(Self { texts, lead, tail })
     }
 
-    /// What differs from type to type.
+    /// The part that differs by type.
     fn text(&self, kind: &str) -> Option<&str> {
         let (_, text) = self.texts.iter().find(|(known, _)| *known == kind)?;
         text.get(self.lead..text.len().checked_sub(self.tail)?)
     }
 }
 
-/// A word before the value that says its type: the texts before a string, and before another value.
+/// Finds the word that names the type of a value, in the texts before a string and before another value.
 fn typed(gap: &str, string: &str, other: &str) -> Typed {
     let suffix = common_end(string, other).trim_start_matches(char::is_alphanumeric);
     let word = string.strip_suffix(suffix).unwrap_or(string);
@@ -188,7 +189,7 @@ fn typed(gap: &str, string: &str, other: &str) -> Typed {
     Typed { prefix: prefix.to_owned(), string, suffix: suffix.to_owned() }
 }
 
-/// How strings are written between two marks, judged by a string with special characters.
+/// How strings between two marks are escaped, judged by a string with special characters.
 fn encoding(open: &str, close: &str, odd: Option<&str>) -> Encoding {
     if odd.is_some_and(|text| json::read(text).is_ok_and(|value| value.as_str() == Some(ODD))) {
         return Encoding::Json;
@@ -228,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_decides_where_an_argument_ends() {
+    fn a_call_without_arguments_shows_where_an_argument_ends() {
         let (lead, between, tail) = (">\n<arg ", "</arg>\n<arg ", "</arg>\n</call>");
         for (none, expected) in [
             // The line break is written after every argument, or between two and once at the end.
             (Some(">\n</call>"), [">\n", "<arg ", "</arg>\n", "", ""]),
             (Some(">\n\n</call>"), [">\n", "<arg ", "</arg>", "\n", ""]),
-            // If nothing decides, as much as possible belongs to the argument.
+            // Without such a call, as much as possible belongs to the argument.
             (None, [">\n", "<arg ", "</arg>\n", "", ""]),
             (Some("/>"), [">\n", "<arg ", "</arg>\n", "", ""]),
         ] {
@@ -243,7 +244,7 @@ mod tests {
         // Bars around each key and value.
         let bars = cut(Segmentation::Words, ">|", "||", "|</call>", Some("></call>")).unwrap();
         assert_eq!(texts(&bars), [">", "|", "|", "", ""]);
-        // Nothing is common to the three: the first argument opens otherwise than the second one.
+        // Nothing is common: the first argument opens differently from the second.
         assert_eq!(texts(&cut(Segmentation::Words, "(", ", ", ")", None).unwrap()), ["(", "", "", ", ", ""]);
     }
 
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spelling_of_values_is_seen_by_type() {
+    fn the_spelling_of_values_is_found_for_each_type() {
         let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
         for (value, strings, python) in [
             ("{{ v }}", Encoding::Bare, true),
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_each_type_is_kept_as_it_was_written() {
+    fn a_value_of_each_type_is_kept_as_written() {
         let written = tagged("{{ v }}").unwrap().written;
         let expected = [
             ("string", "Qzvalueaaq"),
@@ -304,14 +305,14 @@ mod tests {
     }
 
     #[test]
-    fn marks_around_some_strings_are_their_frame() {
+    fn marks_around_some_strings_are_a_frame() {
         let pairs = tagged("{{ '<![CDATA[' ~ v ~ ']]>' if v is string and '<' in v else v }}").unwrap();
         assert_eq!(pairs.values.frame, Some(("<![CDATA[".to_owned(), "]]>".to_owned())));
         assert_eq!(pairs.values.strings, Encoding::Bare);
     }
 
     #[test]
-    fn a_word_before_each_value_says_its_type() {
+    fn a_word_before_each_value_names_its_type() {
         let call = "{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }} is={{ 'string' if v is string \
                     else 'other' }}>{{ v if v is string else v | tojson }};{% endfor %})";
         let typed = found(call).unwrap().values.typed.unwrap();

@@ -1,4 +1,4 @@
-//! Parts of a turn that are written as several regions: a thought line by line, content in parts.
+//! Parts of a turn that are written as several regions: reasoning line by line, content in parts.
 
 use super::structure::{Content, History, Reasoning};
 use super::turn::Turns;
@@ -14,13 +14,13 @@ pub(crate) fn thought(turns: Turns<'_, '_>, reasoning: &Reasoning) -> Option<Str
         let thought = format!("{}{separator}{SECOND}", needle::REASONING);
         let answer = Answer::content(needle::CONTENT).with_reasoning(&thought);
         let marks = (reasoning.open.as_str(), reasoning.close.as_str());
-        parted(turns, &answer, &reasoning.setting, needle::REASONING, marks)
+        are_split(turns, &answer, &reasoning.setting, needle::REASONING, marks)
     };
     SEPARATORS.into_iter().find(is_parted).map(str::to_owned)
 }
 
-/// The text at which a template splits content into regions, if it does; empty if only content that is passed in
-/// parts has several. The mark that closes it may be the one that ends the turn.
+/// The text at which a template splits content into regions, if it does; empty if only content passed in parts has
+/// several regions. The mark that closes content may be the one that ends the turn.
 pub(crate) fn content(turns: Turns<'_, '_>, content: &Content, end: &str) -> Option<String> {
     let close = match content.close.trim() {
         "" => turns.segmentation.first(end).unwrap_or_default(),
@@ -28,14 +28,14 @@ pub(crate) fn content(turns: Turns<'_, '_>, content: &Content, end: &str) -> Opt
     };
     let marks = (content.open.as_str(), close);
     let said = |between: &str| Answer::content(&format!("{}{between}{SECOND}", needle::CONTENT));
-    let is_parted = |between: &str| parted(turns, &said(between), &Setting::new(), needle::CONTENT, marks);
+    let is_parted = |between: &str| are_split(turns, &said(between), &Setting::new(), needle::CONTENT, marks);
     let has_parts = || is_parted(&PART_BREAK.to_string());
     let separator = SEPARATORS.into_iter().find(|separator| is_parted(separator));
     separator.or_else(|| has_parts().then_some("")).map(str::to_owned)
 }
 
 /// Whether the two halves of a value are regions of their own.
-fn parted(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting, first: &str, marks: (&str, &str)) -> bool {
+fn are_split(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting, first: &str, marks: (&str, &str)) -> bool {
     let (open, close) = (marks.0.trim(), marks.1.trim());
     let Some(trace) = turns.trace(History::User, answer, setting).filter(|_| !open.is_empty() && !close.is_empty())
     else {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_in_regions_is_joined_by_the_text_that_parts_it() {
+    fn content_in_regions_is_joined_by_the_text_that_separates_it() {
         let lines = "{% for l in m.content.split('\n') %}<p>{{ l }}</p>{% endfor %}";
         let parts = "{% if m.content is string %}<p>{{ m.content }}</p>{% else %}\
                      {% for p in m.content %}<p>{{ p.text }}</p>{% endfor %}{% endif %}";

@@ -1,15 +1,15 @@
-//! The probes: answers whose every value is a needle, in enough shapes to distinguish the parts.
+//! The probes: answers in which every value is a needle, in enough shapes to tell the parts apart.
 
 use super::structure::History;
 use backchat_core::json::Value;
 use backchat_probe::probe::{Answer, Call, Message, call_with, name_in_id, needle};
 
-/// The keys of call `call`'s arguments.
+/// A key of the arguments of call `call`.
 pub(crate) fn key(call: usize, argument: usize) -> String {
     format!("qzkey_{}_{}", letter(call), letter(argument))
 }
 
-/// The values that go with them.
+/// The value for that key.
 pub(crate) fn value(call: usize, argument: usize) -> String {
     format!("Qzvalue{}{}q", letter(call), letter(argument))
 }
@@ -22,17 +22,17 @@ fn letter(number: usize) -> char {
     }
 }
 
-/// Call number `index` with as many needle arguments as wanted.
+/// Call `index` with this many needle arguments.
 pub(crate) fn call(index: usize, arguments: usize) -> Call {
     call_with(index, (0..arguments).map(|at| (key(index, at), Value::from(value(index, at)))).collect())
 }
 
-/// As many calls as wanted, with two arguments each.
+/// This many calls, with two arguments each.
 pub(crate) fn calls(count: usize) -> Vec<Call> {
     (0..count).map(|index| call(index, 2)).collect()
 }
 
-/// The same; where names reach the text only as a part of ids, with such ids.
+/// The same, with ids that contain the names if a template writes names only there.
 pub(crate) fn calls_with(count: usize, ids_hold_names: bool) -> Vec<Call> {
     let mut made = calls(count);
     for (index, call) in made.iter_mut().enumerate().filter(|_| ids_hold_names) {
@@ -41,7 +41,7 @@ pub(crate) fn calls_with(count: usize, ids_hold_names: bool) -> Vec<Call> {
     made
 }
 
-/// The answers that reasoning is tried with: many templates show it only together with a call, or only with content.
+/// Answers with reasoning: many templates show it only together with a call, or only with content.
 pub(crate) fn thoughts() -> [Answer; 3] {
     let bare = Answer::default().with_reasoning(needle::REASONING);
     let called = Answer { calls: calls(1), ..bare.clone() };
@@ -98,7 +98,7 @@ impl History {
 mod tests {
     use super::*;
 
-    /// Every text of the probes that is looked for in a render.
+    /// Every text of the probes that traces search for.
     fn needles() -> Vec<String> {
         let mut needles = [needle::SYSTEM, needle::USER, needle::LATER, needle::CONTENT, needle::REASONING]
             .map(str::to_owned)
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn needles_begin_as_the_search_for_leftovers_expects() {
+    fn all_needles_have_a_known_prefix() {
         for needle in needles() {
             assert!(needle::BEGINNINGS.iter().any(|beginning| needle.starts_with(beginning)), "{needle}");
         }
     }
 
     #[test]
-    fn a_history_ends_with_its_last_needle_and_names_it_once() {
+    fn a_history_ends_with_its_last_needle_and_contains_it_once() {
         for kind in History::ALL {
             let messages = history(kind);
             let texts: Vec<&str> = messages

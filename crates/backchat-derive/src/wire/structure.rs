@@ -1,15 +1,15 @@
-//! The wire: the text that a chat template writes around each value of a conversation, as a typed structure.
+//! The wire format: the text that a chat template writes around each value of a conversation, as a typed structure.
 //!
-//! Every text is exact, white space included. If renders leave open at which character one part ends and the next
-//! begins, the readings form a ranked list, the plainest first; the user of the structure picks one.
+//! Every text is exact, white space included. If renders do not show at which character one part ends and the next
+//! begins, the readings form a list, the plainest first, and the user of the structure picks one.
 
 use super::marks::Segmentation;
 use backchat_probe::probe::{ReasoningInput, RequestShape, Setting};
 
-/// How one chat template writes conversations down.
+/// How a chat template writes conversations.
 #[derive(Clone, Debug)]
 pub struct WireFormat {
-    /// How messages have to be passed for this template to show them.
+    /// How to pass messages so that the template shows them.
     pub request_shape: RequestShape,
     /// How its texts are cut into marks.
     pub segmentation: Segmentation,
@@ -18,11 +18,11 @@ pub struct WireFormat {
     pub reasoning: Option<Reasoning>,
     pub content: Content,
     pub calls: Option<Calls>,
-    /// If the whole turn is one JSON object, its members; the parts above say how it looks as text.
+    /// The members of the turn if it is one JSON object; the parts above describe it as text.
     pub message: Option<MessageObject>,
     /// The end of the model's turn after content, white space included; empty if there is none.
     pub end: String,
-    /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
+    /// The marks at which a model stops: those of `end` and of the end after calls, and the given stop token.
     pub stops: Vec<String>,
     /// The text that renders write after `end`, such as an unrequested prompt, under any setting; no model writes it.
     pub trailing: Vec<String>,
@@ -34,9 +34,8 @@ impl WireFormat {
         if let Arguments::Pairs(pairs) = &self.calls.as_ref()?.body.arguments { Some(pairs) } else { None }
     }
 
-    /// The texts that renders write after a stop: the rest of the turn's end, which may be that of turns with calls,
-    /// and what follows every turn.
-    pub(crate) fn behind(&self, stop: &str) -> Vec<String> {
+    /// The texts that renders write after a stop: the rest of the turn's end, with and without the trailing text.
+    pub(crate) fn after_stop(&self, stop: &str) -> Vec<String> {
         let called = self.calls.as_ref().and_then(|calls| calls.end.as_deref());
         let rest =
             [Some(self.end.as_str()), called].into_iter().flatten().find_map(|end| Some(end.split_once(stop)?.1));
@@ -73,16 +72,16 @@ pub struct Prompt {
     pub header_in_prompt_only: bool,
 }
 
-/// How reasoning is set off.
+/// How reasoning is written.
 #[derive(Clone, Debug, Default)]
 pub struct Reasoning {
-    /// The opening; empty if it begins with the turn.
+    /// The opening; empty if reasoning begins with the turn.
     pub open: String,
     /// The closing before content.
     pub close: String,
-    /// Whether calls may follow without it.
+    /// Whether calls may follow without `close`.
     pub calls_close: bool,
-    /// The text in place of absent reasoning, as `open` and `close` of an empty thought; usually nothing.
+    /// The text in place of absent reasoning, such as `open` and `close` with nothing in between.
     pub empty: Option<String>,
     /// The message keys or blocks the template reads it from.
     pub reasoning_inputs: Vec<ReasoningInput>,
@@ -90,16 +89,16 @@ pub struct Reasoning {
     pub source: Source,
     /// Marks that surround the answer if there is reasoning, and are absent otherwise.
     pub answer_marks: Vec<String>,
-    /// The text that separates two regions of it, if it is written as several.
+    /// The text that joins its regions, if it is written as several.
     pub join: Option<String>,
     /// Whether it comes after the answer or the calls.
     pub is_late: bool,
-    /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
+    /// Whether it is written as a JSON string. Its quotes are not part of `open` and `close`.
     pub is_json: bool,
 }
 
 impl Reasoning {
-    /// The request shape that shows it best.
+    /// The input that shows it best.
     pub(crate) fn first_input(&self) -> Option<&ReasoningInput> {
         self.reasoning_inputs.first()
     }
@@ -124,7 +123,7 @@ pub struct MessageObject {
     pub calls: Option<(String, ObjectBody)>,
 }
 
-/// The source of the knowledge about reasoning.
+/// How reasoning was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// Renders show it between its marks.
@@ -143,18 +142,18 @@ pub enum Source {
 /// The form of content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Content {
-    /// The opening if it is alone; empty if there is none.
+    /// The opening of content alone; empty if there is none.
     pub open: String,
     /// The closing before the end of the turn.
     pub close: String,
     /// The opening and closing after reasoning, and next to calls, if they differ.
     pub after_reasoning: Option<(String, String)>,
     pub beside_calls: Option<(String, String)>,
-    /// The text that separates two regions of it, if it is written as several.
+    /// The text that joins its regions, if it is written as several.
     pub join: Option<String>,
-    /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
+    /// Whether it is written as a JSON string. Its quotes are not part of `open` and `close`.
     pub is_json: bool,
-    /// The text that opens it only after some histories or under some settings, and that prose may contain.
+    /// Texts that open it only after some histories or under some settings, and that prose may contain.
     pub labels: Vec<String>,
     pub place: Place,
 }
@@ -172,7 +171,7 @@ pub enum Place {
 /// How tool calls are written.
 #[derive(Clone, Debug)]
 pub struct Calls {
-    /// How calls are split, the simplest reading first; there is at least one.
+    /// The ways to split calls, the simplest first; at least one.
     pub cuts: Vec<Cut>,
     pub body: Body,
     /// Whether a turn may make several calls.
@@ -181,13 +180,13 @@ pub struct Calls {
     pub end: Option<String>,
     pub request_shape: RequestShape,
     pub setting: Setting,
-    /// Whether the wire has the name only inside the given id.
+    /// Whether the name is written only inside the id.
     pub ids_hold_names: bool,
     /// The number of bytes of a call before its first value and after its last one.
     pub margins: (usize, usize),
 }
 
-/// One reading of a repeated part: the cuts of the text around and between its items.
+/// One way to split the text around and between the items of a repeated part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cut {
     /// Once before the first item.
@@ -217,14 +216,14 @@ pub struct Body {
     pub arguments: Arguments,
     /// After the arguments.
     pub tail: Vec<CallPart>,
-    /// If the pieces together are one JSON object, its keys; the pieces are in it in the listed order.
+    /// The keys of the JSON object that the parts form together, if they do.
     pub object: Option<ObjectBody>,
 }
 
 /// A call that is one JSON object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectBody {
-    /// The path of the name; `None` if the name is itself the key of the arguments.
+    /// The path of the name; `None` if the name is the key of the arguments.
     pub name: Option<Vec<String>>,
     pub arguments: Vec<String>,
     pub id: Option<Vec<String>>,
@@ -261,7 +260,7 @@ pub enum Arguments {
     Json,
     /// The text of a JSON object inside a JSON string.
     JsonText,
-    /// One object that would be JSON but for its keys and quotes.
+    /// One object that is JSON except for its keys and quotes.
     Dialect { unquoted_keys: bool, quotes: Option<(String, String)> },
     /// One object as Python prints it.
     Python,
@@ -269,7 +268,7 @@ pub enum Arguments {
     Pairs(Box<Pairs>),
 }
 
-/// Arguments written key by key: a `Repeat` like the calls themselves.
+/// Arguments written key by key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pairs {
     /// `open` comes before the key, `close` after the value.
@@ -281,7 +280,7 @@ pub struct Pairs {
     /// The braces around all pairs, which make them one object in a dialect of JSON.
     pub braces: Option<(String, String)>,
     pub values: Values,
-    /// A value of each type as it was seen written.
+    /// A value of each type as rendered.
     pub written: Vec<(&'static str, String)>,
 }
 
@@ -297,7 +296,7 @@ impl Pairs {
     }
 }
 
-/// Represents the key inside a text.
+/// Stands for the key inside a text.
 pub const KEY_AGAIN: char = '\u{1}';
 
 /// How values are spelled.
@@ -308,12 +307,12 @@ pub struct Values {
     pub python: bool,
     /// Marks that surround some strings only, as CDATA does.
     pub frame: Option<(String, String)>,
-    /// A word before the value that says its type.
+    /// A word before the value that names its type.
     pub typed: Option<Typed>,
 }
 
 impl Values {
-    /// The text around a string as part of its spelling.
+    /// The quotes around a string.
     pub(crate) fn quotes(&self) -> (&str, &str) {
         match &self.strings {
             Encoding::Json => ("\"", "\""),
@@ -334,7 +333,7 @@ pub enum Encoding {
     Quoted { open: String, close: String, escaped: bool },
 }
 
-/// A mark before the value that says its type: `prefix`, the type's word, `suffix`.
+/// A mark before the value that names its type: `prefix`, the word for the type, `suffix`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
     pub prefix: String,
@@ -385,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_are_part_of_the_spelling_of_some_strings() {
+    fn strings_have_the_quotes_of_their_encoding() {
         for (strings, quotes) in
             [(Encoding::Json, ("\"", "\"")), (quoted("<q>", "</q>"), ("<q>", "</q>")), (Encoding::Bare, ("", ""))]
         {
@@ -394,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_reasoning_are_those_of_messages() {
+    fn only_message_keys_are_keys_of_reasoning() {
         let block = ReasoningInput::Block { kind: "thinking".to_owned(), key: "thinking".to_owned() };
         let reasoning = Reasoning {
             open: String::new(),

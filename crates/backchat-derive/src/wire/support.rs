@@ -1,4 +1,4 @@
-//! For the tests of the phases: chat templates given as text, and a prober of one.
+//! Test support: chat templates as text, and their probers.
 
 use backchat_chat::ChatTemplate;
 use backchat_core::json::Object;

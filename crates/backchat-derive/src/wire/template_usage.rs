@@ -1,4 +1,4 @@
-//! The recorded reads of a chat template: switches, keys that may carry reasoning, and string constants.
+//! What a chat template reads and writes: switches, keys that may carry reasoning, and literals.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use backchat_core::json::{Object, Value};
 use backchat_core::{distinct, push_new};
 use backchat_probe::probe::{Answer, Message, Prober, ReasoningInput, RequestShape, Setting, after_tool, call, needle};
 
-/// The reads of the template that are known before any probe.
+/// What is known about a template before probing it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TemplateUsage {
     /// The switches one at a time, after a setting that touches none.
     pub settings: Vec<Setting>,
-    /// Ways in which a message may carry reasoning.
+    /// The ways in which a message may carry reasoning.
     pub reasoning_inputs: Vec<ReasoningInput>,
     /// Texts the template compares, splits or prints.
     pub literals: Vec<String>,
@@ -23,14 +23,14 @@ pub(crate) struct TemplateUsage {
 /// Keys of a message that carry no reasoning.
 const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name", "type", "id"];
 
-/// How many settings are tried at most: a template with more switches is probed with the first ones.
+/// How many settings are tried at most, of a template with many switches the first ones.
 const MOST_SETTINGS: usize = 24;
 
-/// How many ways in which a message may carry reasoning are tried at most, those first that are read first: each costs
-/// renders of the whole template.
+/// How many ways in which a message may carry reasoning are tried at most, in the order in which they are read: each
+/// costs renders of the whole template.
 const MOST_REASONING_INPUTS: usize = 32;
 
-/// Records the reads of a few renders and collects the texts that the source names.
+/// Records what a few renders read, and collects the literals of the source.
 pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> TemplateUsage {
     let mut settings = settings(template, prober, variables);
     let reasoning_inputs = reasoning_inputs(template, prober, &settings);
@@ -52,7 +52,7 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec
     settings
 }
 
-/// Whether a variable is text for the prompt instead of a switch.
+/// Whether the template prints a variable: it is text for the prompt, not a switch.
 fn is_printed(prober: &Prober, name: &str) -> bool {
     let setting = Setting::from([(name.to_owned(), needle::PRINTED.into())]);
     let user = vec![Message::User(needle::USER.to_owned())];
@@ -64,8 +64,8 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
         .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(needle::PRINTED)))
 }
 
-/// Whether the template renders anything under a setting: a value that it refuses in every request shows nothing, and
-/// every later probe would be tried in every request shape.
+/// Whether the template renders anything under a setting. If it refuses the value in every request, every later probe
+/// would be tried in every request shape for nothing.
 fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
     let user = Message::User(needle::USER.to_owned());
     let said = Message::Assistant(Answer::content(needle::CONTENT));
@@ -73,7 +73,7 @@ fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
     renders(std::slice::from_ref(&user), true) || renders(&after_tool(), true) || renders(&[user, said], false)
 }
 
-/// The texts that a setting could change: the ends of prompts, and turns with reasoning and a call.
+/// The texts that a setting can change: the ends of prompts, and turns with reasoning and a call.
 fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<RenderedTurn>> {
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut outlook = vec![
@@ -93,8 +93,7 @@ fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setti
     outlook
 }
 
-/// A render as far as it matters for a turn: the text from the last words of the history on, and the marks in all text
-/// before it.
+/// The parts of a render that matter for a turn: the text from the end of the history on, and the marks before it.
 #[derive(PartialEq)]
 struct RenderedTurn {
     named: BTreeSet<String>,
@@ -122,7 +121,7 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     let mut blocks: Vec<String> = Vec::new();
     for setting in settings {
         for messages in &conversations {
-            // The keys of a refused conversation are those of one that is accepted.
+            // If a conversation is refused, use the usual request shape.
             let own = prober.accepted(messages, setting).next().unwrap_or_else(|| prober.request_shape());
             for request_shape in [own, RequestShape { content_parts: true, ..own }] {
                 for path in prober.paths(request_shape, messages, setting) {
@@ -159,7 +158,7 @@ fn push_unique(keys: &mut Vec<String>, key: &str) {
     }
 }
 
-/// The texts that may be marks: neither words nor sentences.
+/// The literals that may be marks: neither words nor sentences.
 fn literals(template: &ChatTemplate) -> Vec<String> {
     let may_be_mark = |text: &&String| {
         let has_sign = text.trim().chars().any(|c| !c.is_alphanumeric() && c != '_');
@@ -173,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_only_calls_without_content_show_are_known() {
+    fn keys_that_are_read_only_for_calls_without_content_are_found() {
         let source = "{% for m in messages %}<{{ m.role }}>\
             {% if m.tool_calls and m.content %}{{ raise_exception('calls stand alone') }}{% endif %}\
             {% if m.tool_calls %}{{ m.plan }}{% endif %}{{ m.content }}{% endfor %}";
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_only_turns_with_calls_are_asked_for_are_seen_whatever_the_template_refuses() {
+    fn keys_that_are_read_only_with_calls_are_found_despite_refusals() {
         let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}\
                       {% if c.id | length < 12 %}{{ raise_exception('short') }}{% endif %}{{ m.plan }}{{ c.id }}{% endfor %}{% endfor %}";
         let template = ChatTemplate::compile(source).unwrap();

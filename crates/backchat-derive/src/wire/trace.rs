@@ -1,4 +1,4 @@
-//! A render of one turn as text and slots: the position of each value of the answer, and its spelling there.
+//! A render of one turn as text and slots: the position and spelling of each value of the answer.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(crate) struct Slot {
 /// A render from the end of the history on.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
-    /// The text after the history's own words.
+    /// The text after the end of the history.
     pub text: String,
     pub slots: Vec<Slot>,
 }
@@ -81,7 +81,7 @@ impl Trace {
         });
         let wholes: Vec<Slot> = wholes.collect();
         slots.extend(wholes);
-        // The earliest first, and of those that begin at one place the longest: it encloses the others.
+        // The earliest first; of those that begin at one place, the longest, which encloses the others.
         slots.sort_by_key(|slot| (slot.range.start, std::cmp::Reverse(slot.range.end)));
         let mut end = 0;
         slots.retain(|slot| {
@@ -109,7 +109,7 @@ impl Trace {
         Some(start..self.of_call(call).map(|slot| slot.range.end).max()?)
     }
 
-    /// The form of a call's arguments if they are one value.
+    /// How a call's arguments are written, if as one value.
     pub(crate) fn whole(&self, call: usize) -> Option<Whole> {
         self.of_call(call).find_map(|slot| match slot.kind {
             SlotKind::Arguments(_, whole) => Some(whole),
@@ -141,8 +141,8 @@ impl Trace {
     }
 }
 
-/// The position of a call's arguments if they are one value. Empty ones are looked for between the names of this call
-/// and of the next one: other braces may be empty, too.
+/// The position of a call's arguments if they are one value. Empty arguments must be between the names of this call and
+/// the next one, because other braces may be empty as well.
 fn whole(text: &str, arguments: &Object, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
     let allowed = |at: usize| !arguments.is_empty() || at > name && at < next;
     let is_same = |value: &Value| value.as_object().is_some_and(|entries| same_entries(entries, arguments));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_shows_each_value_of_an_answer_in_the_order_of_the_text() {
+    fn a_trace_has_the_values_of_an_answer_in_the_order_of_the_text() {
         let answer = Answer { calls: vec![call("id1", "add", r#"{"key": "val"}"#)], ..Answer::content("Hello") };
         let answer = answer.with_reasoning("Hmm");
         let text = "<think>Hmm</think>Hello<call add id1><key>val</key></call>";
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_in_one_value_are_one_slot_with_all_they_hold() {
+    fn arguments_that_are_one_value_are_one_slot() {
         let given = r#"{"a": "x", "b": true}"#;
         for (written, whole) in [
             (r#"{"a": "x", "b": true}"#, Whole::Json),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_call_that_is_one_object_the_inner_object_holds_the_arguments() {
+    fn the_arguments_of_a_call_object_are_its_inner_object() {
         let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
         let text = r#"{"name": "add", "arguments": {"key": "val"}}"#;
         let found = [(SlotKind::Name(0), "add"), (SlotKind::Arguments(0, Whole::Json), r#"{"key": "val"}"#)];
@@ -238,15 +238,15 @@ mod tests {
     }
 
     #[test]
-    fn empty_arguments_are_looked_for_between_their_name_and_the_next_one() {
+    fn empty_arguments_are_between_their_name_and_the_next_one() {
         let answer = Answer::calls(vec![call("id1", "one", "{}"), call("id2", "two", "{}")]);
         let trace = Trace::new("{} one {} two {}", &answer);
         assert_eq!(trace.slot(SlotKind::Arguments(0, Whole::Json)).unwrap().range, 7..9);
         assert_eq!(trace.slot(SlotKind::Arguments(1, Whole::Json)).unwrap().range, 14..16);
-        // The braces of the next call are not those of one that has none.
+        // Braces after the next name belong to the next call.
         let trace = Trace::new("one two {}", &answer);
         assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [SlotKind::Name(0)]);
-        // Nor are braces before its name.
+        // Braces before the name belong to no call.
         let trace = Trace::new("{} one", &Answer::calls(vec![call("id1", "one", "{}")]));
         assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [SlotKind::Name(0)]);
     }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_the_same_whatever_the_order_of_their_keys() {
+    fn the_order_of_keys_does_not_matter() {
         let read = |text: &str| json::read(text).unwrap().as_object().unwrap().clone();
         assert!(same_entries(&read(r#"{"a": 1, "b": 2}"#), &read(r#"{"b": 2, "a": 1}"#)));
         assert!(!same_entries(&read(r#"{"a": 1}"#), &read(r#"{"a": 1, "b": 2}"#)));

@@ -1,4 +1,4 @@
-//! The turn: the header and the prefill that prompts write of it, and the marks that end it.
+//! The turn: the header and prefill that prompts write, and the marks that end it.
 
 use super::align;
 use super::marks::Segmentation;
@@ -17,13 +17,13 @@ pub(crate) struct Turns<'p, 't> {
     pub trailing: &'p [String],
 }
 
-/// How the end of a prompt is compared with the beginning of a turn, the plainest first.
+/// How to compare the end of a prompt with the beginning of a turn, the plainest way first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Comparison {
     /// Character by character: a turn begins with the header that the prompt ends with.
     #[default]
     Exact,
-    /// By the last marks that both have, with any white space and other text around them.
+    /// By the last marks that both share, with any white space and other text around them.
     Aligned,
 }
 
@@ -31,21 +31,21 @@ pub(crate) enum Comparison {
 #[derive(Default)]
 pub(crate) struct Leads {
     pub all: Vec<String>,
-    /// Whether that value is reasoning.
+    /// The same before reasoning.
     pub thought: Option<String>,
 }
 
-/// The end of a prompt, from the history's last words on.
+/// The end of a prompt, after the history.
 struct PromptEnd {
     tail: String,
     /// Where the generation prompt begins in it.
     begin: usize,
-    /// The marks around a user's message, and those before the generation prompt.
+    /// The text around a user message, and before the generation prompt.
     others: String,
 }
 
 impl Turns<'_, '_> {
-    /// A render of an answer after a history, from the history's last words on.
+    /// A render of an answer after a history, from the end of the history on.
     pub(crate) fn trace(&self, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
         let text = self.prober.render(&shapes::conversation(after, answer), setting, false)?;
         let turn = after.rest(&text)?;
@@ -54,9 +54,9 @@ impl Turns<'_, '_> {
         Some(Trace::new(own.unwrap_or(turn), answer))
     }
 
-    /// The length of the marks before a turn that end the history's last message. A template may write the message
-    /// before a prompt with other marks than an earlier one: those of an earlier one are not in the prompt, and any
-    /// message may follow them.
+    /// The length of the marks before a turn that end the last message of the history. A template may close the message
+    /// before a prompt differently from an earlier one: those marks are not in the prompt, and any message may follow
+    /// them.
     fn closing(&self, after: History, setting: &Setting, turn: &str) -> Option<usize> {
         let history = shapes::history(after);
         let prompt = self.prober.render(&history, setting, true)?;
@@ -66,12 +66,12 @@ impl Turns<'_, '_> {
         }
         let between = self.before_user(history, after.last_needle(), setting)?;
         let closing = self.segmentation.shared_start(turn, &between);
-        // The marks that begin every message begin the first one as well.
+        // Marks that begin every message also begin the first one.
         let first = prompt.split(needle::BEGINNINGS[0]).next()?;
         (self.segmentation.is_distinctive(closing) && !first.contains(closing.trim())).then_some(closing.len())
     }
 
-    /// The text between the last words of messages and a user's message after them.
+    /// The text between the end of messages and a user message after them.
     fn before_user(&self, mut messages: Vec<Message>, last: &str, setting: &Setting) -> Option<String> {
         messages.push(Message::User(needle::LATER.to_owned()));
         let text = self.prober.render(&messages, setting, false)?;
@@ -105,7 +105,7 @@ impl Turns<'_, '_> {
         prompts
     }
 
-    /// The text of a prompt with which no turn in the middle of a conversation begins.
+    /// The text of a prompt that no turn in the middle of a conversation begins with.
     fn last_only(&self) -> Option<String> {
         let mut earlier = shapes::conversation(History::User, &shapes::content());
         earlier.push(Message::User(needle::LATER.to_owned()));
@@ -131,8 +131,8 @@ impl Turns<'_, '_> {
         Some(PromptEnd { tail: tail.to_owned(), begin, others })
     }
 
-    /// The prompt whose header is the last range that its end shares with the beginning of a turn. One kind of turn
-    /// that begins otherwise changes nothing.
+    /// The prompt whose header is the last range that its end shares with the beginning of a turn. One kind of turn that
+    /// begins differently does not matter.
     fn aligned_prompt(&self, after: History, setting: &Setting, leads: &Leads, close: Option<&str>) -> Option<Prompt> {
         let PromptEnd { tail, begin, others } = self.prompt_end(after, setting)?;
         let shared = leads.all.iter().chain(&leads.thought).filter_map(|lead| {
@@ -140,14 +140,14 @@ impl Turns<'_, '_> {
             (own.end > begin).then_some(own)
         });
         let shared = shared.min_by_key(|own| own.end);
-        // White space before and after the header is the prompt's, and part of it.
+        // White space around the header in the prompt is part of the header.
         let header = shared.clone().map_or(begin..tail.len(), |own| {
             let space = |text: &str| text.len() - text.trim_start().len();
             let before = slice(&tail, begin..own.start.max(begin));
             let start = own.start.max(begin) - (before.len() - before.trim_end().len());
             start..own.end + space(slice(&tail, own.end..))
         });
-        // What opens a thought that every turn shows is not a part of the header, as much as both have it.
+        // The opening of reasoning that every turn shows is not part of the header.
         let own = slice(&tail, header.clone());
         let thought = close.and_then(|close| mark_about(self.segmentation, own, close, &others));
         let header = header.start..thought.map_or(header.end, |at| header.start + at);
@@ -178,8 +178,7 @@ impl Turns<'_, '_> {
         let (before, own) = (slice(tail, ..begin), slice(tail, begin..));
         let mut cut = tail.len();
         let surplus = slice(tail, shared.len()..);
-        // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the
-        // prompt.
+        // Renders may show the marker that opens reasoning. If not, it is in the text that they share with the prompt.
         let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
         let thought = match self.segmentation.first(open) {
             Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
@@ -189,14 +188,14 @@ impl Turns<'_, '_> {
             None => close
                 .and_then(|close| mark_about(self.segmentation, own, close, &others))
                 .map(|at| begin + at)
-                // Or it is part of the text that begins only the last turn, if renders show it, too.
+                // Or it is in the text that only the last turn begins with.
                 .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
         };
         let mut header_in_prompt_only = false;
         if let Some(at) = thought {
             cut = at;
         } else if !surplus.trim().is_empty() {
-            // The text that renders lack is the header if they have none, else part of the turn itself.
+            // Text that renders lack is the header if they have none, or else part of the turn.
             header_in_prompt_only = close.is_some() || shared.len() <= begin;
             if !header_in_prompt_only {
                 cut = shared.len();
@@ -215,15 +214,15 @@ impl Turns<'_, '_> {
         })
     }
 
-    /// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as
-    /// much as also comes before a user's message.
+    /// How much of the text after a history ends its last message, if renders do not show where the generation prompt
+    /// begins: as much as also comes before a user message.
     fn end_of_turn(&self, after: History, tail: &str) -> usize {
         let between = self.before_user(shapes::history(after), after.last_needle(), &Setting::new());
         between.map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
     }
 
-    /// The text before the first value of a turn that the prompt has not written; `None` if there is none, or if they
-    /// begin differently. A prompt may go on with text of its own after the header.
+    /// The text before the first value of a turn that the prompt has not written; `None` if there is none or they begin
+    /// differently. A prompt may continue after the header.
     pub(crate) fn own_lead(
         &self,
         after: History,
@@ -233,7 +232,7 @@ impl Turns<'_, '_> {
     ) -> Option<String> {
         let PromptEnd { tail, .. } = self.prompt_end(after, setting)?;
         let trace = self.trace(after, answer, setting)?;
-        let behind_header = |prompt: &Prompt| {
+        let after_header = |prompt: &Prompt| {
             tail.contains(&[prompt.before.as_str(), &prompt.header].concat()).then_some(())?;
             match prompt.header.trim_end() {
                 header if header.is_empty() || prompt.header_in_prompt_only => {
@@ -243,26 +242,26 @@ impl Turns<'_, '_> {
                 header => Some(trace.lead().rsplit_once(header)?.1),
             }
         };
-        let own = trace.lead().strip_prefix(tail.as_str()).or_else(|| prompts.iter().find_map(behind_header))?;
+        let own = trace.lead().strip_prefix(tail.as_str()).or_else(|| prompts.iter().find_map(after_header))?;
         let own = own.trim_start();
         (!own.is_empty() && !tail.contains(own)).then(|| own.to_owned())
     }
 
-    /// The text after content at the end of a turn, as far as it also comes before another turn.
+    /// The text after content that ends a turn: as much as also comes before another turn.
     pub(crate) fn end(&self, tail: &str) -> String {
         let turn = shapes::conversation(History::User, &shapes::content());
         match self.before_user(turn, needle::CONTENT, &Setting::new()) {
             Some(between) if !between.starts_with(tail) => {
                 let shared = self.segmentation.shared_start(tail, &between);
-                // A turn in the middle may end otherwise than the last one.
+                // A turn in the middle may end differently from the last one.
                 if shared.trim().is_empty() { tail.to_owned() } else { shared.to_owned() }
             }
             _ => tail.to_owned(),
         }
     }
 
-    /// The marks that begin the text after a turn, if the turn itself has no end.
-    pub(crate) fn next_marks(&self, answer: &Answer, setting: &Setting) -> Option<String> {
+    /// The first mark after a turn without an end of its own.
+    pub(crate) fn next_mark(&self, answer: &Answer, setting: &Setting) -> Option<String> {
         let mut messages = shapes::conversation(History::User, answer);
         let last = match answer.calls.first() {
             Some(call) => {
@@ -285,8 +284,7 @@ impl Turns<'_, '_> {
     }
 }
 
-/// The position of the first mark of a text that shares a word with another, which marks of `others` lack. The mark is
-/// none of `others`.
+/// The position of the first mark of a text that shares a word with `other` but is not among the marks of `others`.
 fn mark_about(segmentation: Segmentation, text: &str, other: &str, others: &str) -> Option<usize> {
     let known = segmentation.marks(others);
     let is_own = |mark: &str| segmentation.is_distinctive(mark) && !known.contains(&mark);
@@ -328,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_the_prompt_that_renders_of_turns_lack_is_its_prefill() {
+    fn text_that_only_the_prompt_has_is_its_prefill() {
         let thinks = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}{{ m.content }}";
         let opens = chat_template(thinks).replace("<|assistant|>{% endif %}", "<|assistant|><think>{% endif %}");
         let thought = shapes::content().with_reasoning(needle::REASONING);
@@ -337,14 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn aligned_prompts_have_the_header_that_turns_show_whatever_is_around_it() {
+    fn aligned_prompts_have_the_header_of_turns_despite_text_around_it() {
         let reminded =
             chat_template("{{ m.content }}").replace("%}<|assistant|>{%", "%}Be brief.\n<|assistant|>\n<plan>{%");
         with_prober(&reminded, |prober| {
             let none = Setting::new();
             let turns = turns(prober);
             let lead = |answer: &Answer| turns.trace(History::User, answer, &none).map(|trace| trace.lead().to_owned());
-            // One kind of turn that begins otherwise changes nothing.
+            // One kind of turn that begins differently does not matter.
             let all = lead(&shapes::content()).into_iter().chain(["<|other|>".to_owned()]).collect();
             let leads = Leads { all, thought: None };
             let prompt = turns.aligned_prompt(History::User, &none, &leads, None).unwrap();
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aligned_header_ends_before_a_thought_that_every_turn_shows() {
+    fn an_aligned_header_ends_before_reasoning_that_every_turn_shows() {
         let thinks = "<think>\n{{ m.thinking or '' }}\n</think>\n{{ m.content }}";
         let source =
             chat_template(thinks).replace("%}<|assistant|>{% endif", "%}Be brief.\n<|assistant|><think>\n{% endif");
@@ -369,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_renders_lack_belongs_to_the_prompt_only() {
+    fn a_header_that_turns_lack_belongs_to_the_prompt_only() {
         let source = "{% for m in messages %}<|{{ 'turn' if m.role == 'assistant' else m.role }}|>{{ m.content }}\
                       {% endfor %}{% if add_generation_prompt %}<|reply|>{% endif %}";
         let (_, header, prefill, in_prompt_only) = ends(source, None, None).remove(0);
@@ -377,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_end_only_an_earlier_message_are_not_the_turns() {
+    fn marks_that_end_only_an_earlier_message_are_not_part_of_the_turn() {
         let asks = "{% for m in messages %}{% if m.role == 'user' %}\
                     {% if loop.last %}<ask>{{ m.content }}</ask>{% else %}<said>{{ m.content }}</said>{% endif %}\
                     {% else %}{{ m.content }}<end>{% endif %}{% endfor %}";
@@ -400,7 +398,7 @@ mod tests {
             (chat_template("{{ m.content }}"), "<|end|>", "<|end|>"),
             // The header of the next turn is not part of the end of this one.
             (last_only, "<|done|><|bye|><|end|>", "<|done|>"),
-            // A turn in the middle may end otherwise: then only the last one counts.
+            // A turn in the middle may end differently: then only the last one counts.
             (other_end, "<|eot|>", "<|eot|>"),
         ] {
             assert_eq!(with_prober(&source, |prober| turns(prober).end(tail)), expected, "{source}");
@@ -414,15 +412,15 @@ mod tests {
                 .replace("<|end|>", "");
         with_prober(&endless, |prober| {
             let none = Setting::new();
-            assert_eq!(turns(prober).next_marks(&shapes::content(), &none).as_deref(), Some("<|user|>"));
+            assert_eq!(turns(prober).next_mark(&shapes::content(), &none).as_deref(), Some("<|user|>"));
             // The marks of the call itself do not begin the next turn.
             let called = Answer::calls(shapes::calls(1));
-            assert_eq!(turns(prober).next_marks(&called, &none).as_deref(), Some("<|tool|>"));
+            assert_eq!(turns(prober).next_mark(&called, &none).as_deref(), Some("<|tool|>"));
         });
     }
 
     #[test]
-    fn a_mark_about_a_thing_shares_a_word_with_another() {
+    fn the_mark_of_a_part_shares_a_word_with_its_counterpart() {
         for (text, other, others, at) in [
             ("<|a|>\n<think>", "</think>", "", Some(6)),
             ("<ns:bot>\n<ns:think>", "</ns:think>", "<ns:end>", Some(9)),

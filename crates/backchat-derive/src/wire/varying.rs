@@ -1,5 +1,5 @@
-//! Finds varying text in the marks of a template: the number of a turn or a call, a date, the length of a thought, the
-//! value of a variable. Two renders that differ only in one such thing reveal it.
+//! Finds varying text in the marks of a template: the number of a turn or a call, a date, the length of reasoning, the
+//! value of a variable. Two renders that differ in only one such thing reveal it.
 
 use super::shapes;
 use super::structure::History;
@@ -13,8 +13,8 @@ use backchat_probe::probe::{Answer, Call, Message, Prober, ReasoningInput, Setti
 /// Two times that share no field, whatever the format.
 const TIMES: [&str; 2] = ["2027-03-04T05:06:08", "2031-10-28T23:47:59"];
 
-/// Finds the texts that vary with the clock, with the number of messages, with the values of a conversation, and
-/// with variables that the template prints.
+/// Finds the texts that vary with the clock, the number of messages, the values of a conversation, and the variables that
+/// the template prints.
 pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     let mut found = Varying::default();
     with_time(&mut found, prober);
@@ -28,7 +28,7 @@ pub(crate) fn find(prober: &Prober<'_>, usage: &TemplateUsage) -> Varying {
     found
 }
 
-/// The same and the numbers of calls.
+/// The same, plus the numbers of calls.
 pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     let mut found = varying.clone();
     let [first, second] = [shapes::call(0, 2), shapes::call(1, 2)];
@@ -50,7 +50,7 @@ pub(crate) fn with_calls(varying: &Varying, prober: &Prober<'_>) -> Varying {
     found
 }
 
-/// The numbers of the regions that a value is split into, such as those of steps.
+/// Finds the numbers of the regions that a value is split into, such as steps.
 fn with_lines(found: &mut Varying, prober: &Prober<'_>, input: &ReasoningInput) {
     let prober = prober.with_reasoning(Some(input));
     let thought = format!("{}\n{}", needle::REASONING, needle::SECOND);
@@ -130,13 +130,13 @@ fn values(call: &Call) -> impl Iterator<Item = &str> {
     [Some(call.name.as_str()), Some(call.id.as_str())].into_iter().chain(arguments).flatten()
 }
 
-/// A render of an answer, from the history's last words on.
+/// A render of an answer, from the end of the history on.
 fn turn(prober: &Prober<'_>, history: &[Message], after: History, answer: &Answer) -> Option<String> {
     let messages = [history, &[Message::Assistant(answer.clone())]].concat();
     shown(prober, &messages, after, &Setting::new(), false)
 }
 
-/// A render, from the history's last words on.
+/// A render, from the end of the history on.
 fn shown(prober: &Prober<'_>, messages: &[Message], after: History, setting: &Setting, prompt: bool) -> Option<String> {
     let text = prober.render(messages, setting, prompt)?;
     after.rest(&text).map(str::to_owned)
@@ -168,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn text_that_varies_becomes_a_sign_of_its_class() {
+    fn varying_text_becomes_a_placeholder_of_its_class() {
         for (header, steady) in [
             (" turn {{ loop.index }}", "<end><assistant turn N>"),
             (" on {{ strftime_now('%d %B %Y, %H:%M') }}", "<end><assistant on N W N, N:N>"),
             (" size {{ m.content | length }}", "<end><assistant size N>"),
-            // Nothing says where it would begin.
+            // Without text before it, a number is not found.
             ("", "<end><assistant>"),
             // A number that is always the same is a part of the mark.
             (" v2", "<end><assistant v2>"),

@@ -1,5 +1,5 @@
-//! Facts about the model's turn that only renders show: the parts and their order, word for word, and
-//! how values of each type are spelled.
+//! Facts about the model's turn that only renders show: the exact text and order of the parts, and how values of each
+//! type are spelled.
 
 mod ids;
 
@@ -16,23 +16,23 @@ use backchat_core::text::{common_end, slice};
 use backchat_core::{distinct, push_new};
 use backchat_probe::probe::{Answer, Prober, Setting, call_with, json_type, needle};
 
-/// How turns are written, found by rendering each kind of answer again.
+/// How turns are written, found by rendering each kind of answer.
 #[derive(Clone, Debug, Default)]
 pub struct Written {
     /// The turns that can follow each end of a prompt, the plainest first.
     pub groups: Vec<Group>,
     /// The marks at which a model stops, without those that also occur inside turns.
     pub stops: Vec<String>,
-    /// The white space that every render ends with, if no stop follows it: the model may write it or not.
+    /// The white space that ends every render, if no stop follows: the model may omit it.
     pub blank_end: String,
-    /// Whether arguments come sorted by their keys, and the members of a value by theirs.
+    /// Whether arguments are sorted by key, and members of objects inside them.
     pub sorted: bool,
     pub sorted_inside: bool,
     /// The spelling of values that are written key by key, by the JSON Schema name of their type.
     pub spellings: Vec<Spelling>,
     /// The text before the first key, between two arguments and after the last one, if they are in braces.
     pub braced: Option<(String, String, String)>,
-    /// Whether JSON is written without anything but ASCII.
+    /// Whether JSON is written in ASCII only.
     pub ascii: bool,
     /// The longest white space between two tokens of a call's arguments.
     pub widest: usize,
@@ -42,17 +42,17 @@ pub struct Written {
     pub changed_json: Option<String>,
 }
 
-/// An answer that is JSON, with what templates replace in texts.
+/// A JSON answer with characters that templates escape or replace.
 pub const JSON_ANSWER: &str = r#"{"qza": ["Qz <b> & 'c'", 1.5, null]}"#;
 
 /// One way a prompt can end, and the turns that can follow.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The text after the history's last words in the prompt.
+    /// The text after the history in the prompt.
     pub prompt: String,
-    /// The same without the prompt's own part of the turn.
+    /// The same without the prefill.
     pub header: String,
-    /// The text after those words in renders of whole turns, up to the stop.
+    /// The text after the history in renders of whole turns, up to the stop.
     pub shapes: Vec<Shape>,
 }
 
@@ -88,7 +88,7 @@ impl TurnPart {
     }
 }
 
-/// The form of a value of one type, between its key and the text after every value.
+/// How a value of one type is written, between its key and the text that follows every value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelling {
     /// The JSON Schema name of the type.
@@ -99,7 +99,7 @@ pub struct Spelling {
     pub python: bool,
 }
 
-/// Renders every kind of turn that the wire can carry.
+/// Renders every kind of turn that the wire format can carry.
 pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     let mut written = Written { groups: groups(prober, wire), ..Written::default() };
     written.stops = stops(&written.groups, wire);
@@ -148,7 +148,7 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     written
 }
 
-/// The turn of an answer that is JSON, if the JSON is not in it as it is; content that is a JSON string is not asked.
+/// The turn with a JSON answer, if the template changes the JSON; `None` if content is written as a JSON string.
 fn changed_json(prober: &Prober, wire: &WireFormat) -> Option<String> {
     let prober = wire.prober(prober);
     let trace = wire.turns(&prober).trace(History::User, &Answer::content(JSON_ANSWER), &Setting::new())?;
@@ -179,7 +179,7 @@ fn groups(prober: &Prober, wire: &WireFormat) -> Vec<Group> {
 
 fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) -> Option<Group> {
     let history = shapes::history(after);
-    // The prompt is that of a conversation of the usual kind.
+    // The prompt uses the request shape for content.
     let text = prober.with_shape(wire.request_shape).render(&history, setting, true)?;
     let prompt = after.rest(&text)?.to_owned();
     let mut shapes: Vec<Shape> = Vec::new();
@@ -249,7 +249,7 @@ fn shape(trace: &Trace, answer: &Answer, wire: &WireFormat) -> Option<Shape> {
 
 /// The stops of the wire, each from its first mark that never occurs inside a turn.
 fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
-    // The smallest marks: a longer one may be made of some that occur inside turns.
+    // Use the smallest marks: a longer one may consist of marks that occur inside turns.
     let segmentation = Segmentation::Words;
     let mut inside: Vec<&str> = Vec::new();
     let mut between: Vec<&str> = Vec::new();
@@ -292,7 +292,7 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
             push_new(known, own.trim().to_owned());
         }
     }
-    // A text that also occurs inside turns is a stop only where nothing else is.
+    // A text that also occurs inside turns is a stop only if there is no other.
     if found.is_empty() { common } else { found }
 }
 
@@ -307,7 +307,7 @@ fn end(shape: &mut Shape, stops: &[String], wire: &WireFormat) {
     }
 }
 
-/// One value of each type, by the name JSON Schema has for it.
+/// One value of each JSON Schema type.
 fn samples() -> [Value; 7] {
     [
         shapes::value(0, 0).into(),
@@ -320,7 +320,7 @@ fn samples() -> [Value; 7] {
     ]
 }
 
-/// Writes a value of each type alone and examines the text around it.
+/// Renders a value of each type alone, and finds the text around it.
 fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec<Spelling> {
     let mut found: Vec<(Spelling, String)> = Vec::new();
     let is_python = wire.pairs().is_some_and(|pairs| pairs.values.python);

@@ -248,7 +248,7 @@ fn last_closes(wire: &WireFormat, choices: &Choices) -> Vec<String> {
 
 /// The pattern of a mark that may end the turn.
 fn close_pattern(wire: &WireFormat, close: &str) -> String {
-    let rest = if wire.stops.iter().any(|stop| stop == close) { wire.behind(close) } else { Vec::new() };
+    let rest = if wire.stops.iter().any(|stop| stop == close) { wire.after_stop(close) } else { Vec::new() };
     if rest.is_empty() {
         return spaced(close);
     }

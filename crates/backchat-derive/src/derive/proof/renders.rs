@@ -108,7 +108,7 @@ impl Scene<'_, '_> {
         let (before, between) = followed.rsplit_once(NEXT)?.0.rsplit_once(words)?;
         let closing = common_start(rest, between.strip_prefix(said)?);
         let closing = slice(closing, ..whole_marks(rest, closing.len()));
-        // The marks that begin every message begin the first one as well.
+        // Marks that begin every message also begin the first one.
         let is_closing = closing.contains(char::is_alphanumeric) && !self.before_first(before).contains(closing.trim());
         is_closing.then(|| format!("{said}{}", slice(rest, closing.len()..)))
     }

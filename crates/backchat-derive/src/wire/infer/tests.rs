@@ -62,8 +62,8 @@ fn each_mark_that_ends_a_turn_is_a_stop() {
     let closed = chat_template("{{ m.content }}").replace("<|end|>", "<|shut|>\n<|end|>");
     let wire = inferred(&closed).unwrap();
     assert_eq!(wire.stops, ["<|shut|>", "<|end|>"]);
-    assert_eq!(wire.behind("<|shut|>"), ["<|end|>"]);
-    assert_eq!(wire.behind("<|end|>"), [""; 0]);
+    assert_eq!(wire.after_stop("<|shut|>"), ["<|end|>"]);
+    assert_eq!(wire.after_stop("<|end|>"), [""; 0]);
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn text_after_every_turn_follows_the_stop_of_calls_too() {
     let shown = chat_template(&answer).replace("{% endif %}<|end|>{% endfor %}", "{% endif %}{% endfor %}");
     let last = "{% if not add_generation_prompt and messages[-1].role == 'assistant' %}<|last|>{% endif %}";
     let wire = inferred(&format!("{shown}{last}")).unwrap();
-    assert_eq!(wire.behind("<|end|>"), ["<|last|>"]);
-    assert_eq!(wire.behind("<|wait|>"), ["<|last|>"]);
-    assert_eq!(wire.behind("<|other|>"), [""; 0]);
+    assert_eq!(wire.after_stop("<|end|>"), ["<|last|>"]);
+    assert_eq!(wire.after_stop("<|wait|>"), ["<|last|>"]);
+    assert_eq!(wire.after_stop("<|other|>"), [""; 0]);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_mark_that_ends_headers_and_parts_calls_opens_each_part() {
     let separated = || Cut { separator: "<part>".to_owned(), ..Cut::default() };
     let given = |header: &str, cut: Cut| {
         let (mut prompts, mut calls, mut content) = ([prompt(header)], calls(cut), Content::default());
-        give_back(&mut prompts, &mut calls, &mut content);
+        move_separator_to_openings(&mut prompts, &mut calls, &mut content);
         let [prompt] = prompts;
         (prompt.header, calls.cuts, content.open)
     };

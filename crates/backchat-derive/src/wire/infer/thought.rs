@@ -1,4 +1,4 @@
-//! Reasoning as renders show it, and the text around it told from the text around content.
+//! Reasoning as renders show it, with its marks separated from those of content.
 
 use super::super::shapes;
 use super::super::structure::{Content, History, Prompt, Reasoning, Source};
@@ -16,8 +16,7 @@ pub(super) struct Thought {
 }
 
 impl Inference<'_, '_> {
-    /// Finds the keys and blocks that carry reasoning: their text shows, and does not under a name that no template
-    /// reads.
+    /// Finds the keys and blocks that carry reasoning: their text shows, but not under a key that no template reads.
     pub fn thought(&self, end: &str) -> Option<Thought> {
         let mut found: Vec<(ReasoningInput, Setting, Trace)> = Vec::new();
         for reasoning_input in &self.usage.reasoning_inputs {
@@ -87,13 +86,13 @@ impl Inference<'_, '_> {
         let mut open = slice(shown.lead(), begin(shown)..).to_owned();
         let gap = between(shown);
         let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
-        // A template may show a thought that was not given.
+        // A template may write empty reasoning.
         let (empty, opened) = match emptied(&lead, open.trim(), mark.trim()) {
             Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
             None => (None, lead.clone()),
         };
         let (own, rest) = closed(gap, mark.trim());
-        // Text that is there only before content belongs to content.
+        // Text that is only there before content belongs to content.
         let is_contents = both.is_some()
             && beside.as_ref().is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
         let close = match gap.strip_suffix(opened.as_str()).filter(|_| both.is_some()) {
@@ -103,7 +102,7 @@ impl Inference<'_, '_> {
         content.open = opened;
         let mut answer_marks = Vec::new();
         if both.is_some() && !content.open.trim().is_empty() && !gap.contains(content.open.trim()) {
-            // A mark that only an answer without reasoning begins with.
+            // Only an answer without reasoning begins with this mark.
             answer_marks.push(std::mem::take(&mut content.open).trim().to_owned());
         }
         if let Some(both) = &both
@@ -121,7 +120,7 @@ impl Inference<'_, '_> {
             open = prefill;
             source = Source::OpenedByPrompt;
         }
-        // Calls may follow without the mark that closes it before content.
+        // Calls may follow without the closing mark.
         let lacks_close = |gap: &str| mark.is_empty() || !gap.contains(mark.as_str());
         let calls_close = !close.trim().is_empty() && beside.as_ref().map(between).is_some_and(lacks_close);
         let reasoning = Reasoning {
@@ -139,8 +138,8 @@ impl Inference<'_, '_> {
     }
 }
 
-/// What the text before content is without a thought that no message carries. A template may show one, or open one and
-/// never close it: content is inside then.
+/// The text before content without guessed reasoning. A template may write it empty, or open it without closing it, with
+/// content inside.
 fn without_guessed(guessed: &mut Reasoning, lead: &str) -> String {
     if let Some((empty, rest)) = emptied(lead, guessed.open.trim(), guessed.close.trim()) {
         guessed.empty = Some(empty.to_owned());
@@ -150,13 +149,13 @@ fn without_guessed(guessed: &mut Reasoning, lead: &str) -> String {
     opened.map_or(lead, str::trim_start).to_owned()
 }
 
-/// The opening of a thought that prompts write and renders lack: the shortest text before the mark that closes it.
+/// The opening of reasoning that prompts write and renders lack: the shortest text before its closing mark.
 fn prefilled(prompts: &[Prompt], mark: &str) -> Option<String> {
     let openings = prompts.iter().filter_map(|prompt| prompt.prefill.split(mark).next());
     openings.filter(|opening| !opening.trim().is_empty()).min_by_key(|opening| opening.len()).map(str::to_owned)
 }
 
-/// The thought without a text that a lead begins with, and the text after it.
+/// The empty reasoning at the start of a lead, and the text after it.
 fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l str)> {
     let at = lead.find(mark).filter(|_| !mark.is_empty())?;
     let before = lead.get(..at)?.trim();
@@ -168,17 +167,17 @@ fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l st
     Some(lead.split_at(after + rest.len() - rest.trim_start().len()))
 }
 
-/// The text after reasoning, split after its closing mark and the white space there.
+/// The text after reasoning, split after the closing mark and its white space.
 fn closed<'g>(gap: &'g str, mark: &str) -> (&'g str, &'g str) {
     let after = gap.find(mark).map_or(gap.len(), |at| at + mark.len());
     let rest = slice(gap, after..).trim_start();
     (slice(gap, ..gap.len() - rest.len()), rest)
 }
 
-/// The text between the last value of a turn and the end of the turn; none if the turn has another end.
+/// The text between the last value of a turn and the end of the turn; empty if the turn has another end.
 fn before_end<'t>(tail: &'t str, end: &str) -> &'t str {
     let before = tail.strip_suffix(end).unwrap_or("");
-    // An end that is written twice ends the turn where it comes first.
+    // If the end is written twice, the first one ends the turn.
     let first = before.find(end).filter(|_| !end.trim().is_empty());
     slice(before, ..first.unwrap_or(before.len()))
 }
@@ -195,11 +194,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thought_without_a_text_is_cut_from_the_lead_with_the_white_space_after_it() {
+    fn empty_reasoning_is_split_from_the_lead_with_its_white_space() {
         for (lead, expected) in [
             ("<think>\n</think>\n\n<answer>", Some(("<think>\n</think>\n\n", "<answer>"))),
             ("</think>", Some(("</think>", ""))),
-            // Another mark comes first: the lead does not open a thought.
+            // Another mark comes first: the lead does not open reasoning.
             ("<answer></think>", None),
             ("<think>", None),
         ] {
@@ -209,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn the_text_after_a_thought_is_split_after_its_closing_mark_and_the_white_space_there() {
+    fn the_text_after_reasoning_is_split_after_the_closing_mark_and_its_white_space() {
         for (gap, expected) in [
             ("</think>\n\n<answer>", ("</think>\n\n", "<answer>")),
             ("\n</think>", ("\n</think>", "")),
-            // Without the mark all of it closes the thought.
+            // Without the mark, all of it closes reasoning.
             ("<answer>", ("<answer>", "")),
         ] {
             assert_eq!(closed(gap, "</think>"), expected, "{gap:?}");

@@ -10,14 +10,14 @@ pub struct Ids {
     /// Ranges of the characters.
     pub alphabet: Vec<(char, char)>,
     pub least: u32,
-    /// Without a bound if there is no number.
+    /// `None` for no limit.
     pub most: Option<u32>,
 }
 
 /// The characters that servers make ids of.
 const CLASSES: [(char, char); 5] = [('-', '-'), ('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')];
 
-/// The longest id that is tried.
+/// The length of the longest id that is tried.
 const LONGEST: u32 = 64;
 
 impl Default for Ids {
@@ -27,7 +27,7 @@ impl Default for Ids {
     }
 }
 
-/// Finds the alphabet and the lengths. A template that refuses the id of the probes is not examined.
+/// Finds the alphabet and the lengths; the default if the template refuses the ids of the probes.
 pub(super) fn find(prober: &Prober<'_>, calls: &Calls) -> Ids {
     let mut call = shapes::call(0, 1);
     let usual = u32::try_from(call.id.len()).unwrap_or(LONGEST);
@@ -50,7 +50,7 @@ pub(super) fn find(prober: &Prober<'_>, calls: &Calls) -> Ids {
     Ids { alphabet, least, most: (most < LONGEST).then_some(most) }
 }
 
-/// Whether a turn that makes this call renders and shows its id whole.
+/// Whether a turn with this call renders and shows the whole id.
 fn is_shown(prober: &Prober<'_>, calls: &Calls, call: &Call, answered: bool) -> bool {
     let mut messages =
         vec![Message::User(needle::USER.to_owned()), Message::Assistant(Answer::calls(vec![call.clone()]))];
